@@ -49,9 +49,9 @@ export function createClient(client: ClientOptions): HoldfastClient {
   ) as unknown as OperationFunctions;
 
   function follow(place: string, lastType: string | null, input: { after?: string | undefined } & EventHooks) {
-    const { after, signal, onOpen, onBreak, ...fields } = input;
+    const { after, signal, onOpen, onId, onBreak, ...fields } = input;
     const { path } = callOf(place, fields);
-    return followEvents(transport, { path, after, lastType }, { signal, onOpen, onBreak });
+    return followEvents(transport, { path, after, lastType }, { signal, onOpen, onId, onBreak });
   }
 
   return {

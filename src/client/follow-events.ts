@@ -25,6 +25,8 @@ export interface EventHooks {
   signal?: AbortSignal | undefined;
   /** Called each time a connection is open. From the first time on no event is missed. Must not throw. */
   onOpen?: (() => void) | undefined;
+  /** Called with an id that no event has, from which the stream resumes: at its beginning, and while nothing happens. Must not throw. */
+  onId?: ((id: string) => void) | undefined;
   /** Called when a connection broke or could not be made, before the wait for the next one. What it throws ends the stream. */
   onBreak?: ((broken: StreamBreak) => void) | undefined;
 }
@@ -60,7 +62,7 @@ export interface FollowedPath {
 export async function* followEvents(
   transport: ClientTransport,
   { path, after, lastType, stallMs = STALL_MS }: FollowedPath,
-  { signal, onOpen, onBreak }: EventHooks,
+  { signal, onOpen, onId, onBreak }: EventHooks,
 ): AsyncGenerator<ClientEvent, void, undefined> {
   let lastId = after ?? '';
   let wasOpen = false;
@@ -80,7 +82,10 @@ export async function* followEvents(
       for await (const block of readBlocks(response, connection, stallMs)) {
         attempts = 0;
         lastId = block.id;
-        if (block.data === null) continue;
+        if (block.data === null) {
+          onId?.(block.id);
+          continue;
+        }
         yield eventOf(block, block.data);
         if (block.type === lastType) return;
       }

@@ -145,6 +145,7 @@ describe.each([
       '/deliveries',
       `/deliveries?open=${deliveryId}`,
       '/dead-letters',
+      '/events',
       '/settings',
     ];
     for (const path of paths) {

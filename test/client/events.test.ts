@@ -41,6 +41,19 @@ async function startTurn(session: string): Promise<void> {
   await holder.rig.work(session);
 }
 
+test('a stream says at its beginning after which id it can be resumed, before there is an event', async () => {
+  const begun = Promise.withResolvers<string>();
+  const stop = new AbortController();
+  const first = connect().events({ session: 'early', signal: stop.signal, onId: begun.resolve });
+  const ended = first.next();
+  const after = await begun.promise;
+  stop.abort();
+  await ended;
+  await startTurn('early');
+  const taken = await takeUntil(connect().events({ session: 'early', after }), 'turn.ended');
+  expect(taken[0]?.type).toBe('message.accepted');
+});
+
 test('events come with their ids and fields, of the session and the types that were asked for', async () => {
   const opened = Promise.withResolvers<void>();
   const events = connect().events({ session: 'chosen', types: ['turn.started', 'turn.ended'], onOpen: opened.resolve });

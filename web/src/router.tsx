@@ -147,6 +147,12 @@ const deliveriesRoute = createRoute({
   validateSearch: texts('status', 'channel', 'session', 'q', 'open'),
   component: screenOf(async () => (await import('./screens/deliveries.tsx')).Deliveries),
 });
+const eventsRoute = createRoute({
+  ...screen,
+  path: '/events',
+  validateSearch: texts('types', 'session'),
+  component: screenOf(async () => (await import('./screens/events.tsx')).Events),
+});
 const settingsRoute = createRoute({
   ...screen,
   path: '/settings',
@@ -171,6 +177,7 @@ const routeTree = rootRoute.addChildren([
     costsRoute,
     deliveriesRoute,
     deadLettersRoute,
+    eventsRoute,
     settingsRoute,
   ]),
 ]);

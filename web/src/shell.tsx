@@ -20,6 +20,7 @@ const SCREENS = [
   { to: '/costs', name: 'Costs', key: 'm' },
   { to: '/deliveries', name: 'Deliveries', key: 'l' },
   { to: '/dead-letters', name: 'Dead letters', key: 'd' },
+  { to: '/events', name: 'Events', key: 'e' },
   { to: '/settings', name: 'Settings', key: ',' },
 ] as const;
 

@@ -1,0 +1,97 @@
+// The live log of events: its filters, a pause without a gap, a log that was trimmed, and its bound.
+import { expect, test } from 'vitest';
+import { EVENT_XID_SQL } from '../../src/store/event-ids.ts';
+import { trimEvents } from '../../src/store/trim-events.ts';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+async function answer(session: string): Promise<void> {
+  const { rig } = dashboard;
+  await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: hello]]' });
+  await rig.work(session);
+}
+
+/** The screen with these filters, once its stream is open. */
+async function openEvents(query = '') {
+  const { page, open } = dashboard;
+  await open(`/events${query}`);
+  await page.getByText('Receiving', { exact: true }).waitFor();
+  return page.getByRole('log', { name: 'Events' });
+}
+
+test('events appear as they happen, by type and session, and their filters are in the URL', async () => {
+  const { page, signIn } = dashboard;
+  await signIn();
+  const log = await openEvents('?session=watched');
+  await answer('unwatched');
+  await answer('watched');
+  await log.getByText('turn.ended', { exact: true }).waitFor();
+  expect(await log.getByText('agent:main:unwatched').count()).toBe(0);
+  await page.getByLabel('Types').fill('turn.started, turn.ended');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => new URL(page.url()).searchParams.get('types')).toBe('turn.started, turn.ended');
+  await page.getByText('Receiving', { exact: true }).waitFor();
+  await answer('watched');
+  await log.getByText('turn.ended', { exact: true }).waitFor();
+  expect(await log.locator('strong').allTextContents()).toEqual(['turn.ended', 'turn.started']);
+});
+
+test('a pause before the first event, and one after it, leave no gap and repeat nothing', async () => {
+  const { page, signIn } = dashboard;
+  await signIn();
+  const log = await openEvents('?session=held&types=turn.ended');
+  await page.getByText('none yet').waitFor({ state: 'detached' });
+  for (const count of [1, 2]) {
+    await page.getByRole('button', { name: 'Pause events' }).click();
+    await page.getByText('Paused', { exact: true }).waitFor();
+    await answer('held');
+    expect(await log.locator('strong').count()).toBe(count - 1);
+    await page.getByRole('button', { name: 'Resume events' }).click();
+    await expect.poll(() => log.locator('strong').count()).toBe(count);
+  }
+});
+
+test('a log that was trimmed during a pause says so', async () => {
+  const { page, rig, signIn } = dashboard;
+  await signIn();
+  const log = await openEvents('?session=trimmed');
+  await answer('trimmed');
+  await log.getByText('turn.ended', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Pause events' }).click();
+  await answer('trimmed');
+  await rig.rows(`update holdfast.events set created_at = created_at - interval '1 day'`);
+  await rig.rows(`update holdfast.roll_up_cursor set after_id = (select max(id) from holdfast.events)`);
+  await trimEvents(rig.turns.database, 3_600_000);
+  await page.getByRole('button', { name: 'Resume events' }).click();
+  await log.getByText('Events after the last id were deleted').waitFor();
+});
+
+test('5,000 events leave 2,000 in the log and few in the document', async () => {
+  const { page, rig, signIn } = dashboard;
+  await signIn();
+  const log = await openEvents('?types=delivery.sent');
+  await page.getByText('none yet').waitFor({ state: 'detached' });
+  await rig.rows(
+    `insert into holdfast.events (id, type, data)
+     select (${EVENT_XID_SQL} << 16) + n, 'delivery.sent',
+       json_build_object('deliveryId', gen_random_uuid(), 'attempt', 1, 'status', 'sent', 'httpStatus', 200)
+     from generate_series(1, 5000) as n`,
+  );
+  await page.getByText('2,000 shown, 3,000 older ones dropped').waitFor();
+  expect(await log.locator('.event-row').count()).toBeLessThan(40);
+});
+
+test('the command for curl has the filters and the last id, and no key', async () => {
+  const { page, context, url, signIn } = dashboard;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await signIn();
+  await openEvents('?session=copied&types=turn.ended');
+  await page.getByText('none yet').waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Copy as curl' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  const copied = await page.evaluate<string>('navigator.clipboard.readText()');
+  expect(copied).toContain(
+    `curl -N -H "Authorization: Bearer $HOLDFAST_KEY" '${url}/v1/events?types=turn.ended&session=copied&after=`,
+  );
+});

@@ -1,0 +1,126 @@
+// The events of a stream, as many as fit. It outlives a pause: it continues after its last id, so that none is missing.
+import { api } from '../api.ts';
+import type { ClientEvent, EventChoice } from '../../../src/client/create-client.ts';
+
+/** An event as the log shows it. */
+export interface LoggedEvent {
+  /** Its id; of a `reset`, which has none, a number of its own. */
+  key: string;
+  type: string;
+  at: string;
+  sessionKey: string | null;
+  turnId: string | null;
+  /** Its other fields as JSON, cut. */
+  text: string;
+}
+
+/** The most events that are kept; the oldest are dropped. */
+const EVENTS_MAX = 2_000;
+/** The most that is kept of one. */
+const TEXT_CHARS_MAX = 400;
+/** How often the screen is told, however many events come. */
+const SHOWN_MS = 200;
+
+export interface EventLog {
+  /** Oldest first. */
+  readonly events: readonly LoggedEvent[];
+  /** The id after which it continues: that of the last event, or of the beginning; null: it has not begun. */
+  readonly lastId: string | null;
+  /** How many were dropped because there were too many. */
+  readonly dropped: number;
+  readonly state: 'connecting' | 'open' | 'broken' | 'failed';
+  /** What ended the stream, with the state `failed`. */
+  readonly error: unknown;
+  /** Receives events until the signal says otherwise. Called again, it continues after the last one. */
+  follow: (signal: AbortSignal) => void;
+  clear: () => void;
+  /** Calls back after changes, at most five times a second; returns the way to end that. */
+  onChange: (listener: () => void) => () => void;
+}
+
+/** A log; each `follow` is one stream, and another one continues where it ended. */
+export function createEventLog(choice: { types: string[]; session: string | undefined }): EventLog {
+  const { changed, onChange } = createNotice();
+  const log = {
+    events: [] as LoggedEvent[],
+    lastId: null as string | null,
+    dropped: 0,
+    state: 'connecting' as EventLog['state'],
+    error: null as unknown,
+    clear() {
+      log.events = [];
+      log.dropped = 0;
+      changed();
+    },
+    onChange,
+    follow: (signal: AbortSignal) => void follow(signal),
+  };
+  let resets = 0;
+
+  function add(event: ClientEvent): void {
+    if (event.id !== null) log.lastId = event.id;
+    log.events.push(loggedOf(event, `reset-${(resets += 1)}`));
+    const extra = log.events.length - EVENTS_MAX;
+    if (extra > 0) {
+      log.events.splice(0, extra);
+      log.dropped += extra;
+    }
+    changed();
+  }
+
+  async function follow(signal: AbortSignal): Promise<void> {
+    /** After its signal, a stream changes nothing: another one may have begun. */
+    const note = (part: { state?: EventLog['state']; error?: unknown; lastId?: string }): void => {
+      if (signal.aborted) return;
+      Object.assign(log, part);
+      changed();
+    };
+    note({ state: 'connecting', error: null });
+    try {
+      const stream = api.events({
+        // What a person has written: the service refuses types that it does not know.
+        types: choice.types.length === 0 ? undefined : (choice.types as unknown as EventChoice['types']),
+        session: choice.session,
+        after: log.lastId ?? undefined,
+        signal,
+        onOpen: () => note({ state: 'open' }),
+        // So that a pause before the first event leaves no gap.
+        onId: (lastId) => note({ lastId }),
+        onBreak: () => note({ state: 'broken' }),
+      });
+      for await (const event of stream) {
+        if (signal.aborted) return;
+        add(event);
+      }
+    } catch (error) {
+      note({ state: 'failed', error });
+    }
+  }
+
+  return log;
+}
+
+/** Calls listeners some time after a change, and once for all changes until then. */
+function createNotice(): { changed: () => void; onChange: EventLog['onChange'] } {
+  const listeners = new Set<() => void>();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  return {
+    changed() {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        for (const listener of listeners) listener();
+      }, SHOWN_MS);
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+function loggedOf(event: ClientEvent, resetKey: string): LoggedEvent {
+  if (event.type === 'reset')
+    return { key: resetKey, type: event.type, at: event.at, sessionKey: null, turnId: null, text: '' };
+  const { id, type, at, sessionKey, turnId, ...more } = event;
+  return { key: id, type, at, sessionKey, turnId, text: JSON.stringify(more).slice(0, TEXT_CHARS_MAX) };
+}
