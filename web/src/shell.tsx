@@ -1,11 +1,13 @@
 // What is around every screen: the rail, the header with the state of the live stream, banners, and the help for keys.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef, useState, type ReactElement } from 'react';
+import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
 import { api } from './api.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
 import { Empty, Time } from './parts/bits.tsx';
+import { clearRecent, noteRecent } from './parts/recent.ts';
+import { Help, useShortcuts } from './parts/shortcuts.tsx';
 import { me } from './me.ts';
 import { useSettings, type Theme } from './settings.tsx';
 
@@ -24,8 +26,8 @@ const SCREENS = [
   { to: '/settings', name: 'Settings', key: ',' },
 ] as const;
 
-/** The first of two keys: `g t` goes to the turns. */
-const GO_MS = 1_500;
+/** Loaded when it is first opened. */
+const Palette = lazy(async () => ({ default: (await import('./parts/palette.tsx')).Palette }));
 
 export function Shell(): ReactElement {
   return (
@@ -53,8 +55,10 @@ function Main(): ReactElement {
 function Header(): ReactElement {
   const { isLive, zone, theme, change } = useSettings();
   const { data: who } = useSuspenseQuery(me);
-  const [isHelpOpen, setHelpOpen] = useState(false);
-  useShortcuts(() => setHelpOpen(true));
+  const [opened, setOpened] = useState<'help' | 'palette' | null>(null);
+  useShortcuts(SCREENS, setOpened);
+  const { pathname } = useLocation();
+  useEffect(() => noteRecent(pathname), [pathname]);
   return (
     <header className="top">
       <div className="bar">
@@ -76,7 +80,16 @@ function Header(): ReactElement {
             <option value="dark">Dark</option>
           </select>
         </label>
-        <button type="button" className="button" onClick={() => setHelpOpen(true)} aria-label="Keys and help">
+        <button
+          type="button"
+          className="button"
+          data-palette
+          aria-keyshortcuts="Control+K Meta+K"
+          onClick={() => setOpened('palette')}
+        >
+          Go to…
+        </button>
+        <button type="button" className="button" onClick={() => setOpened('help')} aria-label="Keys and help">
           ?
         </button>
         <span className="soft">
@@ -85,7 +98,12 @@ function Header(): ReactElement {
         <SignOut />
       </div>
       <Banners />
-      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+      {opened === 'help' && <Help screens={SCREENS} onClose={() => setOpened(null)} />}
+      {opened === 'palette' && (
+        <Suspense>
+          <Palette screens={SCREENS} onClose={() => setOpened(null)} />
+        </Suspense>
+      )}
     </header>
   );
 }
@@ -174,6 +192,7 @@ function SignOut(): ReactElement {
   async function signOut(): Promise<void> {
     await api.signOut({}).catch(() => undefined);
     queries.clear();
+    clearRecent();
     await navigate({ to: '/sign-in' });
   }
   return (
@@ -181,90 +200,6 @@ function SignOut(): ReactElement {
       Sign out
     </button>
   );
-}
-
-function Help({ onClose }: { onClose: () => void }): ReactElement {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const { hasShortcuts, change } = useSettings();
-  useEffect(() => dialog.current?.showModal(), []);
-  return (
-    <dialog className="dialog" ref={dialog} onClose={onClose} aria-labelledby="help-title">
-      <form method="dialog">
-        <h2 id="help-title">Keys</h2>
-        <table className="plain">
-          <tbody>
-            {SCREENS.map(({ name, key }) => (
-              <tr key={name}>
-                <td className="mono">g {key}</td>
-                <td>{name}</td>
-              </tr>
-            ))}
-            <tr>
-              <td className="mono">j k ↑ ↓</td>
-              <td>the next and the previous row</td>
-            </tr>
-            <tr>
-              <td className="mono">Enter</td>
-              <td>open the row</td>
-            </tr>
-            <tr>
-              <td className="mono">x</td>
-              <td>select the row</td>
-            </tr>
-            <tr>
-              <td className="mono">/</td>
-              <td>the first filter</td>
-            </tr>
-            <tr>
-              <td className="mono">?</td>
-              <td>this help</td>
-            </tr>
-          </tbody>
-        </table>
-        <label className="row">
-          <input
-            type="checkbox"
-            checked={hasShortcuts}
-            onChange={(event) => change({ hasShortcuts: event.target.checked })}
-          />
-          Keys without Ctrl or Alt do something
-        </label>
-        <button type="submit" className="button">
-          Close
-        </button>
-      </form>
-    </dialog>
-  );
-}
-
-/** True for an event in a field, where letters are text. */
-function isTyping({ target }: KeyboardEvent): boolean {
-  return target instanceof HTMLElement && target.matches('input, textarea, select, [contenteditable]');
-}
-
-function useShortcuts(openHelp: () => void): void {
-  const { hasShortcuts } = useSettings();
-  const navigate = useNavigate();
-  useEffect(() => {
-    let goUntilMs = 0;
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
-      if (!hasShortcuts) return;
-      if (event.key === '?') return openHelp();
-      if (event.key === '/') {
-        event.preventDefault();
-        return document.querySelector<HTMLElement>('.filters :is(input, select)')?.focus();
-      }
-      const screen = SCREENS.find(({ key }) => key === event.key);
-      if (performance.now() < goUntilMs && screen !== undefined) {
-        goUntilMs = 0;
-        return void navigate({ to: screen.to });
-      }
-      goUntilMs = event.key === 'g' ? performance.now() + GO_MS : 0;
-    };
-    document.addEventListener('keydown', onKey);
-    return () => document.removeEventListener('keydown', onKey);
-  }, [hasShortcuts, navigate, openHelp]);
 }
 
 export function NotFound(): ReactElement {

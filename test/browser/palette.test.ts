@@ -1,0 +1,136 @@
+// The command palette, by keyboard: screens, things that the service finds, the actions of the screen, and what was opened last.
+import { expect, test } from 'vitest';
+import { violationsOn } from './axe.ts';
+import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+/** Opens the palette by its key and writes into it. */
+async function seek(text: string) {
+  const { page } = dashboard;
+  await page.keyboard.press('Control+k');
+  const palette = page.getByRole('dialog', { name: 'Go to or do' });
+  await palette.waitFor();
+  await page.keyboard.type(text);
+  return palette;
+}
+
+test('a screen is reached by its name, and what was opened last is offered first', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await rig.post('/v1/sessions/recent/messages', { text: '[[reply: hello]]' });
+  await signIn();
+  await open('/sessions/agent:main:recent');
+  const palette = await seek('deliv');
+  await palette.getByRole('option', { name: 'Screen Deliveries', selected: true }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Deliveries' }).waitFor();
+  expect(await palette.count()).toBe(0);
+
+  await seek('');
+  await palette.getByRole('option').first().getByText('session agent:main:recent').waitFor();
+  await page.keyboard.press('ArrowDown');
+  await palette.getByRole('option', { name: 'Screen Overview', selected: true }).waitFor();
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'recent' }).waitFor();
+});
+
+test('a session, a turn, a message, a batch and a cron are found by id or key', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const { message } = (await rig.post('/v1/sessions/sought/messages', { text: '[[reply: hello]]' })).body;
+  await rig.work('sought');
+  const { turnId } = (await rig.get(`/v1/messages/${message.id}`)).body;
+  const items = [{ text: 'hello' }];
+  const batch = (await rig.post('/v1/batches', { name: 'nightly import', items })).body;
+  const schedule = { kind: 'every', everyMs: 3_600_000 };
+  const cron = (
+    await rig.post('/v1/crons', {
+      name: 'tidy up',
+      agentId: 'main',
+      schedule,
+      payload: { kind: 'agentTurn', message: 'x' },
+    })
+  ).body;
+  expect([batch.name, cron.name]).toEqual(['nightly import', 'tidy up']);
+  await signIn();
+  await open('/');
+  const palette = await seek('sought');
+  await palette.getByRole('option', { name: 'Session agent:main:sought' }).waitFor();
+  await palette.getByRole('option', { name: /^Turn message/ }).waitFor();
+  for (const [text, name] of [
+    [turnId, /^Turn/],
+    [message.id, /^Message/],
+    ['nightly', /^Batch nightly import/],
+    ['tidy', /^Cron tidy up/],
+  ] as const) {
+    await palette.getByRole('combobox').fill(text);
+    await palette.getByRole('option', { name }).waitFor();
+  }
+  await palette.getByRole('combobox').fill(message.id);
+  await palette.getByRole('option', { name: /^Message/, selected: false }).waitFor();
+  await palette.getByRole('option', { name: /^Message/ }).click();
+  await expect.poll(() => new URL(page.url()).pathname).toBe(`/turns/${turnId}`);
+});
+
+test('the actions of the screen can be run, and a viewer is offered none that changes something', async () => {
+  const { page, rig, context, signIn, open } = dashboard;
+  await rig.post('/v1/sessions/acted/messages', { text: '[[error: 400 message="the provider says no"]]' });
+  await rig.work('acted');
+  const { id } = (await rig.get('/v1/turns?session=acted')).body.items[0];
+  await signIn();
+  await open(`/turns/${id}`);
+  const palette = await seek('retry');
+  await palette.getByRole('option', { name: 'Action Retry…', selected: true }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Retry the turn' }).focus();
+  await page.keyboard.press('Enter');
+  await expect.poll(async () => (await rig.get('/v1/sessions/acted')).body.waitingMessages).toBe(1);
+
+  await context.clearCookies();
+  await signIn(VIEWER_KEY);
+  await open(`/turns/${id}`);
+  await seek('retry');
+  await palette.getByText('Nothing fits.').waitFor();
+});
+
+test('the palette has no violation that axe finds, in both themes, at 320 px and in forced colours', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  const faults: string[] = [];
+  for (const [colorScheme, forcedColors, width] of [
+    ['light', 'none', 1280],
+    ['dark', 'none', 1280],
+    ['light', 'none', 320],
+    ['light', 'active', 1280],
+  ] as const) {
+    await page.emulateMedia({ colorScheme, forcedColors });
+    await page.setViewportSize({ width, height: 720 });
+    await open('/');
+    await seek('s');
+    faults.push(...(await violationsOn(page)).map((fault) => `${colorScheme} ${forcedColors} ${width}: ${fault}`));
+  }
+  expect(faults).toEqual([]);
+});
+
+test('the palette opens by its key while a person types and while other keys are off, and / opens it where there is no filter', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open('/');
+  const palette = page.getByRole('dialog', { name: 'Go to or do' });
+  await page.keyboard.press('/');
+  await palette.waitFor();
+  await page.keyboard.press('Escape');
+  await palette.waitFor({ state: 'detached' });
+  await page.keyboard.press('?');
+  const help = page.getByRole('dialog', { name: 'Keys' });
+  await help.getByRole('checkbox').uncheck();
+  await page.keyboard.press('Escape');
+  await help.waitFor({ state: 'detached' });
+  await open('/turns');
+  await page.keyboard.press('/');
+  await page.keyboard.press('?');
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  await page.getByLabel('Session', { exact: true }).focus();
+  await page.keyboard.press('Control+k');
+  await palette.waitFor();
+});

@@ -1,0 +1,130 @@
+// What the command palette offers: screens, the buttons that the page has now, what was opened last, and what the lists of the service find.
+import { api } from '../api.ts';
+import { recentItems } from './recent.ts';
+
+export interface PaletteItem {
+  /** Unique among those that are shown. */
+  id: string;
+  group: 'Recent' | 'Screen' | 'Action' | 'Session' | 'Turn' | 'Message' | 'Batch' | 'Cron';
+  name: string;
+  /** More about it, for people. */
+  note?: string;
+  /** Where it leads, or what it does. */
+  to: string | (() => void);
+}
+
+/** How many of each kind are asked for and shown. */
+const FOUND_MAX = 5;
+/** Batches and crons have no search: so many of the newest are looked at. */
+const LOOKED_AT_MAX = 200;
+const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+
+/** The screens. */
+export function screenItems(screens: readonly { to: string; name: string }[]): PaletteItem[] {
+  return screens.map(({ to, name }) => ({ id: `screen ${to}`, group: 'Screen', name, to }));
+}
+
+export function recentPaletteItems(): PaletteItem[] {
+  return recentItems().map(({ href, name }) => ({ id: `recent ${href}`, group: 'Recent', name, to: href }));
+}
+
+/**
+ * The buttons of the page that can be pressed now. So the palette has what the screen has, and nothing that the person may not do. Of several
+ * with the same text, none is offered: it would not say what it is about.
+ */
+export function actionItems(): PaletteItem[] {
+  const buttons = [...document.querySelectorAll<HTMLButtonElement>('main button, header.top .bar button')];
+  const named = buttons.flatMap((button) => {
+    const name = (button.ariaLabel ?? button.textContent).trim();
+    return button.disabled || name.length < 2 || button.dataset['palette'] !== undefined ? [] : [{ name, button }];
+  });
+  const counts = Map.groupBy(named, ({ name }) => name);
+  return named
+    .filter(({ name }) => counts.get(name)?.length === 1)
+    .map(({ name, button }) => ({ id: `action ${name}`, group: 'Action', name, to: () => button.click() }));
+}
+
+/** What the service finds by an id, a key or a part of a name. What cannot be read finds nothing: the other kinds are shown. */
+export async function foundItems(text: string, signal: AbortSignal): Promise<PaletteItem[]> {
+  const options = { signal };
+  const found = await Promise.allSettled([
+    sessionItems(text, options),
+    turnItems(text, options),
+    messageItems(text, options),
+    batchItems(text, options),
+    cronItems(text, options),
+  ]);
+  signal.throwIfAborted();
+  if (found.every(({ status }) => status === 'rejected')) throw (found[0] as PromiseRejectedResult).reason;
+  return found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+}
+
+interface Options {
+  signal: AbortSignal;
+}
+
+async function sessionItems(q: string, options: Options): Promise<PaletteItem[]> {
+  const { items } = await api.listSessions({ q, limit: FOUND_MAX }, options);
+  return items.map(({ key, label, status }) => ({
+    id: `session ${key}`,
+    group: 'Session',
+    name: label ?? key,
+    note: status,
+    to: `/sessions/${encodeURIComponent(key)}`,
+  }));
+}
+
+async function turnItems(q: string, options: Options): Promise<PaletteItem[]> {
+  const { items } = await api.listTurns({ q, steps: 'none', limit: FOUND_MAX }, options);
+  return items.map(({ id, kind, sessionKey, status }) => ({
+    id: `turn ${id}`,
+    group: 'Turn',
+    name: `${kind} ${id.slice(-6)}`,
+    note: `${status}, ${sessionKey}`,
+    to: `/turns/${id}`,
+  }));
+}
+
+/** A message has no screen of its own: it leads to its turn, or to its session while no turn has it. */
+async function messageItems(q: string, options: Options): Promise<PaletteItem[]> {
+  if (!UUID.test(q)) return [];
+  const { items } = await api.listMessages({ ids: [q], limit: 1 }, options);
+  return items.map(({ id, turnId, sessionKey, status }) => ({
+    id: `message ${id}`,
+    group: 'Message',
+    name: `message ${id.slice(-6)}`,
+    note: `${status}, ${sessionKey}`,
+    to: turnId === null ? `/sessions/${encodeURIComponent(sessionKey)}` : `/turns/${turnId}`,
+  }));
+}
+
+const fits = (q: string, ...texts: (string | null)[]): boolean =>
+  texts.some((text) => text?.toLowerCase().includes(q.toLowerCase()) === true);
+
+async function batchItems(q: string, options: Options): Promise<PaletteItem[]> {
+  const { items } = await api.listBatches({ limit: LOOKED_AT_MAX }, options);
+  return items
+    .filter(({ id, name }) => fits(q, id, name))
+    .slice(0, FOUND_MAX)
+    .map(({ id, name, status }) => ({
+      id: `batch ${id}`,
+      group: 'Batch',
+      name: name ?? id,
+      note: status,
+      to: `/batches/${id}`,
+    }));
+}
+
+async function cronItems(q: string, options: Options): Promise<PaletteItem[]> {
+  const { items } = await api.listCrons({ limit: LOOKED_AT_MAX }, options);
+  return items
+    .filter(({ id, name }) => fits(q, id, name))
+    .slice(0, FOUND_MAX)
+    .map(({ id, name, agentId }) => ({
+      id: `cron ${id}`,
+      group: 'Cron',
+      name: name ?? id,
+      note: agentId,
+      to: `/crons/${id}`,
+    }));
+}
