@@ -57,7 +57,6 @@ export default defineConfig({
           isolate: false,
           testTimeout: 300_000,
           maxWorkers,
-          sequence: { groupOrder: 1 },
         },
       },
       {
@@ -71,7 +70,6 @@ export default defineConfig({
           hookTimeout: 300_000,
           expect: { poll: { timeout: 120_000 } },
           maxWorkers,
-          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -84,7 +82,6 @@ export default defineConfig({
           hookTimeout: 300_000,
           expect: { poll: { timeout: 120_000 } },
           maxWorkers,
-          sequence: { groupOrder: 2 },
         },
       },
       {
@@ -95,7 +92,6 @@ export default defineConfig({
           testTimeout: 1_800_000,
           hookTimeout: 600_000,
           maxWorkers,
-          sequence: { groupOrder: 2 },
         },
       },
     ],

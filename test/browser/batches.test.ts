@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { batchRig } from '../batches/batch-rig.ts';
-import { violationsOn } from './axe.ts';
+import { looks, violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -65,7 +65,7 @@ test('a batch is paused, resumed and changed, and its failed items run again', a
   const id = await submitted('controlled');
   await signIn();
   await open(`/batches/${id}`);
-  await page.getByRole('button', { name: 'Pause', exact: true }).nth(-1).click();
+  await page.getByRole('button', { name: 'Pause batch' }).click();
   await page.getByText('manual').waitFor();
   expect(await shown(id)).toMatchObject({ status: 'paused', pauseReason: 'manual' });
   await page.getByRole('button', { name: 'Change' }).click();
@@ -73,7 +73,7 @@ test('a batch is paused, resumed and changed, and its failed items run again', a
   await page.getByLabel('Items in flight').fill('7');
   await page.getByRole('button', { name: 'Change', exact: true }).click();
   await expect.poll(() => shown(id)).toMatchObject({ maxCostUsd: 2.25, concurrency: 7 });
-  await page.getByRole('button', { name: 'Resume' }).click();
+  await page.getByRole('button', { name: 'Resume batch' }).click();
   await expect.poll(() => shown(id)).toMatchObject({ status: 'running' });
   await batchRig(rig).run(id);
   await page.getByRole('button', { name: 'Retry these' }).click();
@@ -131,14 +131,11 @@ test('a viewer sees a batch and its results, and nothing that changes it', async
   await page.getByRole('link', { name: 'Download results' }).waitFor();
 });
 
-describe.each([
-  { name: 'light', colorScheme: 'light', width: 1280 },
-  { name: 'dark, at 320 px', colorScheme: 'dark', width: 320 },
-] as const)('the form of a new batch $name', ({ colorScheme, width }) => {
+describe.each(looks)('the form of a new batch $name', ({ colorScheme, forcedColors, width }) => {
   test('has no violation that axe finds', async () => {
     const { page, signIn, open } = dashboard;
     await signIn();
-    await page.emulateMedia({ colorScheme });
+    await page.emulateMedia({ colorScheme, forcedColors });
     await page.setViewportSize({ width, height: 720 });
     await open('/batches');
     await page.getByRole('button', { name: 'New batch' }).click();

@@ -1,7 +1,7 @@
 // The screens: what they show, by mouse and by keyboard, in both themes and at 320 px.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { violationsOn } from './axe.ts';
+import { looks, violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -113,17 +113,12 @@ test('a list of any length has at most 80 rows in the document, also after scrol
   }
 });
 
-describe.each([
-  { name: 'light', colorScheme: 'light', width: 1280 },
-  { name: 'dark', colorScheme: 'dark', width: 1280 },
-  { name: 'at 320 px', colorScheme: 'light', width: 320 },
-  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280 },
-] as const)('every screen $name', ({ colorScheme, width, ...more }) => {
+describe.each(looks)('every screen $name', ({ colorScheme, forcedColors, width }) => {
   test('has no violation that axe finds, and nothing that sticks out', async () => {
-    const { page, signIn, open } = dashboard;
+    const { page, signIn, open, settle } = dashboard;
     const { turnId, batchId, cronId, deliveryId } = await seed();
     await signIn();
-    await page.emulateMedia({ colorScheme, ...('forcedColors' in more ? { forcedColors: more.forcedColors } : {}) });
+    await page.emulateMedia({ colorScheme, forcedColors });
     await page.setViewportSize({ width, height: 720 });
     const faults: string[] = [];
     const paths = [
@@ -146,11 +141,11 @@ describe.each([
       `/deliveries?open=${deliveryId}`,
       '/dead-letters',
       '/events',
-      '/settings',
+      ...['keys', 'changes', 'configuration', 'versions', 'prices'].map((tab) => `/settings?tab=${tab}`),
     ];
     for (const path of paths) {
       await open(path);
-      await page.waitForLoadState('load');
+      await settle();
       faults.push(...(await violationsOn(page)).map((fault) => `${path}: ${fault}`));
       const overflow = await page.evaluate<number>(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',

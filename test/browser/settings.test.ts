@@ -2,9 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { loadConfigWithSources } from '../../src/config.ts';
-import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const cwd = mkdtempSync(join(tmpdir(), 'holdfast-settings-'));
@@ -69,29 +68,4 @@ test('a viewer sees the prices, and that the rest is for admins', async () => {
   await open('/settings?tab=prices');
   await page.getByRole('heading', { name: 'Price table' }).waitFor();
   expect(requests.filter(({ url }) => url.includes('/v1/config'))).toEqual([]);
-});
-
-describe.each([
-  { name: 'light', colorScheme: 'light', width: 1280 },
-  { name: 'dark', colorScheme: 'dark', width: 1280 },
-  { name: 'at 320 px', colorScheme: 'light', width: 320 },
-  { name: 'in forced colours', colorScheme: 'light', forcedColors: 'active', width: 1280 },
-] as const)('every tab $name', ({ colorScheme, width, ...more }) => {
-  test('has no violation that axe finds, and nothing that sticks out', async () => {
-    const { page, signIn, open } = dashboard;
-    await signIn();
-    await page.emulateMedia({ colorScheme, ...('forcedColors' in more ? { forcedColors: more.forcedColors } : {}) });
-    await page.setViewportSize({ width, height: 720 });
-    const faults: string[] = [];
-    for (const tab of ['keys', 'changes', 'configuration', 'versions', 'prices']) {
-      await open(`/settings?tab=${tab}`);
-      await page.locator('main section h2').waitFor();
-      faults.push(...(await violationsOn(page)).map((fault) => `${tab}: ${fault}`));
-      const overflow = await page.evaluate<number>(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      );
-      if (overflow > 0) faults.push(`${tab}: the page is ${overflow} px too wide`);
-    }
-    expect(faults).toEqual([]);
-  });
 });

@@ -1,14 +1,18 @@
-// A walk through every action: by mouse, by keyboard alone, and as a viewer, who has no button and is refused what the page would have sent.
+// A walk through every action: by mouse, by keyboard alone, and as a viewer, who has no button and is refused what the page would have sent. In the
+// short form each action is done by one of the two, in turn.
 import { describe, expect, test } from 'vitest';
+import { isLongForm } from '../servers/test-form.ts';
 import { ACTIONS } from './actions.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
 
 const dashboard = useDashboard();
 const BOTH = ['mouse', 'keyboard'] as const;
+const handsOf = (name: string) =>
+  BOTH.filter((_, n) => isLongForm() || n === ACTIONS.findIndex((one) => one.name === name) % 2);
 
 describe.each(ACTIONS)('$name', ({ name, make, path, button, finish, read, expected }) => {
-  test.each(BOTH)('with the %s', async (kind) => {
+  test.each(handsOf(name))('with the %s', async (kind) => {
     const { page, rig, signIn, open, settle, requests, url } = dashboard;
     const subject = await make(rig, `${name} ${kind}`.replaceAll(' ', '-'));
     await signIn();

@@ -30,12 +30,12 @@ export function BatchActions({ batch }: { batch: Batch }): ReactElement {
     <>
       {status === 'running' && (
         <button type="button" className="button" onClick={() => void act(api.pauseBatch({ id }))}>
-          Pause
+          Pause batch
         </button>
       )}
       {status === 'paused' && (
         <button type="button" className="button" data-tone="main" onClick={() => void act(api.resumeBatch({ id }))}>
-          Resume
+          Resume batch
         </button>
       )}
       {isOpen && (

@@ -1,5 +1,5 @@
 // The budgets: what is spent and reserved, what the window will come to, and the ones that can be changed here.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Budget } from '../api.ts';
 import { dollarsText } from '../format/amounts.ts';
@@ -17,6 +17,8 @@ const ACTIONS = ['pause', 'fail'] as const;
 
 type Question = { kind: 'new' } | { kind: 'change' | 'remove'; budget: Budget };
 
+export const budgetsQuery = queryOptions({ queryKey: ['budgets'], queryFn: () => api.listBudgets() });
+
 /** Why a budget cannot be changed here; null: it can. */
 function reasonFixed({ origin }: Budget): string | null {
   if (origin === 'config') return 'change it in the configuration file';
@@ -27,7 +29,7 @@ export function Budgets(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const queries = useQueryClient();
   const [question, setQuestion] = useState<Question | null>(null);
-  const list = useQuery({ queryKey: ['budgets'], queryFn: () => api.listBudgets() });
+  const list = useQuery(budgetsQuery);
   const budgets = list.data?.items ?? [];
   const done = (): Promise<void> => queries.invalidateQueries({ queryKey: ['budgets'] });
   return (

@@ -8,10 +8,11 @@ import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from 
 import { serverNowMs } from '../format/time.ts';
 import { BarChart } from '../parts/bar-chart.tsx';
 import { Empty, Figure } from '../parts/bits.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { microsOf } from './batch-figures.ts';
-import { Budgets } from './budgets.tsx';
+import { Budgets, budgetsQuery } from './budgets.tsx';
 import { Choice, Filters } from './filters.tsx';
 
 const route = getRouteApi('/app/costs');
@@ -37,11 +38,21 @@ export function Costs(): ReactElement {
         <Choice name="Steps" value={search.by} options={Object.keys(STEPS)} onChange={(next) => change({ by: next })} />
         <Choice name="By" value={search.group} options={GROUPS} onChange={(next) => change({ group: next })} />
       </Filters>
-      <Spent by={by} group={group} />
-      <Budgets />
-      <p className="soft">
-        Prices are in the <Link to="/settings">settings</Link>, in the price table.
-      </p>
+      {haveBegun(useUsage(by, group), useQuery(budgetsQuery)) ? (
+        <>
+          <Spent by={by} group={group} />
+          <Budgets />
+          <p className="soft">
+            Prices are in the{' '}
+            <Link to="/settings" search={{ tab: 'prices' }}>
+              settings
+            </Link>
+            .
+          </p>
+        </>
+      ) : (
+        <Loading />
+      )}
     </>
   );
 }

@@ -139,11 +139,12 @@ export function Deliveries(): ReactElement {
 }
 
 /** How many there are of each status, and how old the oldest is; each leads to those. */
-function Counts(): ReactElement | null {
+function Counts(): ReactElement {
   const { data } = useQuery({ queryKey: ['deliveries', 'count'], queryFn: () => api.countDeliveries() });
-  if (data === undefined) return null;
+  // As high as what follows it, so that nothing moves.
+  if (data === undefined) return <p className="soft">Counting…</p>;
   return (
-    <ul className="row" aria-label="By status">
+    <ul className="row plain-list" aria-label="By status">
       {data.items
         .filter(({ count }) => count > 0)
         .map(({ status, count, isCapped, oldestAt }) => (
