@@ -20,6 +20,7 @@ import { queueing } from './parts/queueing.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
 import { statisticsAtScale } from './parts/statistics-at-scale.ts';
+import { tabs } from './parts/tabs.ts';
 import { throughput } from './parts/throughput.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
@@ -43,6 +44,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   fairBatches,
   dashboard,
   dashboardBuild,
+  tabs,
   peers,
   beforeAndAfter(commit),
 ];

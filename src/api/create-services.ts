@@ -7,8 +7,9 @@ import { readEvents } from '../store/views/events.ts';
 import { viewSettlements } from '../store/views/settlements.ts';
 import { readScrapeFigures } from '../store/views/scrape-figures.ts';
 import { viewStats } from '../store/views/stats.ts';
+import { listWorkers } from '../store/views/workers.ts';
 import { KEY_PREFIX, noteUse } from '../service/manage-keys.ts';
-import { readValidApiKeys, readWebSession } from '../store/views/keys.ts';
+import { readValidApiKeys, readWebSessions } from '../store/views/keys.ts';
 import { Admission } from './admission.ts';
 import { createAttempts } from './attempts.ts';
 import type { ApiContext } from './context.ts';
@@ -20,7 +21,7 @@ import { openApiDocument } from './openapi.ts';
 import { FIGURES_MS_MAX, readFigures, readTroubles } from './read-overview.ts';
 import { checkReadiness } from './readiness.ts';
 import type { Route } from './route.ts';
-import type { ApiServices } from './services.ts';
+import { WORKERS_SHOWN, type ApiServices } from './services.ts';
 import { SettlementWaiter } from './settlement-waiter.ts';
 
 /** Ordinary requests in flight in one process. */
@@ -73,6 +74,10 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     readAttention: shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic),
     readStats: shareNext(() => viewStats(reads)),
     readScrapeFigures: shareNext(() => readScrapeFigures(reads)),
+    pages: {
+      readStats: shareFor(FIGURES_MS_MAX, () => viewStats(reads), monotonic),
+      readWorkers: shareFor(FIGURES_MS_MAX, () => listWorkers(views, { limit: WORKERS_SHOWN, after: null }), monotonic),
+    },
     close() {
       waiter.close();
       streams.close();
@@ -85,7 +90,7 @@ function createKeyRing({ config, adminKey, views, service }: ApiContext): KeyRin
   return new KeyRing({
     fixed: [...configured, { name: 'admin', role: 'admin', key: adminKey }],
     readKeys: () => readValidApiKeys(views),
-    readSession: (id) => readWebSession(views, id),
+    readSessions: (ids) => readWebSessions(views, ids),
     onUse: (id) => noteUse(service, id),
     prefix: KEY_PREFIX,
   });

@@ -10,6 +10,11 @@ export interface Identity {
   session: { id: string; expiresAt: Date } | null;
 }
 
+/** True for a request of a browser that has signed in. */
+export function isOfPage({ identity }: FastifyRequest): boolean {
+  return identity !== null && identity.session !== null;
+}
+
 /** The header that a page of another origin cannot send without being allowed to. */
 export const REQUEST_HEADER = 'x-holdfast-request';
 

@@ -26,7 +26,8 @@ export interface KeyRingOptions {
   /** Keys that never change while the process runs. */
   fixed: readonly { name: string; role: KeyRole; key: string }[];
   readKeys: () => Promise<ValidApiKey[]>;
-  readSession: (id: string) => Promise<WebSession | null>;
+  /** Those of these sign-ins that there are. */
+  readSessions: (ids: readonly string[]) => Promise<WebSession[]>;
   /** Called when a stored key is used, and its use of this minute is not noted yet. */
   onUse: (id: string) => void;
   /** What stored keys begin with. */
@@ -38,8 +39,11 @@ export interface KeyRingOptions {
 const FRESH_MS = 1_000;
 /** For so long a key that was not among those that were read is taken for wrong: it may have been made since. */
 const UNKNOWN_MS = 100;
-/** The sign-ins that are remembered. */
+/** The sign-ins that are remembered, and those of them that are read together with one that is asked for. */
 const SESSIONS_MAX = 1_000;
+const SESSIONS_READ_MAX = 100;
+/** For so long after its last request a sign-in is read together with others. */
+const IN_USE_MS = 60_000;
 const COOKIE = /^([0-9a-f-]{36})\.([\w-]{43})$/;
 
 export class KeyRing {
@@ -48,6 +52,9 @@ export class KeyRing {
   #stored: { keys: Map<string, ValidApiKey>; readAtMs: number } | null = null;
   #reading: Promise<Map<string, ValidApiKey>> | null = null;
   readonly #sessions: LRUCache<string, WebSession>;
+  /** The sign-ins of open pages: when one of them is read again, all are, so that any number of pages cost one read a second. */
+  readonly #inUse: LRUCache<string, true>;
+  #sessionsReading: { ids: readonly string[]; found: Promise<WebSession[]> } | null = null;
   #changes = 0;
   readonly #nowMs: () => number;
 
@@ -61,6 +68,7 @@ export class KeyRing {
       }),
     );
     this.#sessions = new LRUCache({ max: SESSIONS_MAX, ttl: FRESH_MS });
+    this.#inUse = new LRUCache({ max: SESSIONS_READ_MAX, ttl: IN_USE_MS });
   }
 
   /** Whose key it is, or null. A promise only where the database has to be asked. */
@@ -90,8 +98,9 @@ export class KeyRing {
     const [, id = '', secret = ''] = COOKIE.exec(cookie) ?? [];
     if (!isUuid(id)) return null;
     const session = this.#sessions.get(id) ?? (await this.#readSession(id));
-    if (session === null || session.expiresAt.getTime() <= this.#nowMs()) return null;
+    if (session === undefined || session.expiresAt.getTime() <= this.#nowMs()) return null;
     if (!isSame(sha256Of(secret), session.secretSha256)) return null;
+    this.#inUse.set(id, true);
     const principal = await this.findStored(session.keySha256);
     return principal === null ? null : { principal, sessionId: id, expiresAt: session.expiresAt };
   }
@@ -101,15 +110,31 @@ export class KeyRing {
     this.#stored = null;
     // Nor does what is being read.
     this.#reading = null;
+    this.#sessionsReading = null;
     this.#changes += 1;
     this.#sessions.clear();
   }
 
-  async #readSession(id: string): Promise<WebSession | null> {
+  async #readSession(id: string): Promise<WebSession | undefined> {
+    if (this.#sessionsReading?.ids.includes(id) !== true) this.#sessionsReading = this.#readWith(id);
+    return (await this.#sessionsReading.found).find((session) => session.id === id);
+  }
+
+  /** Reads a sign-in, and with it those that are in use. */
+  #readWith(id: string): { ids: readonly string[]; found: Promise<WebSession[]> } {
+    const ids = [...new Set([id, ...this.#inUse.keys()])];
     const changes = this.#changes;
-    const session = await this.#options.readSession(id);
-    if (session !== null && changes === this.#changes) this.#sessions.set(id, session);
-    return session;
+    const read = async (): Promise<WebSession[]> => {
+      try {
+        const found = await this.#options.readSessions(ids);
+        if (changes === this.#changes) for (const session of found) this.#sessions.set(session.id, session);
+        return found;
+      } finally {
+        if (this.#sessionsReading === reading) this.#sessionsReading = null;
+      }
+    };
+    const reading = { ids, found: read() };
+    return reading;
   }
 
   /** The stored keys as they were at most `ageMsMax` ago. */

@@ -1,7 +1,9 @@
 // What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
 import type { SettlementView } from '../store/views/settlements.ts';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
+import type { Page } from '../store/views/page.ts';
 import type { StatsView } from '../store/views/stats.ts';
+import type { WorkerView } from '../store/views/workers.ts';
 import type { Admission } from './admission.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { EventTail } from './event-tail.ts';
@@ -11,6 +13,9 @@ import type { ApiMetrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
 import type { Attention, Overview } from './schemas/overview.ts';
 import type { SettlementWaiter } from './settlement-waiter.ts';
+
+/** Processes that an open page shows, which is also what a list of them has by default. */
+export const WORKERS_SHOWN = 50;
 
 export interface ApiServices {
   /** The keys that open this API. */
@@ -25,6 +30,12 @@ export interface ApiServices {
   readStats: () => Promise<StatsView>;
   /** What a scrape asks in addition; requests at the same time share a read. */
   readScrapeFigures: () => Promise<ScrapeFigures>;
+  /** For pages of the dashboard, of which many may be open: at most a second old. */
+  pages: {
+    readStats: () => Promise<StatsView>;
+    /** The first page of processes, of `WORKERS_SHOWN`. */
+    readWorkers: () => Promise<Page<WorkerView>>;
+  };
   /** The figures of the overview, at most a second old. */
   readOverview: () => Promise<Overview>;
   /** What needs a person, at most a second old. */

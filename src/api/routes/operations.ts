@@ -1,6 +1,7 @@
 // Routes for operators: liveness, readiness, counts, metrics and the description of the API.
 import type { z } from 'zod';
 import { answerWithin } from '../deadline.ts';
+import { isOfPage } from '../identify.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { liveness, readiness } from '../schemas/answers.ts';
 import { stats } from '../schemas/views.ts';
@@ -12,8 +13,9 @@ const getStats = defineRoute({
   path: '/v1/stats',
   summary: 'Counts of sessions, messages, turns and deliveries',
   answers: { 200: { description: 'Counts', schema: stats } },
-  async handle(_request, { services }) {
-    return { status: 200, body: await services.readStats() };
+  async handle({ reply }, { services }) {
+    const read = isOfPage(reply.request) ? services.pages.readStats : services.readStats;
+    return { status: 200, body: await read() };
   },
 });
 

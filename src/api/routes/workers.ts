@@ -4,13 +4,13 @@ import { isUuid } from '../../core/ids.ts';
 import { drainWorker } from '../../service/drain-worker.ts';
 import { listWorkers, viewWorker } from '../../store/views/workers.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isOfPage } from '../identify.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { worker } from '../schemas/workers.ts';
-
-const ITEMS_DEFAULT = 50;
+import { WORKERS_SHOWN } from '../services.ts';
 
 const getWorkers = defineRoute({
   method: 'GET',
@@ -18,9 +18,12 @@ const getWorkers = defineRoute({
   summary: 'The processes of the service, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of processes', schema: listOf(worker) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listWorkers(context.views, pageRequestOf(list, query, bounds));
+  async handle({ query, list, reply }, { context, services }) {
+    const bounds = { itemsDefault: WORKERS_SHOWN, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+    const asked = pageRequestOf(list, query, bounds);
+    const isFirst = asked.after === null && asked.limit === WORKERS_SHOWN;
+    const page =
+      isFirst && isOfPage(reply.request) ? await services.pages.readWorkers() : await listWorkers(context.views, asked);
     return { status: 200, body: listAnswer(list, page) };
   },
 });

@@ -36,16 +36,16 @@ export interface WebSession {
   expiresAt: Date;
 }
 
-export const READ_WEB_SESSION = literal({
-  name: 'read-web-session',
-  purpose: 'Read the sign-in of a cookie, if it has not ended.',
+export const READ_WEB_SESSIONS = literal({
+  name: 'read-web-sessions',
+  purpose: 'Read the sign-ins of cookies that have not ended.',
   text: `select id, secret_sha256 as "secretSha256", key_sha256 as "keySha256", expires_at as "expiresAt"
-from holdfast.web_sessions where id = $1::uuid and expires_at > clock_timestamp()`,
+from holdfast.web_sessions where id = any($1::uuid[]) and expires_at > clock_timestamp()`,
 });
 
-/** The sign-in of a cookie; null: it has ended, or there is none. */
-export async function readWebSession(db: ViewDatabase, id: string): Promise<WebSession | null> {
-  return (await db.$client.query<WebSession>(READ_WEB_SESSION.prepared([id]))).rows[0] ?? null;
+/** Those of these sign-ins that there are and that have not ended. */
+export async function readWebSessions(db: ViewDatabase, ids: readonly string[]): Promise<WebSession[]> {
+  return (await db.$client.query<WebSession>(READ_WEB_SESSIONS.prepared([ids]))).rows;
 }
 
 export interface ApiKeyView {
