@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
+import { ROUTES } from './fixture/screen-table.ts';
 
 const dashboard = useDashboard();
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -23,7 +24,7 @@ test('the first load of each screen is at most 150 kB of compressed script, 20 k
   const { page, signIn, url, requests } = dashboard;
   const sizeOf = (name: string): number => statSync(join(DIST, 'assets', `${name}.gz`)).size;
   await signIn();
-  for (const path of ['/', '/turns', '/sessions', '/waiting', '/dead-letters', '/settings']) {
+  for (const path of ROUTES.filter((route) => !route.includes('$'))) {
     requests.length = 0;
     await page.goto(url + path);
     await page.locator('main h1').first().waitFor();
