@@ -6,11 +6,11 @@ import { api } from '../api.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
 import { serverNowMs } from '../format/time.ts';
-import { BarChart } from '../parts/bar-chart.tsx';
 import { Empty, Figure } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { microsOf } from './batch-figures.ts';
 import { Budgets, budgetsQuery } from './budgets.tsx';
 import { Choice, Filters } from './filters.tsx';
@@ -64,7 +64,7 @@ function Spent({ by, group }: { by: By; group: (typeof GROUPS)[number] }): React
   const steps = usage.data?.items;
   const times = useMemo(() => stepsOf(by, steps ?? []), [by, steps]);
   if (usage.isError) return <Problem error={usage.error} onRetry={() => void usage.refetch()} />;
-  if (steps === undefined) return <p className="soft">Loading…</p>;
+  if (steps === undefined) return <Loading />;
   if (steps.length === 0)
     return <Empty command={'npx holdfast send main "Hello"'}>Nothing was spent in this time.</Empty>;
   const sum = sumOf(steps);
@@ -82,33 +82,27 @@ function Spent({ by, group }: { by: By; group: (typeof GROUPS)[number] }): React
     <>
       <FigureList sum={sum} saved={saved} span={SPANS[by]} />
       <div className="split">
-        <BarChart
+        <TimeChart
           title="Cost"
           span={SPANS[by]}
           times={times}
-          values={valuesOf(({ costMicros }) => costMicros)}
-          text={dollarsText}
+          panes={[{ text: dollarsText, series: [{ name: 'Cost', values: valuesOf(({ costMicros }) => costMicros) }] }]}
         />
-        <BarChart
-          title="Input tokens that were not in the cache"
+        <TimeChart
+          title="Tokens"
           span={SPANS[by]}
           times={times}
-          values={valuesOf(({ inputTokens }) => inputTokens)}
-          text={countText}
-        />
-        <BarChart
-          title="Tokens read from the cache"
-          span={SPANS[by]}
-          times={times}
-          values={valuesOf(({ cacheReadTokens }) => cacheReadTokens)}
-          text={countText}
-        />
-        <BarChart
-          title="Output tokens"
-          span={SPANS[by]}
-          times={times}
-          values={valuesOf(({ outputTokens }) => outputTokens)}
-          text={countText}
+          panes={[
+            {
+              text: countText,
+              series: tokenSeries({
+                inputTokens: valuesOf(({ inputTokens }) => inputTokens),
+                cacheReadTokens: valuesOf(({ cacheReadTokens }) => cacheReadTokens),
+                cacheWriteTokens: valuesOf(({ cacheWriteTokens }) => cacheWriteTokens),
+                outputTokens: valuesOf(({ outputTokens }) => outputTokens),
+              }),
+            },
+          ]}
         />
       </div>
       <GroupTable steps={steps} group={group} whole={sum.costMicros} />

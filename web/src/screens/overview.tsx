@@ -6,10 +6,10 @@ import { api } from '../api.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Figure, Status } from '../parts/bits.tsx';
-import { BarChart } from '../parts/bar-chart.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { useSettings } from '../settings.tsx';
 import { Workers, workersQuery } from './workers.tsx';
 
@@ -29,7 +29,6 @@ export function Overview(): ReactElement {
   if (data === undefined || !hasBegun) {
     return overview.isError ? <Problem error={overview.error} /> : <Loading />;
   }
-  const { points } = data;
   return (
     <>
       <h1>Overview</h1>
@@ -40,31 +39,7 @@ export function Overview(): ReactElement {
         <h2 id="attention">Needs attention</h2>
         <Attention />
       </section>
-      <div className="split">
-        <BarChart
-          span="last hour"
-          title="Turns that ended"
-          times={points.startsAt}
-          values={points.ends}
-          text={countText}
-        />
-        <BarChart
-          span="last hour"
-          title="Turns that failed"
-          times={points.startsAt}
-          values={points.failures}
-          text={countText}
-          tone="bad"
-        />
-        <BarChart
-          span="last hour"
-          title="Longest wait"
-          times={points.startsAt}
-          values={points.oldestWaitMs}
-          text={durationText}
-        />
-        <BarChart span="last hour" title="Cost" times={points.startsAt} values={points.costUsd} text={dollars} />
-      </div>
+      <LastHour points={data.points} />
       <Lanes figures={data} />
       <Workers />
     </>
@@ -129,6 +104,47 @@ function FigureList({ figures }: { figures: Figures }): ReactElement {
         {figures.cacheHitRatio === null ? 'no calls' : percentText(figures.cacheHitRatio, 1)}
       </Figure>
     </dl>
+  );
+}
+
+function LastHour({ points }: { points: Figures['points'] }): ReactElement {
+  const { startsAt, ends, failures } = points;
+  const shared = { span: 'last hour', times: startsAt };
+  return (
+    <div className="split">
+      <TimeChart
+        {...shared}
+        title="Arrivals and ends"
+        hasOneScale
+        panes={[
+          { text: countText, series: [{ name: 'Messages that arrived', values: points.arrivals }] },
+          {
+            text: countText,
+            series: [
+              {
+                name: 'Turns that ended well',
+                values: ends.map((count, minute) => count - (failures[minute] ?? 0)),
+                tone: 'second',
+              },
+              { name: 'Turns that failed', values: failures, tone: 'bad' },
+            ],
+          },
+        ]}
+      />
+      <TimeChart
+        {...shared}
+        title="Age of the queue"
+        panes={[{ text: durationText, series: [{ name: 'Longest wait', values: points.oldestWaitMs }] }]}
+      />
+      <TimeChart
+        {...shared}
+        title="Tokens and cost"
+        panes={[
+          { text: countText, series: tokenSeries(points) },
+          { text: dollars, series: [{ name: 'Cost', values: points.costUsd }] },
+        ]}
+      />
+    </div>
   );
 }
 
