@@ -17,7 +17,7 @@ import { benchApiKey } from '../rig/bench-service.ts';
 import { describeLoads } from '../rig/closed-loop.ts';
 import { slowTurnText, turnText } from '../rig/prompts.ts';
 
-export const tabs: BenchPart = { letter: 'tabs', title: 'turns while 20 tabs are open', run };
+export const tabs: BenchPart = { letter: 'r', title: 'turns while 20 tabs are open', run };
 
 const tabCount = 20;
 const sessions = 16;
@@ -45,7 +45,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
       ({ p99Ms }) => p99Ms,
     );
     const turns: BarLine = {
-      part: 'tabs',
+      part: 'r',
       what: `p99 of turns with ${tabCount} tabs, to p99 without`,
       floor: describeLoads(runsOf('alone')),
       holdfast: describeLoads(runsOf('watched')),
@@ -84,7 +84,7 @@ async function measureQueries(context: BenchContext, quietS: number): Promise<Ba
 
 function queryLine(what: string, before: number, after: number): BarLine {
   return {
-    part: 'tabs',
+    part: 'r',
     what,
     floor: `${formatNumber(before)}/s`,
     holdfast: `${formatNumber(after)}/s`,
