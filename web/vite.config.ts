@@ -4,6 +4,10 @@ import { defineConfig } from 'vite';
 
 const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
 
+/** All but what is loaded when it is first needed. */
+const SHARED =
+  /node_modules\/(?!cronstrue)|src\/client|web\/src\/(?:parts\/(?!palette)|format|live|screens\/(?:filters|batch-figures)|[a-z]+\.tsx?$)/;
+
 export default defineConfig({
   root: import.meta.dirname,
   plugins: [react()],
@@ -16,10 +20,8 @@ export default defineConfig({
     reportCompressedSize: false,
     rolldownOptions: {
       output: {
-        // One file for what every screen needs, and one for each screen: few requests, and a change of a screen keeps the large one cached.
-        codeSplitting: {
-          groups: [{ name: 'shared', test: /node_modules|src\/client|web\/src\/(?:parts|format|live|[a-z]+\.tsx?$)/ }],
-        },
+        // One file for what most screens need, and one for each screen: few requests, and a change of a screen keeps the large one cached.
+        codeSplitting: { groups: [{ name: 'shared', test: SHARED }] },
       },
     },
   },
