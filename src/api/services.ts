@@ -32,6 +32,7 @@ export interface ApiServices {
   readScrapeFigures: () => Promise<ScrapeFigures>;
   /** For pages of the dashboard, of which many may be open: at most a second old. */
   pages: {
+    readReadiness: () => Promise<Readiness>;
     readStats: () => Promise<StatsView>;
     /** The first page of processes, of `WORKERS_SHOWN`. */
     readWorkers: () => Promise<Page<WorkerView>>;
@@ -40,7 +41,7 @@ export interface ApiServices {
   readOverview: () => Promise<Overview>;
   /** What needs a person, at most a second old. */
   readAttention: () => Promise<Attention>;
-  /** Readiness, at most a second old; it needs no key, and every open page asks for it. */
+  /** Readiness; it needs no key, so simultaneous requests share one check. */
   readReadiness: () => Promise<Readiness>;
   /** The OpenAPI document of the route table, built on the first request. */
   openApi: () => object;

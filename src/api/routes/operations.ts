@@ -39,8 +39,10 @@ const getReadiness = defineRoute({
     200: { description: 'Ready, or degraded: messages are accepted and wait', schema: readiness },
     503: { description: 'A dependency is missing', schema: readiness },
   },
-  async handle(_request, { services }) {
-    const found = await services.readReadiness();
+  async handle({ reply }, { services }) {
+    // Only browsers send cookies. What watches the service is told how it is now.
+    const isBrowser = reply.request.headers.cookie !== undefined;
+    const found = await (isBrowser ? services.pages.readReadiness() : services.readReadiness());
     return { status: found.status === 'unavailable' ? 503 : 200, body: found };
   },
 });
