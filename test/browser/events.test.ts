@@ -92,6 +92,6 @@ test('the command for curl has the filters and the last id, and no key', async (
   await page.getByText('Copied', { exact: true }).waitFor();
   const copied = await page.evaluate<string>('navigator.clipboard.readText()');
   expect(copied).toContain(
-    `curl -N -H "Authorization: Bearer $HOLDFAST_KEY" '${url}/v1/events?types=turn.ended&session=copied&after=`,
+    `curl -N -H "Authorization: Bearer $HOLDFAST_API_KEY" '${url}/v1/events?types=turn.ended&session=copied&after=`,
   );
 });

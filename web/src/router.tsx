@@ -80,7 +80,7 @@ const waitingRoute = createRoute({
 const turnsRoute = createRoute({
   ...screen,
   path: '/turns',
-  validateSearch: texts('session', 'status', 'kind', 'lane', 'since', 'agent', 'model', 'code', 'q'),
+  validateSearch: texts('session', 'status', 'kind', 'lane', 'since', 'agent', 'model', 'code', 'q', 'columns'),
   component: screenOf(async () => (await import('./screens/turns.tsx')).Turns),
 });
 const turnRoute = createRoute({
@@ -92,7 +92,7 @@ const turnRoute = createRoute({
 const sessionsRoute = createRoute({
   ...screen,
   path: '/sessions',
-  validateSearch: texts('kind'),
+  validateSearch: texts('kind', 'columns'),
   component: screenOf(async () => (await import('./screens/sessions.tsx')).Sessions),
 });
 const sessionRoute = createRoute({

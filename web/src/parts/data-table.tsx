@@ -1,5 +1,6 @@
 // A list of any length: only the rows that can be seen are in the document. Rows are reached with j and k or the arrows, opened with Enter,
 // selected with x. Below 640 px each row is a card.
+import { useElementScrollRestoration } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import {
   useEffect,
@@ -26,6 +27,8 @@ interface DataTableProps<Row> {
   rows: readonly Row[];
   idOf: (row: Row) => string;
   onOpen: (row: Row) => void;
+  /** Called with the row that has the focus. */
+  onCurrent?: (row: Row) => void;
   /** Absent: rows cannot be selected. */
   selected?: ReadonlySet<string>;
   onSelect?: (id: string) => void;
@@ -40,7 +43,9 @@ const OVERSCAN = 8;
 const NEAR_END = 20;
 
 export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
-  const { label, columns, rows, idOf, onOpen, selected, onSelect, onEnd, isLoadingMore } = props;
+  const { label, columns, rows, idOf, onOpen, onCurrent, selected, onSelect, onEnd, isLoadingMore } = props;
+  const place = `table ${label}`;
+  const before = useElementScrollRestoration({ id: place });
   const body = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
   const { hasShortcuts } = useSettings();
@@ -50,6 +55,8 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
     getScrollElement: () => body.current,
     estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
     overscan: OVERSCAN,
+    // After Back, the rows are there that were seen before.
+    initialOffset: before?.scrollY ?? 0,
     getItemKey: (index) => idOf(rows[index]!),
   });
   const items = virtual.getVirtualItems();
@@ -86,7 +93,14 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
           ))}
         </div>
       </div>
-      <div className="table-body" role="rowgroup" ref={body} onKeyDown={onKeyDown} aria-busy={isLoadingMore === true}>
+      <div
+        className="table-body"
+        role="rowgroup"
+        data-scroll-restoration-id={place}
+        ref={body}
+        onKeyDown={onKeyDown}
+        aria-busy={isLoadingMore === true}
+      >
         <div className="table-sizer" role="presentation" style={{ height: virtual.getTotalSize() }}>
           {items.map(({ index, key, start }) => {
             const row = rows[index]!;
@@ -98,7 +112,10 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
                 measure={virtual.measureElement}
                 isSelected={selected?.has(id)}
                 isCurrent={index === at}
-                onCurrent={() => setAt(index)}
+                onCurrent={() => {
+                  setAt(index);
+                  onCurrent?.(row);
+                }}
               />
             );
           })}

@@ -7,6 +7,7 @@ import { countText } from '../format/amounts.ts';
 import { createEventLog, type EventLog, type LoggedEvent } from '../live/event-log.ts';
 import { Empty, Time } from '../parts/bits.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
+import { quoted } from '../parts/copy-row.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
@@ -173,5 +174,6 @@ function curlOf({
     ...(session === undefined ? {} : { session }),
     ...(after == null ? {} : { after }),
   }).toString();
-  return `curl -N -H "Authorization: Bearer $HOLDFAST_KEY" '${location.origin}/v1/events${query === '' ? '' : `?${query}`}'`;
+  const url = `${location.origin}/v1/events${query === '' ? '' : `?${query}`}`;
+  return `curl -N -H "Authorization: Bearer $HOLDFAST_API_KEY" ${quoted(url)}`;
 }

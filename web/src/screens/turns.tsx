@@ -1,20 +1,23 @@
 // All turns, newest first, with filters in the URL. Turns that start meanwhile are counted on a button, and the list does not jump.
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useCallback, useEffect, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
-import { durationText, lengthMs } from '../format/time.ts';
+import { countText } from '../format/amounts.ts';
 import { useLive } from '../live/live-provider.tsx';
-import { Age, Empty, Status } from '../parts/bits.tsx';
+import { Empty } from '../parts/bits.tsx';
 import { BulkBar } from '../parts/bulk-bar.tsx';
-import { DataTable, type Column } from '../parts/data-table.tsx';
+import { chosenColumns, ColumnChooser } from '../parts/chosen-columns.tsx';
+import { CopyRow } from '../parts/copy-row.tsx';
+import { DataTable } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
+import { TURN_COLUMNS, USUAL_TURN_COLUMNS, type ListedTurn } from './turn-columns.tsx';
+import { TurnFacets } from './turn-facets.tsx';
 
 const route = getRouteApi('/app/turns');
 const PAGE = 100;
+const COLUMNS = { all: TURN_COLUMNS, usual: USUAL_TURN_COLUMNS };
 
 const STATUSES = [
   'running',
@@ -30,78 +33,17 @@ const STATUSES = [
 const KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
 const LANES = ['main', 'subagent', 'cron', 'batch'] as const;
 
-type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
-
-const COLUMNS: readonly Column<ListedTurn>[] = [
-  { title: 'Status', width: '104px', cell: ({ status }) => <Status status={status} /> },
-  {
-    title: 'Turn',
-    width: '142px',
-    cell: ({ id, kind }) => (
-      <Link to="/turns/$id" params={{ id }}>
-        {kind} {id.slice(-6)}
-      </Link>
-    ),
-  },
-  {
-    title: 'Session',
-    width: 'minmax(140px, 2fr)',
-    cell: ({ sessionKey }) => (
-      <Link to="/sessions/$key" params={{ key: sessionKey }}>
-        <SafeText text={sessionKey} />
-      </Link>
-    ),
-  },
-  { title: 'Model', width: 'minmax(100px, 1fr)', cell: ({ model }) => model.replace(/^[^/]+\//, '') },
-  { title: 'Steps', width: '52px', isNumber: true, cell: ({ stepCount }) => stepCount },
-  {
-    title: 'Tokens',
-    width: '70px',
-    isNumber: true,
-    cell: ({ usage }) => countText(usage.inputTokens + usage.outputTokens),
-  },
-  { title: 'Cost', width: '76px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
-  {
-    title: 'Waited',
-    width: '72px',
-    isNumber: true,
-    cell: ({ queuedAt, claimedAt }) => durationText(lengthMs(queuedAt, claimedAt)),
-  },
-  {
-    title: 'Took',
-    width: '72px',
-    isNumber: true,
-    cell: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)),
-  },
-  { title: 'Started', width: '96px', cell: ({ startedAt }) => <Age at={startedAt} /> },
-  {
-    title: 'Why',
-    width: 'minmax(120px, 2fr)',
-    cell: ({ error, why }) => <SafeText text={error?.message ?? why?.text ?? ''} />,
-  },
-];
-
-type Search = ReturnType<typeof route.useSearch>;
+type Search = Omit<ReturnType<typeof route.useSearch>, 'columns'>;
 
 export function Turns(): ReactElement {
-  const search = route.useSearch();
+  const { columns, ...search } = route.useSearch();
   const navigate = useNavigate({ from: '/turns' });
   const queries = useQueryClient();
+  const [focused, setFocused] = useState<ListedTurn | null>(null);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const list = useInfiniteQuery({
-    // Not named `turn`: events do not refresh it, the button does.
-    queryKey: ['turns', search],
-    queryFn: ({ pageParam, signal }) =>
-      api.listTurns({ ...filterOf(search), steps: 'none', limit: PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-  });
-  const { fetchNextPage, hasNextPage, isFetchingNextPage, isFetching } = list;
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetching]);
+  const { list, rows, onEnd } = useTurns(search);
+  // There from the start: a line that appears when a row gets the focus would move the row away from the pointer.
+  const current = focused ?? rows[0];
   const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
 
   function toggle(id: string): void {
@@ -117,8 +59,20 @@ export function Turns(): ReactElement {
       <div className="row">
         <h1>Turns</h1>
         <NewTurns onShow={() => void queries.resetQueries({ queryKey: ['turns'] })} />
+        <ColumnChooser
+          {...COLUMNS}
+          choice={columns}
+          onChange={(choice) =>
+            void navigate({
+              search: ({ columns: _columns, ...before }) =>
+                choice === undefined ? before : { ...before, columns: choice },
+              replace: true,
+            })
+          }
+        />
       </div>
       <TurnFilters search={search} change={change} />
+      <TurnFacets />
       <BulkBar
         target="turns"
         actions={['retry', 'abort']}
@@ -126,24 +80,52 @@ export function Turns(): ReactElement {
         filter={bulkFilterOf(search)}
         onDone={() => setSelected(new Set())}
       />
+      {current !== undefined && (
+        <CopyRow
+          name={`turn ${current.id.slice(-6)}`}
+          path={`/v1/turns/${current.id}`}
+          command={`npx holdfast turns show ${current.id}`}
+          row={current}
+        />
+      )}
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 ? (
         <Empty command={'npx holdfast send main "Hello"'}>No turn fits. Turns are there when messages arrive.</Empty>
       ) : (
         <DataTable
           label="Turns"
-          columns={COLUMNS}
+          columns={chosenColumns(COLUMNS, columns)}
           rows={rows}
           idOf={({ id }) => id}
           onOpen={({ id }) => void navigate({ to: '/turns/$id', params: { id } })}
+          onCurrent={setFocused}
           selected={selected}
           onSelect={toggle}
           onEnd={onEnd}
-          isLoadingMore={isFetchingNextPage}
+          isLoadingMore={list.isFetchingNextPage}
         />
       )}
     </>
   );
+}
+
+/** The turns of a search, page by page. */
+function useTurns(search: Search) {
+  const list = useInfiniteQuery({
+    // Not named `turn`: events do not refresh it, the button does.
+    queryKey: ['turns', search],
+    queryFn: ({ pageParam, signal }) =>
+      api.listTurns({ ...filterOf(search), steps: 'none', limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+  const { fetchNextPage, hasNextPage, isFetching } = list;
+  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [fetchNextPage, hasNextPage, isFetching]);
+  return { list, rows, onEnd };
 }
 
 function TurnFilters(props: { search: Search; change: (part: Partial<Search>) => void }): ReactElement {

@@ -1,0 +1,127 @@
+// What a list shows: its columns, its facets, its current row as a command; and what Back restores.
+import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { violationsOn } from './axe.ts';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+async function ended(session: string): Promise<string> {
+  const { rig } = dashboard;
+  await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: hello]]' });
+  await rig.work(session);
+  return (await rig.get(`/v1/turns?session=${session}`)).body.items[0].id;
+}
+
+test('the columns of a list are chosen by keyboard, kept in the URL, and chosen again by a reload and by Back', async () => {
+  const { page, signIn, open } = dashboard;
+  const id = await ended('chosen');
+  await signIn();
+  await open('/turns?session=chosen');
+  const titles = () => page.getByRole('columnheader').allTextContents();
+  await page.getByRole('button', { name: 'Columns', exact: true }).focus();
+  await page.keyboard.press('Enter');
+  const chooser = page.getByRole('group', { name: 'Columns' });
+  for (const name of ['Model', 'Tokens', 'Cost', 'Why', 'Id']) {
+    await chooser.getByLabel(name, { exact: true }).focus();
+    await page.keyboard.press('Space');
+  }
+  expect(await violationsOn(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await chooser.waitFor({ state: 'hidden' });
+  const chosen = ['Status', 'Turn', 'Session', 'Steps', 'Waited', 'Took', 'Started', 'Id'];
+  await expect.poll(titles).toEqual(chosen);
+  expect(new URL(page.url()).searchParams.get('columns')).toBe(chosen.join(',').toLowerCase());
+  await page.reload();
+  await expect.poll(titles).toEqual(chosen);
+  await page.getByRole('link', { name: `message ${id.slice(-6)}` }).click();
+  await page.getByRole('tab', { name: 'Timeline' }).waitFor();
+  await page.goBack();
+  await expect.poll(titles).toEqual(chosen);
+  await page.getByRole('button', { name: 'Columns', exact: true }).click();
+  await chooser.getByRole('button', { name: 'Usual columns' }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe('?session=chosen');
+
+  await open('/sessions?columns=session,created');
+  await expect.poll(titles).toEqual(['Session', 'Created']);
+});
+
+test('the current row is copied as a command for curl, as one of the command line, and as JSON', async () => {
+  const { page, context, url, signIn, open } = dashboard;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  const id = await ended('copied');
+  await signIn();
+  await open('/turns?session=copied');
+  await page.locator('[role=row][tabindex="0"]').focus();
+  const copied = async (name: string): Promise<string> => {
+    await page.getByRole('button', { name, exact: true }).click();
+    return page.evaluate<string>('navigator.clipboard.readText()');
+  };
+  const group = page.getByRole('group', { name: `Copy turn ${id.slice(-6)}` });
+  await group.waitFor();
+  await expect
+    .poll(() => copied('curl'))
+    .toBe(`curl -H "Authorization: Bearer $HOLDFAST_API_KEY" '${url}/v1/turns/${id}'`);
+  await expect.poll(() => copied('CLI')).toBe(`npx holdfast turns show ${id}`);
+  await expect.poll(async () => (await copied('JSON')).startsWith('{')).toBe(true);
+  expect(JSON.parse(await copied('JSON'))).toMatchObject({ id, sessionKey: 'agent:main:copied' });
+});
+
+test('facets lead to the turns of an agent, a kind, a lane or a model', async () => {
+  const { page, signIn, open } = dashboard;
+  await ended('faceted');
+  await signIn();
+  await open('/turns?session=faceted');
+  await page.getByText('Facets of the last day').click();
+  await page.getByRole('list', { name: 'lane' }).getByRole('link', { name: /^main/ }).click();
+  await expect.poll(() => new URL(page.url()).search).toBe('?session=faceted&lane=main');
+});
+
+test('Back restores the filters of a list and how far it was scrolled', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await rig.rows(
+    `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1, 'agent:main:scrolled', 'main', 'main', 'main'))
+     insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
+       queued_at, claimed_at, ended_at)
+     select gen_random_uuid(), $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, '', '', now(), now(), now() from generate_series(1, 90)`,
+    [newId<string>()],
+  );
+  await signIn();
+  await open('/turns?session=scrolled&status=completed');
+  const body = page.locator('.table-body');
+  await page.locator('[role=row][data-index="0"]').waitFor();
+  await body.evaluate((element) => element.scrollTo({ top: 1_500 }));
+  const row = page.locator('[role=row][data-index="45"]');
+  await row.waitFor();
+  await page.getByRole('navigation', { name: 'Screens' }).getByRole('link', { name: 'Overview' }).click();
+  await page.getByRole('heading', { name: 'Overview' }).waitFor();
+  await page.goBack();
+  await row.waitFor();
+  await expect.poll(() => body.evaluate((element) => element.scrollTop)).toBe(1_500);
+  expect(new URL(page.url()).search).toBe('?session=scrolled&status=completed');
+});
+
+test('times are shown in local time or in UTC, everywhere and after a reload', async () => {
+  const { rig, context, url } = dashboard;
+  const id = await ended('zoned');
+  const { startedAt } = (await rig.get(`/v1/turns/${id}`)).body;
+  const elsewhere = await context.browser()!.newContext({ timezoneId: 'Asia/Kathmandu', locale: 'en-GB' });
+  try {
+    const tab = await elsewhere.newPage();
+    await elsewhere.request.post(`${url}/v1/auth/sessions`, { data: { key: ADMIN_KEY } });
+    const shown = tab.locator(`time[datetime="${startedAt}"]`).first();
+    const textIn = (timeZone: string) =>
+      new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium', timeZone }).format(
+        new Date(startedAt),
+      );
+    await tab.goto(`${url}/turns/${id}`);
+    await expect.poll(() => shown.textContent()).toBe(textIn('Asia/Kathmandu'));
+    await tab.getByRole('button', { name: 'Local time' }).click();
+    await expect.poll(() => shown.textContent()).toBe(textIn('UTC'));
+    await tab.reload();
+    await expect.poll(() => shown.textContent()).toBe(textIn('UTC'));
+  } finally {
+    await elsewhere.close();
+  }
+});

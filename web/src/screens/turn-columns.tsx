@@ -1,0 +1,81 @@
+// The columns of the list of turns.
+import { Link } from '@tanstack/react-router';
+import type { api } from '../api.ts';
+import { countText, dollarsText } from '../format/amounts.ts';
+import { durationText, lengthMs } from '../format/time.ts';
+import { Age, Status } from '../parts/bits.tsx';
+import type { Column } from '../parts/data-table.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+
+export type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
+
+/** All columns, in their order. */
+export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
+  { title: 'Status', width: '104px', cell: ({ status }) => <Status status={status} /> },
+  {
+    title: 'Turn',
+    width: '142px',
+    cell: ({ id, kind }) => (
+      <Link to="/turns/$id" params={{ id }}>
+        {kind} {id.slice(-6)}
+      </Link>
+    ),
+  },
+  {
+    title: 'Session',
+    width: 'minmax(140px, 2fr)',
+    cell: ({ sessionKey }) => (
+      <Link to="/sessions/$key" params={{ key: sessionKey }}>
+        <SafeText text={sessionKey} />
+      </Link>
+    ),
+  },
+  { title: 'Agent', width: '90px', cell: ({ sessionKey }) => sessionKey.split(':')[1] },
+  { title: 'Lane', width: '80px', cell: ({ lane }) => lane },
+  { title: 'Model', width: 'minmax(100px, 1fr)', cell: ({ model }) => model.replace(/^[^/]+\//, '') },
+  { title: 'Steps', width: '52px', isNumber: true, cell: ({ stepCount }) => stepCount },
+  {
+    title: 'Tokens',
+    width: '70px',
+    isNumber: true,
+    cell: ({ usage }) => countText(usage.inputTokens + usage.outputTokens),
+  },
+  { title: 'Cost', width: '76px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
+  {
+    title: 'Waited',
+    width: '72px',
+    isNumber: true,
+    cell: ({ queuedAt, claimedAt }) => durationText(lengthMs(queuedAt, claimedAt)),
+  },
+  {
+    title: 'Took',
+    width: '72px',
+    isNumber: true,
+    cell: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)),
+  },
+  { title: 'Started', width: '96px', cell: ({ startedAt }) => <Age at={startedAt} /> },
+  { title: 'Ended', width: '96px', cell: ({ endedAt }) => <Age at={endedAt} /> },
+  { title: 'Attempt', width: '70px', isNumber: true, cell: ({ attempt }) => attempt },
+  { title: 'Worker', width: 'minmax(100px, 1fr)', cell: ({ worker }) => worker },
+  { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },
+  {
+    title: 'Why',
+    width: 'minmax(120px, 2fr)',
+    cell: ({ error, why }) => <SafeText text={error?.message ?? why?.text ?? ''} />,
+  },
+];
+
+/** Those that are shown when no choice was made. */
+export const USUAL_TURN_COLUMNS: ReadonlySet<string> = new Set([
+  'Status',
+  'Turn',
+  'Session',
+  'Model',
+  'Steps',
+  'Tokens',
+  'Cost',
+  'Waited',
+  'Took',
+  'Started',
+  'Why',
+]);
