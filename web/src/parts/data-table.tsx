@@ -10,6 +10,7 @@ import {
   type KeyboardEvent,
   type ReactElement,
   type ReactNode,
+  type RefObject,
 } from 'react';
 import { useSettings } from '../settings.tsx';
 
@@ -45,25 +46,11 @@ const NEAR_END = 20;
 export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   const { label, columns, rows, idOf, onOpen, onCurrent, selected, onSelect, onEnd, isLoadingMore } = props;
   const place = `table ${label}`;
-  const before = useElementScrollRestoration({ id: place });
   const body = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
   const { hasShortcuts } = useSettings();
-  const isNarrow = matchMedia('(max-width: 640px)').matches;
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => body.current,
-    estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
-    overscan: OVERSCAN,
-    // After Back, the rows are there that were seen before.
-    initialOffset: before?.scrollY ?? 0,
-    getItemKey: (index) => idOf(rows[index]!),
-  });
+  const virtual = useSeenRows({ body, place, rows, idOf, onEnd });
   const items = virtual.getVirtualItems();
-  const lastShown = items.at(-1)?.index ?? 0;
-  useEffect(() => {
-    if (rows.length > 0 && lastShown >= rows.length - NEAR_END) onEnd?.();
-  }, [lastShown, rows.length, onEnd]);
 
   function moveTo(index: number): void {
     setAt(index);
@@ -123,6 +110,32 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
       </div>
     </div>
   );
+}
+
+/** The rows that can be seen. After Back, they are those that were seen before. */
+function useSeenRows<Row>(
+  seen: Pick<DataTableProps<Row>, 'rows' | 'idOf'> & {
+    onEnd: (() => void) | undefined;
+    body: RefObject<HTMLDivElement | null>;
+    place: string;
+  },
+) {
+  const { body, place, rows, idOf, onEnd } = seen;
+  const before = useElementScrollRestoration({ id: place });
+  const isNarrow = matchMedia('(max-width: 640px)').matches;
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => body.current,
+    estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
+    overscan: OVERSCAN,
+    initialOffset: before?.scrollY ?? 0,
+    getItemKey: (index) => idOf(rows[index]!),
+  });
+  const lastShown = virtual.getVirtualItems().at(-1)?.index ?? 0;
+  useEffect(() => {
+    if (rows.length > 0 && lastShown >= rows.length - NEAR_END) onEnd?.();
+  }, [lastShown, rows.length, onEnd]);
+  return virtual;
 }
 
 interface TableRowProps<Row> {

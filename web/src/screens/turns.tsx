@@ -46,14 +46,6 @@ export function Turns(): ReactElement {
   const current = focused ?? rows[0];
   const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
 
-  function toggle(id: string): void {
-    setSelected((before) => {
-      const after = new Set(before);
-      if (!after.delete(id)) after.add(id);
-      return after;
-    });
-  }
-
   return (
     <>
       <div className="row">
@@ -100,7 +92,7 @@ export function Turns(): ReactElement {
           onOpen={({ id }) => void navigate({ to: '/turns/$id', params: { id } })}
           onCurrent={setFocused}
           selected={selected}
-          onSelect={toggle}
+          onSelect={(id) => setSelected((before) => before.symmetricDifference(new Set([id])))}
           onEnd={onEnd}
           isLoadingMore={list.isFetchingNextPage}
         />
