@@ -37,7 +37,10 @@ export async function readPostCompactionContext(
   const mode = promptModeOf(session.kind as SessionKind, agent.promptMode);
   if (mode === 'none') return NOTHING;
   try {
-    const all = await loadWorkspaceFiles(agent.workspaceDir, context.config.workspace.bootstrapFiles);
+    // Compactions are rare: this one looks for itself, and sees an edit that was made a moment ago.
+    const all = await loadWorkspaceFiles(agent.workspaceDir, context.config.workspace.bootstrapFiles, {
+      freshForMs: 0,
+    });
     const files = filesForMode(all, mode);
     const zones = { userTimezone: agent.userTimezone, hostTimezone: HOST_TIMEZONE };
     const now = formatEventTime(context.clock.now().getTime(), resolveEnvelopeZone(agent.envelopeTimezone, zones));
