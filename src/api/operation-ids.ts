@@ -41,6 +41,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'POST /v1/workers/{id}/drain': 'drainWorker',
   'GET /v1/crons': 'listCrons',
   'POST /v1/crons': 'createCron',
+  'GET /v1/crons/summaries': 'listCronSummaries',
   'GET /v1/crons/{id}': 'getCron',
   'PATCH /v1/crons/{id}': 'updateCron',
   'DELETE /v1/crons/{id}': 'deleteCron',

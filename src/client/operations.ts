@@ -3036,6 +3036,53 @@ export interface OperationFunctions {
   createCron(input: {
     body: Schemas['CronInput'];
   }, options?: CallOptions): Promise<Schemas['Cron']>;
+  /** Of some crons: their next slots, their last fires with costs, and what a month costs. `GET /v1/crons/summaries` */
+  listCronSummaries(input?: {
+    /** Only of these ids */
+    ids?: readonly string[] | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: ({
+      /** The id of the cron */
+      cronId: string;
+      /** Slots before it are skipped, because runs have failed; null: it does not rest */
+      restsUntil: string | null;
+      /** The next slots, earliest first; none when the cron is disabled */
+      slots: ({
+        /** The slot */
+        slotAt: string;
+        /** When it fires: the slot and its stagger */
+        runAt: string;
+        /** The last time that the clocks of the zone are set between the slot before it, or now, and this one; null: they are not */
+        clockChange: {
+          /** When the clocks are set */
+          changedAt: string;
+          /** How far the clocks are ahead of UTC before, in minutes */
+          offsetMinutesBefore: number;
+          /** How far they are ahead of UTC after it, in minutes */
+          offsetMinutesAfter: number;
+        } | null;
+      })[];
+      /** The last 20 fires, newest slot first */
+      fires: Schemas['CronFire'][];
+      /** What the newest of these fires with a known cost has cost */
+      lastCost: {
+        /** What it cost in US dollars; null: that is not known, because the model has no price */
+        costUsd: number | null;
+        /** The same in whole micro-dollars; sums of it are exact */
+        costMicros: number | null;
+      };
+      /** The calendar month in the zone of the cron, else in UTC, if it runs all month */
+      month: {
+        /** How many slots the month has; 0 when the cron is disabled */
+        slotCount: number;
+        /** What they cost in dollars at the mean of these fires; null: no cost is known */
+        costUsd: number | null;
+        /** The same in millionths of a dollar */
+        costMicros: number | null;
+      };
+    })[];
+  }>;
   /** One cron. `GET /v1/crons/{id}` */
   getCron(input: {
     /** The id */
@@ -3082,12 +3129,21 @@ export interface OperationFunctions {
     count?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
-    items: {
+    items: ({
       /** The slot */
       slotAt: string;
       /** When it fires: the slot and its stagger */
       runAt: string;
-    }[];
+      /** The last time that the clocks of the zone are set between the slot before it, or now, and this one; null: they are not */
+      clockChange: {
+        /** When the clocks are set */
+        changedAt: string;
+        /** How far the clocks are ahead of UTC before, in minutes */
+        offsetMinutesBefore: number;
+        /** How far they are ahead of UTC after it, in minutes */
+        offsetMinutesAfter: number;
+      } | null;
+    })[];
   }>;
   /** Polls, newest first: made or skipped, with their results. `GET /v1/heartbeats` */
   listHeartbeats(input?: {

@@ -46,6 +46,7 @@ export const OPERATIONS = {
   retryFailedItems: 'POST /v1/batches/{id}/retry-failed',
   listCrons: 'GET /v1/crons',
   createCron: 'POST /v1/crons',
+  listCronSummaries: 'GET /v1/crons/summaries',
   getCron: 'GET /v1/crons/{id}',
   updateCron: 'PATCH /v1/crons/{id}',
   deleteCron: 'DELETE /v1/crons/{id}',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import { schedulerParts, fireAll, settleAll } from '../store/cron-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -108,11 +109,54 @@ describe('a cron', () => {
     const cron = await make({ ...daily, schedule: { kind: 'cron', expr: '30 2 * * *', tz: 'America/New_York' } });
     const next = await rig.get(`/v1/crons/${cron.id}/next?count=400`);
     expect(next.body.items).toHaveLength(400);
-    expect(next.body.items[0]).toEqual({ slotAt: cron.nextSlotAt, runAt: cron.nextRunAt });
+    expect(next.body.items[0]).toMatchObject({ slotAt: cron.nextSlotAt, runAt: cron.nextRunAt });
+    const changes = next.body.items.flatMap(({ clockChange }: { clockChange: object | null }) => clockChange ?? []);
+    expect(changes.length).toBeGreaterThanOrEqual(2);
+    expect(changes).toContainEqual({
+      changedAt: expect.any(String),
+      offsetMinutesBefore: -300,
+      offsetMinutesAfter: -240,
+    });
     const days = new Set(next.body.items.map(({ slotAt }: { slotAt: string }) => slotAt.slice(0, 10)));
     expect(days.size).toBe(400);
     await rig.get('/v1/crons');
     expect((await rig.get(`/v1/crons/${cron.id}`)).body).toEqual(cron);
+  });
+
+  test('has a summary: next slots, last fires with costs, and what a month costs', async () => {
+    const { rig } = holder;
+    const priced = '[[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: ok]]';
+    const cron = await make({ ...daily, payload: { kind: 'agentTurn', message: priced } });
+    const paused = await make({ ...daily, enabled: false });
+    await rig.post(`/v1/crons/${cron.id}/run`);
+    await rig.work(`agent:main:cron:${cron.id}`);
+    await rig.rows(`update holdfast.crons set not_before = clock_timestamp() + interval '1 hour' where id = $1`, [
+      cron.id,
+    ]);
+    const { body } = await rig.get(`/v1/crons/summaries?ids=${cron.id},${paused.id},${newId()}`);
+    const cost = { costUsd: 0.004, costMicros: 4000 };
+    expect(body.items).toMatchObject([
+      {
+        cronId: paused.id,
+        restsUntil: null,
+        slots: [],
+        fires: [],
+        lastCost: { costMicros: null },
+        month: { slotCount: 0 },
+      },
+      {
+        cronId: cron.id,
+        restsUntil: expect.any(String),
+        fires: [{ status: 'completed', isManual: true, ...cost }],
+        lastCost: cost,
+      },
+    ]);
+    const [, { slots, month }] = body.items;
+    expect(slots).toHaveLength(3);
+    expect(slots[0]).toMatchObject({ slotAt: cron.nextSlotAt });
+    expect(month.slotCount).toBeGreaterThanOrEqual(20);
+    expect(month.costMicros).toBe(month.slotCount * 4000);
+    expect((await rig.get('/v1/crons/summaries')).status).toBe(400);
   });
 
   test('is listed with the others of its agent, page by page', async () => {

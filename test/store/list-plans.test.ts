@@ -6,6 +6,7 @@ import { PgDialect } from 'drizzle-orm/pg-core';
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
@@ -85,6 +86,7 @@ test.each([
   [DELIVERIES_OF_TURNS, [newId(), [newId()]]],
   [DELIVERY_LOG, [newId()]],
   [COUNT_DELIVERIES, [['pending', 'failed', 'sent']]],
+  [RECENT_CRON_FIRES, [[newId()]]],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);

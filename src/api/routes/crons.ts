@@ -1,6 +1,8 @@
 // Crons: what happens by the clock, what has happened, and what will. Looking moves nothing (G20).
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
+import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { clockChangeBetween, costOfRuns, slotsInMonth, type ClockChange } from '../../core/schedule/cron-outlook.ts';
 import { staggerOf } from '../../core/schedule/timetable.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { slotsAfter, timetableOf } from '../../schedule/timetable.ts';
@@ -8,20 +10,22 @@ import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
 import { runCronNow } from '../../service/run-cron-now.ts';
 import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/crons.ts';
-import { listCrons, listFires, viewFire } from '../../store/views/crons.ts';
+import { listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
-import { cron, cronFire, cronSlots, cronViewOf } from '../schemas/crons.ts';
-import { countText, pageQuery } from '../schemas/queries.ts';
+import { cron, cronFire, cronSlots, cronSummaries, cronViewOf, type CronSlotView } from '../schemas/crons.ts';
+import { countText, idsText, pageQuery } from '../schemas/queries.ts';
 import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;
+/** Of each cron in a summary. */
+const SUMMARY_SLOTS = 3;
 const FIXED = 'The cron is in the configuration file: change it there. Only whether it is enabled can be changed here.';
 const conflictDoc = { description: 'Its origin or state does not allow it' };
 
@@ -163,15 +167,59 @@ const getNext = defineRoute({
   },
 });
 
-function nextSlots(kept: Cron, nowMs: number, count: number): { slotAt: string; runAt: string }[] {
+const getSummaries = defineRoute({
+  method: 'GET',
+  path: '/v1/crons/summaries',
+  summary: 'Of some crons: their next slots, their last fires with costs, and what a month costs',
+  query: z.strictObject({ ids: idsText }),
+  answers: { 200: { description: 'The crons that exist, newest first', schema: cronSummaries } },
+  async handle({ query }, { context }) {
+    const nowMs = await readDatabaseTime(context.service.database);
+    const found = await readRecentFires(context.views, query.ids);
+    return { status: 200, body: { items: found.map((each) => summaryOf(each, nowMs)) } };
+  },
+});
+
+function summaryOf({ cron: kept, fires }: Awaited<ReturnType<typeof readRecentFires>>[number], nowMs: number) {
+  const timetable = timetableOf(kept.schedule);
+  const knownMicros = fires.filter(({ turnId }) => turnId !== null).flatMap(({ costMicros }) => costMicros ?? []);
+  const slotCount = kept.isEnabled ? slotsInMonth(timetable, nowMs) : 0;
+  const rests = kept.notBeforeMs !== null && kept.notBeforeMs > nowMs;
+  return {
+    cronId: kept.id,
+    restsUntil: rests ? new Date(kept.notBeforeMs ?? nowMs).toISOString() : null,
+    slots: kept.isEnabled ? nextSlots(kept, nowMs, SUMMARY_SLOTS) : [],
+    fires,
+    lastCost: costOfMicros(knownMicros[0] ?? null),
+    month: { slotCount, ...costOfMicros(costOfRuns(slotCount, knownMicros)) },
+  };
+}
+
+function costOfMicros(costMicros: number | null) {
+  return { costUsd: dollarsOf(costMicros), costMicros };
+}
+
+function nextSlots(kept: Cron, nowMs: number, count: number): CronSlotView[] {
   const timetable = timetableOf(kept.schedule);
   const staggerMs = staggerOf(timetable, kept.id);
   const first = kept.isEnabled ? kept.nextSlotMs : null;
   const later = slotsAfter(timetable, first ?? nowMs, first === null ? count : count - 1);
-  return (first === null ? later : [first, ...later]).map((slotMs) => ({
+  const slots = first === null ? later : [first, ...later];
+  return slots.map((slotMs, at) => ({
     slotAt: new Date(slotMs).toISOString(),
     runAt: new Date(slotMs + staggerMs).toISOString(),
+    clockChange: clockChangeOf(clockChangeBetween(timetable, slots[at - 1] ?? Math.min(nowMs, slotMs), slotMs)),
   }));
+}
+
+function clockChangeOf(change: ClockChange | null): CronSlotView['clockChange'] {
+  if (change === null) return null;
+  const { atMs, beforeMinutes, afterMinutes } = change;
+  return {
+    changedAt: new Date(atMs).toISOString(),
+    offsetMinutesBefore: beforeMinutes,
+    offsetMinutesAfter: afterMinutes,
+  };
 }
 
 async function cronOf(context: ApiContext, id: string): Promise<Cron> {
@@ -194,4 +242,14 @@ function isInstant(text: string): boolean {
   return /^\d{4}-\d{2}-\d{2}T[\d:.]{8,12}Z$/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
-export const cronRoutes: Route[] = [getCrons, postCron, getCron, patchCron, deleteCron, runCron, getFires, getNext];
+export const cronRoutes: Route[] = [
+  getCrons,
+  postCron,
+  getSummaries,
+  getCron,
+  patchCron,
+  deleteCron,
+  runCron,
+  getFires,
+  getNext,
+];

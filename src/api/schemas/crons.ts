@@ -4,9 +4,8 @@ import { MESSAGE_LANES } from '../../core/inbound.ts';
 import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
 import type { Cron } from '../../store/crons.ts';
 import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
-import { costFields } from './costs.ts';
+import { costFields, costOf } from './costs.ts';
 import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../../store/views/heartbeats.ts';
-
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);
@@ -67,7 +66,31 @@ export const cronFire = z.strictObject({
   ...costFields,
 }) satisfies z.ZodType<FireView>;
 
-export const cronSlots = z.strictObject({ items: z.array(z.strictObject({ slotAt: iso, runAt: iso })) });
+const offset = z.int().min(-1440).max(1440);
+
+const slot = z.strictObject({
+  slotAt: iso,
+  runAt: iso,
+  clockChange: z.strictObject({ changedAt: iso, offsetMinutesBefore: offset, offsetMinutesAfter: offset }).nullable(),
+});
+
+export type CronSlotView = z.output<typeof slot>;
+
+export const cronSlots = z.strictObject({ items: z.array(slot) });
+
+/** What a list of crons shows of each beside its settings. */
+export const cronSummaries = z.strictObject({
+  items: z.array(
+    z.strictObject({
+      cronId: uuid,
+      restsUntil: iso.nullable(),
+      slots: z.array(slot),
+      fires: z.array(cronFire),
+      lastCost: z.strictObject(costOf),
+      month: z.strictObject({ slotCount: count, ...costOf }),
+    }),
+  ),
+});
 
 export const heartbeat = z.strictObject({
   id: uuid,

@@ -2,6 +2,20 @@
 
 /** By field, or by operation and field. */
 export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  clockChange:
+    'The last time that the clocks of the zone are set between the slot before it, or now, and this one; null: they are not',
+  changedAt: 'When the clocks are set',
+  offsetMinutesBefore: 'How far the clocks are ahead of UTC before, in minutes',
+  offsetMinutesAfter: 'How far they are ahead of UTC after it, in minutes',
+  restsUntil: 'Slots before it are skipped, because runs have failed; null: it does not rest',
+  'listCronSummaries.items.slots': 'The next slots, earliest first; none when the cron is disabled',
+  'listCronSummaries.items.fires': 'The last 20 fires, newest slot first',
+  lastCost: 'What the newest of these fires with a known cost has cost',
+  'listCronSummaries.items.month': 'The calendar month in the zone of the cron, else in UTC, if it runs all month',
+  slotCount: 'How many slots the month has; 0 when the cron is disabled',
+  'listCronSummaries.items.month.costUsd':
+    'What they cost in dollars at the mean of these fires; null: no cost is known',
+  'listCronSummaries.items.month.costMicros': 'The same in millionths of a dollar',
   rootKey: 'The session at the top of the family',
   root: 'What the root itself used',
   own: 'What the run itself used',

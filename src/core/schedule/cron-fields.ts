@@ -64,6 +64,15 @@ export function isTopOfHour({ hours, minutes, seconds }: CronFields): boolean {
   return hours.length === HOURS_PER_DAY && minutes.join() === '0' && seconds.join() === '0';
 }
 
+/** How many wall times of a month are meant. */
+export function timesInMonth(fields: CronFields, { year, month }: { year: number; month: number }): number {
+  if (!fields.months.includes(month)) return 0;
+  const first = daysOf({ year, month, day: 1 });
+  const days = Array.from({ length: daysInMonth(year, month) }, (_, at) => first + at);
+  const timesADay = fields.hours.length * fields.minutes.length * fields.seconds.length;
+  return days.filter((day) => isDayMeant(fields, day)).length * timesADay;
+}
+
 function nextTimeOfDay({ hours, minutes, seconds }: CronFields, fromMs: number): number | null {
   const hour = Math.floor(fromMs / HOUR_MS);
   const minute = Math.floor((fromMs % HOUR_MS) / MINUTE_MS);

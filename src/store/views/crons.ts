@@ -3,6 +3,7 @@
 import { sql } from '../drizzle.ts';
 import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';
+import { literal } from '../statement.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const FIRE_STATUSES = ['claimed', 'completed', 'failed', 'missed', 'skipped'] as const;
@@ -39,18 +40,48 @@ export async function listCrons(
   return pageOf(result.rows, page.limit, { item: cronOf, key: (row) => row.id });
 }
 
+/** SQL of the columns of `FireRow`: of a fire `f`, its input `i` and its turn `t`. A fire without a turn has cost nothing. */
+const FIRE_COLUMNS = `f.cron_id, f.scheduled_for, f.status, f.reason, f.slots, f.is_manual, f.message_id,
+      coalesce(f.turn_id, i.turn_id) as turn_id, f.fired_at, f.ended_at, i.status as message_status, i.settled_at,
+      case when t.id is null then 0 else t.cost_micros::float8 end as cost_micros, coalesce(t.unpriced_calls, 0) as unpriced_calls,
+      coalesce(t.is_simulated, false) as is_simulated`;
+
+const FIRE_JOINS = `left join holdfast.inbox i on i.id = f.message_id
+      left join holdfast.turns t on t.id = coalesce(f.turn_id, i.turn_id)`;
+
 /** The fires of a cron, newest slot first. The key of a page is the time of a slot. */
 export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
   const result = await db.execute<FireRow & Record<string, unknown>>(sql`
-    select f.cron_id, f.scheduled_for, f.status, f.reason, f.slots, f.is_manual, f.message_id,
-      coalesce(f.turn_id, i.turn_id) as turn_id, f.fired_at, f.ended_at, i.status as message_status, i.settled_at,
-      case when t.id is null then 0 else t.cost_micros::float8 end as cost_micros, coalesce(t.unpriced_calls, 0) as unpriced_calls,
-      coalesce(t.is_simulated, false) as is_simulated
-    from holdfast.cron_fires f left join holdfast.inbox i on i.id = f.message_id
-      left join holdfast.turns t on t.id = coalesce(f.turn_id, i.turn_id)
+    select ${sql.raw(FIRE_COLUMNS)} from holdfast.cron_fires f ${sql.raw(FIRE_JOINS)}
     where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
     order by f.scheduled_for desc limit ${page.limit + 1}`);
   return pageOf(result.rows, page.limit, { item: fireViewOf, key: (row) => new Date(row.scheduled_for).toISOString() });
+}
+
+/** So many fires of a cron are shown with it, the newest. */
+const RECENT_FIRES = 20;
+
+export const RECENT_CRON_FIRES = literal({
+  name: 'recent-cron-fires',
+  purpose: 'Read the crons with these ids ($1), each with its newest fires and what their turns cost.',
+  text: `select ${CRON_COLUMNS}, (
+    select coalesce(json_agg(row_to_json(fire) order by fire.scheduled_for desc), '[]')
+    from (
+      select ${FIRE_COLUMNS}
+      from (select * from holdfast.cron_fires where cron_id = crons.id order by scheduled_for desc limit ${RECENT_FIRES}) as f
+      ${FIRE_JOINS}
+    ) as fire
+  ) as fires
+from holdfast.crons where id = any ($1::uuid[]) order by id desc`,
+});
+
+/** The crons with these ids that exist, newest first, each with its newest fires, newest slot first. */
+export async function readRecentFires(
+  db: ViewDatabase,
+  ids: readonly string[],
+): Promise<{ cron: Cron; fires: FireView[] }[]> {
+  const { rows } = await db.$client.query<CronRow & { fires: FireRow[] }>(RECENT_CRON_FIRES.prepared([ids]));
+  return rows.map((row) => ({ cron: cronOf(row), fires: row.fires.map(fireViewOf) }));
 }
 
 /** The fire of a cron at a time, or null. */
