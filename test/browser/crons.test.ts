@@ -82,6 +82,11 @@ test('the slots to come show where the clocks change, and the last fires what th
   const fires = page.getByRole('region', { name: 'Last fires' });
   await fires.getByText('completed').waitFor();
   await fires.getByText(/\$0\.\d+/).waitFor();
+  await page.getByText(/^[01] slots at the mean of the last fires$/).waitFor();
+  await open('/crons');
+  const row = page.getByRole('row').filter({ hasText: 'yearly' });
+  await row.getByRole('img', { name: 'Oldest first: completed' }).waitFor();
+  expect(await row.locator('time').count()).toBe(3);
 });
 
 test('an agent is polled from the page, and the poll is in the list', async () => {

@@ -2,20 +2,20 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
-import { api, type Cron, type CronFire } from '../api.ts';
-import { dollarsText } from '../format/amounts.ts';
-import { clockChanges, costPerMonth, runsPerMonth, scheduleText } from '../format/schedule.ts';
+import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
+import { countText, dollarsText } from '../format/amounts.ts';
+import { scheduleText } from '../format/schedule.ts';
 import { durationText, timeText } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { FireStrip } from '../parts/fire-strip.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { CronForm } from './cron-form.tsx';
-import { CronState } from './crons.tsx';
+import { CronState, runCostText } from './crons.tsx';
 
 const route = getRouteApi('/app/crons/$id');
-const FIRES = 20;
 const SLOTS = 10;
 
 export function CronScreen(): ReactElement {
@@ -38,19 +38,15 @@ export function CronScreen(): ReactElement {
 function CronView({ cron }: { cron: Cron }): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const { id, name, schedule, payload, disabledReason } = cron;
-  const fires = useQuery({ queryKey: ['crons', id, 'fires'], queryFn: () => api.listFires({ id, limit: FIRES }) });
+  const summaries = useQuery({
+    queryKey: ['crons', 'summaries', [id]],
+    queryFn: () => api.listCronSummaries({ ids: [id] }),
+  });
   const next = useQuery({
     queryKey: ['crons', id, 'next', cron.updatedAt, cron.nextSlotAt],
     queryFn: () => api.listNextSlots({ id, count: SLOTS }),
   });
-  const past = fires.data?.items ?? [];
-  const slots = next.data?.items.map(({ slotAt }) => slotAt) ?? [];
-  const ran = past.filter(({ turnId }) => turnId !== null);
-  const runs = runsPerMonth(slots);
-  const month = costPerMonth(
-    runs,
-    ran.map(({ costMicros }) => costMicros),
-  );
+  const summary = summaries.data?.items[0];
   return (
     <>
       <div className="row">
@@ -72,14 +68,16 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
         <Figure name="Next" note={schedule.kind === 'cron' ? schedule.tz : undefined}>
           {cron.enabled ? <Age at={cron.nextRunAt} /> : 'not now'}
         </Figure>
-        <Figure name="Last cost">{ran[0] === undefined ? '—' : dollarsText(ran[0].costMicros)}</Figure>
+        <Figure name="Last cost">{runCostText(summary?.lastCost.costMicros ?? null)}</Figure>
         <Figure
-          name="30 days would cost"
-          note={runs === null ? undefined : `${Math.round(runs)} runs, as the last ones`}
+          name="This month would cost"
+          note={summary && `${countText(summary.month.slotCount)} slots at the mean of the last fires`}
         >
-          {month === null ? '—' : dollarsText(Math.round(month))}
+          {runCostText(summary?.month.costMicros ?? null)}
         </Figure>
-        <Figure name="Failed in a row">{cron.failures}</Figure>
+        <Figure name="Failed in a row" note={summary?.restsUntil != null && <Rest until={summary.restsUntil} />}>
+          {cron.failures}
+        </Figure>
       </dl>
       <dl className="facts">
         <Fact name="Agent">{cron.agentId}</Fact>
@@ -96,10 +94,10 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
           <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />
         </Fact>
       </dl>
-      {fires.isError && <Problem error={fires.error} onRetry={() => void fires.refetch()} />}
+      {summaries.isError && <Problem error={summaries.error} onRetry={() => void summaries.refetch()} />}
       <div className="split">
-        <NextSlots slots={slots} zone={schedule.kind === 'cron' ? schedule.tz : 'UTC'} />
-        <Fires fires={past} isRead={fires.isSuccess} />
+        <NextSlots slots={next.data?.items ?? []} zone={schedule.kind === 'cron' ? schedule.tz : 'UTC'} />
+        <Fires fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
       </div>
     </>
   );
@@ -123,20 +121,26 @@ function Sentence({ schedule }: { schedule: Cron['schedule'] }): ReactElement | 
   }
 }
 
-function NextSlots({ slots, zone }: { slots: readonly string[]; zone: string }): ReactElement {
-  const changes = clockChanges(slots, zone);
+function Rest({ until }: { until: string }): ReactElement {
+  return (
+    <>
+      rests after a failure, until <Age at={until} />
+    </>
+  );
+}
+
+function NextSlots({ slots, zone }: { slots: readonly CronSlot[]; zone: string }): ReactElement {
   return (
     <section className="panel" aria-labelledby="next">
       <h2 id="next">Next slots</h2>
       {slots.length === 0 && <p className="soft">There are none.</p>}
       <ol>
-        {slots.map((slot, index) => (
-          <li key={slot}>
-            <time dateTime={slot}>{timeText(slot, zone)}</time>{' '}
-            {changes[index] !== 0 && (
+        {slots.map(({ slotAt, clockChange }) => (
+          <li key={slotAt}>
+            <time dateTime={slotAt}>{timeText(slotAt, zone)}</time>{' '}
+            {clockChange !== null && (
               <span className="chip" data-tone="warn">
-                after the clocks went {changes[index]! > 0 ? 'forward' : 'back'}{' '}
-                {durationText(Math.abs(changes[index]!) * 60_000)}
+                {clockChangeText(clockChange)}
               </span>
             )}
           </li>
@@ -147,16 +151,17 @@ function NextSlots({ slots, zone }: { slots: readonly string[]; zone: string }):
   );
 }
 
+function clockChangeText({ offsetMinutesBefore, offsetMinutesAfter }: NonNullable<CronSlot['clockChange']>): string {
+  const minutes = offsetMinutesAfter - offsetMinutesBefore;
+  return `after the clocks went ${minutes > 0 ? 'forward' : 'back'} ${durationText(Math.abs(minutes) * 60_000)}`;
+}
+
 function Fires({ fires, isRead }: { fires: readonly CronFire[]; isRead: boolean }): ReactElement {
   return (
     <section className="panel" aria-labelledby="fires">
       <h2 id="fires">Last fires</h2>
       {isRead && fires.length === 0 && <Empty>It has not fired yet.</Empty>}
-      <div className="strip" aria-hidden="true">
-        {fires.toReversed().map(({ scheduledFor, status }) => (
-          <span key={scheduledFor} data-status={status} />
-        ))}
-      </div>
+      {fires.length > 0 && <FireStrip fires={fires} />}
       <ol className="plain-list">
         {fires.map((fire) => (
           <li key={fire.scheduledFor}>

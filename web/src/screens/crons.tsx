@@ -1,12 +1,14 @@
-// All crons: when they run next, and how it went.
-import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
+// All crons: when they run next, how their last fires went, and what they cost.
+import { useInfiniteQuery, useQueries, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useCallback, useState, type ReactElement } from 'react';
-import { api, type Cron } from '../api.ts';
+import { useCallback, useMemo, useState, type ReactElement } from 'react';
+import { api, type Cron, type CronSummary } from '../api.ts';
+import { dollarsText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { me } from '../me.ts';
 import { Age, Empty } from '../parts/bits.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
+import { FireStrip } from '../parts/fire-strip.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { CronForm } from './cron-form.tsx';
@@ -39,12 +41,31 @@ export function CronState({ cron }: { cron: Cron }): ReactElement {
   );
 }
 
-const COLUMNS: readonly Column<Cron>[] = [
-  { title: 'State', width: '110px', cell: (cron) => <CronState cron={cron} /> },
+interface Row {
+  cron: Cron;
+  /** Absent: it is being read. */
+  summary: CronSummary | undefined;
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    title: 'State',
+    width: '96px',
+    cell: ({ cron, summary }) => (
+      <>
+        <CronState cron={cron} />
+        {summary?.restsUntil != null && (
+          <div className="soft">
+            rests, until <Age at={summary.restsUntil} />
+          </div>
+        )}
+      </>
+    ),
+  },
   {
     title: 'Cron',
-    width: 'minmax(140px, 2fr)',
-    cell: ({ id, name }) => (
+    width: 'minmax(110px, 2fr)',
+    cell: ({ cron: { id, name } }) => (
       <Link to="/crons/$id" params={{ id }}>
         <SafeText text={name} />
       </Link>
@@ -52,19 +73,45 @@ const COLUMNS: readonly Column<Cron>[] = [
   },
   {
     title: 'Schedule',
-    width: 'minmax(160px, 2fr)',
-    cell: ({ schedule }) => <span className="mono">{scheduleText(schedule)}</span>,
+    width: 'minmax(140px, 2fr)',
+    cell: ({ cron: { schedule } }) => <span className="mono">{scheduleText(schedule)}</span>,
   },
-  { title: 'Agent', width: 'minmax(80px, 1fr)', cell: ({ agentId }) => agentId },
-  { title: 'Session', width: 'minmax(90px, 1fr)', cell: ({ target }) => <SafeText text={target} /> },
-  { title: 'From', width: '80px', cell: ({ origin }) => origin },
-  { title: 'Last', width: '96px', cell: ({ lastSlotAt }) => <Age at={lastSlotAt} /> },
+  { title: 'Agent', width: 'minmax(70px, 1fr)', cell: ({ cron: { agentId } }) => agentId },
+  { title: 'From', width: '68px', cell: ({ cron: { origin } }) => origin },
+  { title: 'Next', width: '84px', cell: ({ cron, summary }) => <Next isEnabled={cron.enabled} summary={summary} /> },
+  { title: 'Last fires', width: '136px', cell: ({ summary }) => summary && <FireStrip fires={summary.fires} /> },
   {
-    title: 'Next',
-    width: '96px',
-    cell: ({ enabled, nextRunAt }) => (enabled ? <Age at={nextRunAt} /> : <span className="soft">not now</span>),
+    title: 'Last cost',
+    width: '76px',
+    isNumber: true,
+    cell: ({ summary }) => summary && runCostText(summary.lastCost.costMicros),
+  },
+  {
+    title: 'Month',
+    width: '76px',
+    isNumber: true,
+    cell: ({ summary }) => summary && runCostText(summary.month.costMicros),
   },
 ];
+
+/** The cost of runs; none may have run, or with a model that has no price. */
+export function runCostText(micros: number | null): string {
+  return micros === null ? '—' : dollarsText(micros);
+}
+
+function Next({ isEnabled, summary }: { isEnabled: boolean; summary: CronSummary | undefined }): ReactElement {
+  if (!isEnabled) return <span className="soft">not now</span>;
+  return (
+    <>
+      {summary?.slots.length === 0 && <span className="soft">none</span>}
+      {summary?.slots.map(({ slotAt, runAt }) => (
+        <div key={slotAt}>
+          <Age at={runAt} />
+        </div>
+      ))}
+    </>
+  );
+}
 
 export function Crons(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
@@ -85,7 +132,7 @@ export function Crons(): ReactElement {
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetching) void fetchNextPage();
   }, [fetchNextPage, hasNextPage, isFetching]);
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  const rows = useRows(list.data?.pages);
   const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
   return (
     <>
@@ -112,8 +159,8 @@ export function Crons(): ReactElement {
           label="Crons"
           columns={COLUMNS}
           rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ id }) => void navigate({ to: '/crons/$id', params: { id } })}
+          idOf={({ cron }) => cron.id}
+          onOpen={({ cron: { id } }) => void navigate({ to: '/crons/$id', params: { id } })}
           onEnd={onEnd}
         />
       )}
@@ -124,5 +171,22 @@ export function Crons(): ReactElement {
         />
       )}
     </>
+  );
+}
+
+/** The crons of the pages with their summaries: one request more for each page. */
+function useRows(pages: readonly { items: readonly Cron[] }[] | undefined): Row[] {
+  const lists = pages?.map(({ items }) => items).filter((items) => items.length > 0) ?? [];
+  const summaries = useQueries({
+    queries: lists.map((items) => {
+      const ids = items.map(({ id }) => id);
+      return { queryKey: ['crons', 'summaries', ids], queryFn: () => api.listCronSummaries({ ids }) };
+    }),
+    combine: (answers) =>
+      new Map(answers.flatMap(({ data }) => data?.items ?? []).map((summary) => [summary.cronId, summary])),
+  });
+  return useMemo(
+    () => pages?.flatMap(({ items }) => items).map((cron) => ({ cron, summary: summaries.get(cron.id) })) ?? [],
+    [pages, summaries],
   );
 }
