@@ -11,7 +11,7 @@ test('g t goes to the turns, ? opens the help, and both do nothing once keys are
   await page.keyboard.press('g');
   await page.keyboard.press('t');
   await page.getByRole('heading', { name: 'Turns' }).waitFor();
-  await page.getByLabel('Session', { exact: true }).pressSequentially('?gw');
+  await page.getByRole('textbox', { name: 'Session', exact: true }).pressSequentially('?gw');
   expect(await page.getByRole('dialog').count()).toBe(0);
   await page.getByRole('heading', { name: 'Turns' }).click();
   await page.keyboard.press('?');

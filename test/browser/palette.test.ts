@@ -130,7 +130,7 @@ test('the palette opens by its key while a person types and while other keys are
   await page.keyboard.press('/');
   await page.keyboard.press('?');
   expect(await page.getByRole('dialog').count()).toBe(0);
-  await page.getByLabel('Session', { exact: true }).focus();
+  await page.getByRole('textbox', { name: 'Session', exact: true }).focus();
   await page.keyboard.press('Control+k');
   await palette.waitFor();
 });

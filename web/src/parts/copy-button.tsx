@@ -2,7 +2,15 @@
 import { useState, type ReactElement } from 'react';
 
 /** Copies what `text` answers when it is pressed. Where the browser allows no copying, the text is shown for selecting. */
-export function CopyButton({ name, text }: { name: string; text: () => string }): ReactElement {
+export function CopyButton({
+  name,
+  isDisabled = false,
+  text,
+}: {
+  name: string;
+  isDisabled?: boolean;
+  text: () => string;
+}): ReactElement {
   const [copied, setCopied] = useState<string | null>(null);
   const [shown, setShown] = useState<string | null>(null);
   async function copy(): Promise<void> {
@@ -17,7 +25,7 @@ export function CopyButton({ name, text }: { name: string; text: () => string })
   }
   return (
     <>
-      <button type="button" className="button" onClick={() => void copy()}>
+      <button type="button" className="button" disabled={isDisabled} onClick={() => void copy()}>
         {name}
       </button>
       <span role="status" className="soft">

@@ -3,8 +3,7 @@ import type { ReactElement } from 'react';
 import { CopyButton } from './copy-button.tsx';
 
 export interface CopiedRow {
-  /** What it is, for people. */
-  name: string;
+  id: string;
   /** Where the API has it. */
   path: string;
   /** The command that prints it. */
@@ -15,15 +14,20 @@ export interface CopiedRow {
 /** A text as one word of a shell. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** The key of a command comes from a variable, so that it is in no history. */
-export function CopyRow({ name, path, command, row }: CopiedRow): ReactElement {
-  const curl = `curl -H "Authorization: Bearer $HOLDFAST_API_KEY" ${quoted(location.origin + path)}`;
+/**
+ * The key of a command comes from a variable, so that it is in no history. `kind` says what the rows are; undefined: there is no row
+ * yet, and the place is kept, so that the list does not move when it comes.
+ */
+export function CopyRow({ kind, current }: { kind: string; current: CopiedRow | undefined }): ReactElement {
+  const name = `${kind} ${current?.id.slice(-6) ?? '……'}`;
+  const curl = `curl -H "Authorization: Bearer $HOLDFAST_API_KEY" ${quoted(location.origin + (current?.path ?? ''))}`;
+  const isDisabled = current === undefined;
   return (
     <div className="row" role="group" aria-label={`Copy ${name}`}>
       <span className="soft">Copy {name} as</span>
-      <CopyButton name="curl" text={() => curl} />
-      <CopyButton name="CLI" text={() => command} />
-      <CopyButton name="JSON" text={() => JSON.stringify(row, null, 2)} />
+      <CopyButton name="curl" isDisabled={isDisabled} text={() => curl} />
+      <CopyButton name="CLI" isDisabled={isDisabled} text={() => current?.command ?? ''} />
+      <CopyButton name="JSON" isDisabled={isDisabled} text={() => JSON.stringify(current?.row, null, 2)} />
     </div>
   );
 }

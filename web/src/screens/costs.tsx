@@ -29,7 +29,7 @@ export function Costs(): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate({ from: '/costs' });
   const by = (search.by ?? 'day') as By;
-  const group = (search.group ?? 'agent') as (typeof GROUPS)[number];
+  const group = (search.group ?? 'model') as (typeof GROUPS)[number];
   const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
   return (
     <>

@@ -1,5 +1,5 @@
 // One cron: its schedule in words, the slots to come, and what became of those that were.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
@@ -9,27 +9,28 @@ import { durationText, timeText } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { CronState, runCostText } from '../parts/cron-state.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { CronForm } from './cron-form.tsx';
-import { CronState, runCostText } from './crons.tsx';
 
 const route = getRouteApi('/app/crons/$id');
 const SLOTS = 10;
 
+const summaryQuery = (id: string) =>
+  queryOptions({ queryKey: ['crons', 'summaries', [id]], queryFn: () => api.listCronSummaries({ ids: [id] }) });
+
 export function CronScreen(): ReactElement {
   const { id } = route.useParams();
   const cron = useQuery({ queryKey: ['crons', id], queryFn: () => api.getCron({ id }) });
-  if (cron.data === undefined)
+  const hasBegun = haveBegun(useQuery(summaryQuery(id)));
+  if (cron.data === undefined || !hasBegun)
     return (
       <>
         <h1>Cron</h1>
-        {cron.isError ? (
-          <Problem error={cron.error} onRetry={() => void cron.refetch()} />
-        ) : (
-          <p className="soft">Loading…</p>
-        )}
+        {cron.isError ? <Problem error={cron.error} onRetry={() => void cron.refetch()} /> : <Loading />}
       </>
     );
   return <CronView cron={cron.data} />;
@@ -38,10 +39,7 @@ export function CronScreen(): ReactElement {
 function CronView({ cron }: { cron: Cron }): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const { id, name, schedule, payload, disabledReason } = cron;
-  const summaries = useQuery({
-    queryKey: ['crons', 'summaries', [id]],
-    queryFn: () => api.listCronSummaries({ ids: [id] }),
-  });
+  const summaries = useQuery(summaryQuery(id));
   const next = useQuery({
     queryKey: ['crons', id, 'next', cron.updatedAt, cron.nextSlotAt],
     queryFn: () => api.listNextSlots({ id, count: SLOTS }),
@@ -95,10 +93,14 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
         </Fact>
       </dl>
       {summaries.isError && <Problem error={summaries.error} onRetry={() => void summaries.refetch()} />}
-      <div className="split">
-        <NextSlots slots={next.data?.items ?? []} zone={schedule.kind === 'cron' ? schedule.tz : 'UTC'} />
-        <Fires fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
-      </div>
+      {haveBegun(next) ? (
+        <div className="split">
+          <NextSlots slots={next.data?.items ?? []} zone={schedule.kind === 'cron' ? schedule.tz : 'UTC'} />
+          <Fires fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
+        </div>
+      ) : (
+        <Loading />
+      )}
     </>
   );
 }

@@ -3,10 +3,10 @@ import { useInfiniteQuery, useQueries, useSuspenseQuery } from '@tanstack/react-
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, useMemo, useState, type ReactElement } from 'react';
 import { api, type Cron, type CronSummary } from '../api.ts';
-import { dollarsText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { me } from '../me.ts';
 import { Age, Empty } from '../parts/bits.tsx';
+import { CronState, runCostText } from '../parts/cron-state.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -19,27 +19,6 @@ const route = getRouteApi('/app/crons');
 type Search = ReturnType<typeof route.useSearch>;
 
 const PAGE = 100;
-
-/** Whether it fires, and why not. */
-export function CronState({ cron }: { cron: Cron }): ReactElement {
-  if (!cron.enabled)
-    return (
-      <span className="chip" data-tone="warn">
-        {cron.disabledReason === null ? 'paused' : 'disabled'}
-      </span>
-    );
-  if (cron.failures > 0)
-    return (
-      <span className="chip" data-tone="bad">
-        {cron.failures} failed
-      </span>
-    );
-  return (
-    <span className="chip" data-tone="good">
-      on
-    </span>
-  );
-}
 
 interface Row {
   cron: Cron;
@@ -93,11 +72,6 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ summary }) => summary && runCostText(summary.month.costMicros),
   },
 ];
-
-/** The cost of runs; none may have run, or with a model that has no price. */
-export function runCostText(micros: number | null): string {
-  return micros === null ? '—' : dollarsText(micros);
-}
 
 function Next({ isEnabled, summary }: { isEnabled: boolean; summary: CronSummary | undefined }): ReactElement {
   if (!isEnabled) return <span className="soft">not now</span>;

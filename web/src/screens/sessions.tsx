@@ -6,7 +6,7 @@ import { api, type Session } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { Age, Empty, Status } from '../parts/bits.tsx';
 import { chosenColumns, ColumnChooser } from '../parts/chosen-columns.tsx';
-import { CopyRow, quoted } from '../parts/copy-row.tsx';
+import { CopyRow, quoted, type CopiedRow } from '../parts/copy-row.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -66,14 +66,7 @@ export function Sessions(): ReactElement {
       <Filters>
         <Choice name="Kind" value={kind} options={KINDS} onChange={(next) => change({ kind: next, columns })} />
       </Filters>
-      {current !== undefined && (
-        <CopyRow
-          name={`session ${current.id.slice(-6)}`}
-          path={`/v1/sessions/${encodeURIComponent(current.key)}`}
-          command={`npx holdfast sessions show ${quoted(current.key)}`}
-          row={current}
-        />
-      )}
+      <CopyRow kind="session" current={current && copiedOf(current)} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 ? (
         <Empty command={'npx holdfast send main "Hello"'}>
@@ -92,6 +85,16 @@ export function Sessions(): ReactElement {
       )}
     </>
   );
+}
+
+function copiedOf(row: Session): CopiedRow {
+  const { id, key } = row;
+  return {
+    id,
+    path: `/v1/sessions/${encodeURIComponent(key)}`,
+    command: `npx holdfast sessions show ${quoted(key)}`,
+    row,
+  };
 }
 
 /** The sessions of a kind, page by page. */

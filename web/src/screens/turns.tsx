@@ -8,7 +8,7 @@ import { useLive } from '../live/live-provider.tsx';
 import { Empty } from '../parts/bits.tsx';
 import { BulkBar } from '../parts/bulk-bar.tsx';
 import { chosenColumns, ColumnChooser } from '../parts/chosen-columns.tsx';
-import { CopyRow } from '../parts/copy-row.tsx';
+import { CopyRow, type CopiedRow } from '../parts/copy-row.tsx';
 import { DataTable } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
@@ -72,14 +72,7 @@ export function Turns(): ReactElement {
         filter={bulkFilterOf(search)}
         onDone={() => setSelected(new Set())}
       />
-      {current !== undefined && (
-        <CopyRow
-          name={`turn ${current.id.slice(-6)}`}
-          path={`/v1/turns/${current.id}`}
-          command={`npx holdfast turns show ${current.id}`}
-          row={current}
-        />
-      )}
+      <CopyRow kind="turn" current={current && copiedOf(current)} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 ? (
         <Empty command={'npx holdfast send main "Hello"'}>No turn fits. Turns are there when messages arrive.</Empty>
@@ -99,6 +92,10 @@ export function Turns(): ReactElement {
       )}
     </>
   );
+}
+
+function copiedOf(row: ListedTurn): CopiedRow {
+  return { id: row.id, path: `/v1/turns/${row.id}`, command: `npx holdfast turns show ${row.id}`, row };
 }
 
 /** The turns of a search, page by page. */
