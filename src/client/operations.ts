@@ -2746,6 +2746,8 @@ export interface OperationFunctions {
     q?: string | undefined;
     /** none: without steps and spans, which are most of an answer */
     steps?: 'none' | undefined;
+    /** A longer `reply` is cut after so many characters; `GET /v1/turns/{id}` has all of it */
+    textChars?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['ListedTurn'][];
@@ -3784,6 +3786,8 @@ export interface OperationFunctions {
     session?: string | undefined;
     /** Only of this batch */
     batch?: string | undefined;
+    /** A longer `text` is cut after so many characters; `GET /v1/messages/{id}` has all of it */
+    textChars?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['WaitingMessage'][];

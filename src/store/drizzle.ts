@@ -5,7 +5,8 @@ import type { SQL as SqlOfDrizzle } from 'drizzle-orm';
 
 const require = createRequire(import.meta.url);
 
-export const { and, asc, desc, eq, gt, gte, inArray, lt, sql } = require('drizzle-orm') as typeof import('drizzle-orm');
+export const { and, asc, desc, eq, getTableColumns, gt, gte, inArray, lt, sql } =
+  require('drizzle-orm') as typeof import('drizzle-orm');
 export const { alias, bigint, boolean, customType, integer, json, pgSchema, text, timestamp, uuid } =
   require('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
 export const { drizzle } = require('drizzle-orm/node-postgres') as typeof import('drizzle-orm/node-postgres');

@@ -21,3 +21,17 @@ test('a message that waits is listed with its reason until a turn has answered i
   expect((await rig.get(`/v1/messages/${id}`)).body).toMatchObject({ status: 'answered', why: null });
   expect((await rig.get('/v1/waiting?batch=none')).status).toBe(400);
 });
+
+test('a list of long texts can be asked for their beginnings only', async () => {
+  const { rig } = holder;
+  const text = `${'🦀'.repeat(600)} [[reply: ${'done '.repeat(200)}]]`;
+  const { id } = (await rig.post('/v1/sessions/long/messages', { text })).body.message;
+  expect((await rig.get('/v1/waiting?session=long')).body.items[0].text).toBe(text);
+  const [cut] = (await rig.get('/v1/waiting?session=long&textChars=7')).body.items;
+  expect(cut).toMatchObject({ id, text: '🦀'.repeat(4) });
+  await rig.work('long');
+  const [turn] = (await rig.get('/v1/turns?session=long&steps=none&textChars=9')).body.items;
+  expect(turn.reply).toBe('done done');
+  expect((await rig.get('/v1/turns?session=long&steps=none')).body.items[0].reply.length).toBeGreaterThan(900);
+  expect((await rig.get('/v1/waiting?textChars=0')).status).toBe(400);
+});

@@ -52,13 +52,18 @@ const getTurns = defineRoute({
   method: 'GET',
   path: '/v1/turns',
   summary: 'Turns, newest first, each with its last steps; steps=none leaves steps and spans out',
-  query: z.strictObject({ ...pageQuery, ...turnQuery, steps: z.enum(['none']).optional() }),
+  query: z.strictObject({
+    ...pageQuery,
+    ...turnQuery,
+    steps: z.enum(['none']).optional(),
+    textChars: countText.optional(),
+  }),
   answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
   async handle({ query, list }, { context }) {
     const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
     const page = await listTurns(
       context.views,
-      { ...turnFilterOf(query), hasSteps: query.steps !== 'none' },
+      { ...turnFilterOf(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
       pageRequestOf(list, query, bounds),
     );
     return { status: 200, body: listAnswer(list, page) };

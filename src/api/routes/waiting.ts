@@ -6,7 +6,7 @@ import { listWaiting } from '../../store/views/waiting.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { pageQuery, sessionKeyText } from '../schemas/queries.ts';
+import { countText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { waitingList } from '../schemas/waiting.ts';
 
 const ITEMS_DEFAULT = 50;
@@ -20,6 +20,7 @@ const getWaiting = defineRoute({
     lane: z.enum(LANES).optional(),
     session: sessionKeyText.optional(),
     batch: z.uuid().optional(),
+    textChars: countText.optional(),
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },
   async handle({ query, list }, { context }) {
@@ -28,6 +29,7 @@ const getWaiting = defineRoute({
       lane: query.lane,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
       batchId: query.batch?.toLowerCase(),
+      textCharsMax: query.textChars,
     };
     const page = await listWaiting(context.views, filter, pageRequestOf(list, query, bounds));
     return { status: 200, body: { ...listAnswer(list, page), count: page.count, isCapped: page.isCapped } };

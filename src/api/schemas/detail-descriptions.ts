@@ -26,6 +26,8 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'getFamily.isCapped': 'Whether there are more runs than are shown',
   arguments: 'What the tool was given, as JSON text; null: the transcript does not have it any more',
   'getToolCall.result': 'What the tool answered, as the model saw it; null: it has not ended',
+  'listTurns.textChars': 'A longer `reply` is cut after so many characters; `GET /v1/turns/{id}` has all of it',
+  'listWaiting.textChars': 'A longer `text` is cut after so many characters; `GET /v1/messages/{id}` has all of it',
   'listEntries.partChars':
     'Parts with more characters are cut: they have `omittedChars` and `href`, where the whole text is. The arguments of a call become the beginning of their JSON',
   'listDeliveries.turn': 'Only of this turn',

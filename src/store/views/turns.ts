@@ -1,9 +1,10 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
+import { pieceOf } from '../../core/transcript-parts.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';
-import { desc, eq, inArray, sql } from '../drizzle.ts';
+import { desc, eq, getTableColumns, inArray, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
 import { whySql } from '../why-sql.ts';
@@ -84,21 +85,31 @@ export async function findTurn(
 /** A turn as a list shows it: with its last steps, or without any. */
 export type ListedTurn = TurnSummary & Partial<Pick<TurnView, 'steps' | 'spans'>>;
 
-/** Turns, newest first; a filter that names no session of ours finds none. `hasSteps` false: their steps are not read. */
+export interface TurnListing extends TurnFilter {
+  /** False: steps are not read. */
+  hasSteps: boolean;
+  /** Of a longer reply only so many characters are read. */
+  textCharsMax?: number | undefined;
+}
+
+/** Turns, newest first; a filter that names no session of ours finds none. */
 export async function listTurns(
   db: ViewDatabase,
-  { hasSteps, ...filter }: TurnFilter & { hasSteps: boolean },
+  { hasSteps, textCharsMax, ...filter }: TurnListing,
   page: PageRequest,
 ): Promise<Page<ListedTurn>> {
   const { items: ids, next } = await findTurnIds(db, filter, page);
   if (ids.length === 0) return { items: [], next };
   const [rows, steps] = await Promise.all([
-    selectTurns(db).where(inArray(turns.id, ids)).orderBy(desc(turns.id)),
+    selectTurns(db, textCharsMax).where(inArray(turns.id, ids)).orderBy(desc(turns.id)),
     hasSteps ? viewSteps(db, ids) : null,
   ]);
   const items = rows.map((row): ListedTurn => {
-    if (steps === null) return turnSummaryOf(row);
-    const whole = withSteps(turnSummaryOf(row), steps.get(row.turn.id) ?? []);
+    const summary = turnSummaryOf(row);
+    // The database counts a pair of units as one.
+    if (summary.reply !== null && textCharsMax !== undefined) summary.reply = pieceOf(summary.reply, 0, textCharsMax);
+    if (steps === null) return summary;
+    const whole = withSteps(summary, steps.get(row.turn.id) ?? []);
     return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
   });
   return { items, next };
@@ -107,10 +118,11 @@ export async function listTurns(
 const TURN_HARNESS = harnessSql('"holdfast"."turns"');
 const TURN_WHY = whySql('"holdfast"."turns"."id"');
 
-function selectTurns(db: ViewDatabase) {
+function selectTurns(db: ViewDatabase, replyCharsMax?: number) {
+  const reply = replyCharsMax === undefined ? turns.reply : sql<string | null>`left(${turns.reply}, ${replyCharsMax})`;
   return db
     .select({
-      turn: turns,
+      turn: { ...getTableColumns(turns), reply },
       sessionKey: sessions.key,
       why: sql<Why | null>`${sql.raw(TURN_WHY)}`,
       harness: sql<TurnView['harness']>`${sql.raw(TURN_HARNESS)}`,

@@ -1,6 +1,7 @@
 // What waits, oldest first: every waiting message with the reason, its lane and its place in the queue of its session.
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
+import { pieceOf } from '../../core/transcript-parts.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import { isoSql } from '../session-facts.ts';
@@ -19,6 +20,8 @@ export interface WaitingView extends MessageView {
 
 /** Absent fields do not filter. */
 export interface WaitingFilter {
+  /** Of a longer text only so many characters are read. */
+  textCharsMax?: number | undefined;
   lane?: string | undefined;
   sessionKey?: string | undefined;
   batchId?: string | undefined;
@@ -40,12 +43,13 @@ const SOURCES = {
     where b.batch_id = $3::uuid and b.status = 'fed' and ${CONDITIONS}`,
 };
 
-/** A page of a source; $4: only what comes after this id, $5: how many. */
+/** A page of a source; $4: only what comes after this id, $5: how many, $6: only so many characters of each text. */
 const listSql = (source: string): string => `with page as materialized (
   select i.id, i.session_id, i.seq, i.received_at, s.key, s.lane from ${source} and ($4::uuid is null or i.id > $4)
   order by i.id limit $5
 )
-select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind, i.body ->> 'text' as text,
+select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind,
+  case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end as text,
   i.body -> 'announcement' as announcement, ${retryOfSql('i.cause_key')} as "retryOf", ${isoSql('page.received_at')} as "receivedAt",
   (select count(*) from (select from holdfast.inbox q where q.session_id = page.session_id and q.status = 'waiting'
     and q.seq <= page.seq limit ${WAITING_COUNT_MAX}) as queue)::int as position,
@@ -100,16 +104,16 @@ export async function listWaiting(
   filter: WaitingFilter,
   page: PageRequest,
 ): Promise<Page<WaitingView> & { count: number; isCapped: boolean }> {
-  const { lane = null, sessionKey = null, batchId = null } = filter;
+  const { lane = null, sessionKey = null, batchId = null, textCharsMax = null } = filter;
   const source = batchId !== null ? 'batch' : sessionKey !== null ? 'session' : 'all';
   const filters = [lane, sessionKey, batchId];
   const [{ rows }, counted] = await Promise.all([
-    db.$client.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, page.limit + 1])),
+    db.$client.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, page.limit + 1, textCharsMax])),
     db.$client.query<{ count: number }>(COUNTS[source].prepared(filters)),
   ]);
   // A count has one row.
   const { count } = counted.rows[0]!;
-  const shown = pageOf(rows, page.limit, { item: viewOf, key: (row) => row.id });
+  const shown = pageOf(rows, page.limit, { item: (row) => viewOf(row, textCharsMax), key: (row) => row.id });
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
 }
 
@@ -128,10 +132,11 @@ interface WaitingRow {
   lanes: LanesRow;
 }
 
-function viewOf({ wait, lanes, text, announcement, ...row }: WaitingRow): WaitingView {
+function viewOf({ wait, lanes, text, announcement, ...row }: WaitingRow, textCharsMax: number | null): WaitingView {
+  const whole = messageText(text, announcement);
   return {
     ...row,
-    text: messageText(text, announcement),
+    text: textCharsMax === null ? whole : pieceOf(whole, 0, textCharsMax),
     status: 'waiting',
     turnId: null,
     reply: null,

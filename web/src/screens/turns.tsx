@@ -17,6 +17,8 @@ import { TurnFacets } from './turn-facets.tsx';
 
 const route = getRouteApi('/app/turns');
 const PAGE = 100;
+/** Of a reply: rows are copied as JSON, and a list shows none of it. */
+const TEXT_CHARS = 300;
 const COLUMNS = { all: TURN_COLUMNS, usual: USUAL_TURN_COLUMNS };
 
 const STATUSES = [
@@ -104,7 +106,10 @@ function useTurns(search: Search) {
     // Not named `turn`: events do not refresh it, the button does.
     queryKey: ['turns', search],
     queryFn: ({ pageParam, signal }) =>
-      api.listTurns({ ...filterOf(search), steps: 'none', limit: PAGE, cursor: pageParam }, { signal }),
+      api.listTurns(
+        { ...filterOf(search), steps: 'none', textChars: TEXT_CHARS, limit: PAGE, cursor: pageParam },
+        { signal },
+      ),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
     placeholderData: keepPreviousData,

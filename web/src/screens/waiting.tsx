@@ -47,7 +47,7 @@ export function WaitingScreen(): ReactElement {
   const navigate = useNavigate();
   const list = useInfiniteQuery({
     queryKey: ['waiting'],
-    queryFn: ({ pageParam, signal }) => api.listWaiting({ limit: PAGE, cursor: pageParam }, { signal }),
+    queryFn: ({ pageParam, signal }) => api.listWaiting({ limit: PAGE, cursor: pageParam, textChars: 1 }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
