@@ -35,10 +35,10 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /v1/attention', ATTENTION, []],
   ['the roll-up', ROLL_UP, []],
   ['the count of sessions', COUNT_SESSIONS, []],
-  ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51]],
-  ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, 51]],
-  ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51]],
-  ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, 51]],
+  ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51, null]],
+  ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, 51, null]],
+  ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51, null]],
+  ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, 51, null]],
   ['the count of what waits', waiting.COUNT_WAITING, [null, null, null]],
 ])('%s reads no growing table as a whole', async (_name, statement, values) => {
   const { text } = statement.prepared(values);
