@@ -49,7 +49,8 @@ export async function createTemplate(server: PostgresServer): Promise<void> {
 export async function withTestDatabase(): Promise<TestDatabase> {
   const serverUrl = inject('postgresUrl');
   const name = `test_${randomBytes(6).toString('hex')}`;
-  await runOn(serverUrl, `create database ${name} template ${TEMPLATE}`);
+  // The other strategy writes the whole template to the log, which takes seven times as much of the processor.
+  await runOn(serverUrl, `create database ${name} template ${TEMPLATE} strategy file_copy`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return {
