@@ -15,6 +15,7 @@ import { keyRoutes } from './routes/keys.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { costRoutes } from './routes/costs.ts';
+import { pauseRoutes } from './routes/pauses.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
@@ -50,6 +51,7 @@ export const ROUTES: Route[] = [
   ...keyRoutes,
   ...waitingRoutes,
   ...workerRoutes,
+  ...pauseRoutes,
   ...agentRoutes,
   ...settingsRoutes,
   ...overviewRoutes,

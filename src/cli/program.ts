@@ -12,6 +12,7 @@ import { addDeadCommands } from './dead-commands.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
+import { addPauseCommands } from './pause-commands.ts';
 import { addSubagentCommands } from './subagent-commands.ts';
 import { addWaitingCommands } from './waiting-commands.ts';
 import { addWorkerCommands } from './worker-commands.ts';
@@ -53,6 +54,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addKeyCommands(program, run);
   addWaitingCommands(program, run);
   addWorkerCommands(program, run);
+  addPauseCommands(program, run);
   inheritSettings(program);
   return program;
 }

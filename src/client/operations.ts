@@ -1721,6 +1721,22 @@ export interface Schemas {
       } | null;
     })[];
   };
+  Pause: {
+    /** The id */
+    id: string;
+    /** Only sessions of this lane; null: of any */
+    lane: 'main' | 'subagent' | 'cron' | 'batch' | null;
+    /** Only sessions of this agent; null: of any */
+    agent: string | null;
+    /** Only this session; null: any */
+    session: string | null;
+    /** Why, as the person has said; null: nothing was said */
+    reason: string | null;
+    /** Who has paused it: `admin`, or `key:<name>` */
+    pausedBy: string;
+    /** When it was made */
+    since: string;
+  };
   Problem: {
     /** A URN of the code */
     type: string;
@@ -3815,6 +3831,42 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Worker']>;
+  /** What is paused, oldest first. `GET /v1/pauses` */
+  listPauses(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['Pause'][];
+  }>;
+  /** Pause a lane, an agent or a session, what fits several of them, or everything. Running turns finish. `POST /v1/pause` */
+  pause(input?: {
+    body?: {
+      /** Only sessions of this lane */
+      lane?: 'main' | 'subagent' | 'cron' | 'batch';
+      /** Only sessions of this agent */
+      agent?: string;
+      /** Only this session */
+      session?: string;
+      /** Why; `why` of what waits and the log of changes have it */
+      reason?: string;
+    };
+  }, options?: CallOptions): Promise<Schemas['Pause']>;
+  /** End the pause of exactly this lane, agent or session; without any of them, all pauses. `POST /v1/resume` */
+  resume(input?: {
+    body?: {
+      /** The lane that the pause names */
+      lane?: 'main' | 'subagent' | 'cron' | 'batch';
+      /** The agent that the pause names */
+      agent?: string;
+      /** The session that the pause names */
+      session?: string;
+      /** Why, for the log of changes */
+      reason?: string;
+    };
+  }, options?: CallOptions): Promise<{
+    /** The pauses that this request has ended; none: there was no pause of this scope */
+    ended: Schemas['Pause'][];
+    /** The pauses that there are now */
+    remaining: Schemas['Pause'][];
+  }>;
   /** The agents with a summary of their settings, their crons and their sessions. `GET /v1/agents` */
   listAgents(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The agents in the order of the configuration */

@@ -134,7 +134,7 @@ export interface SessionClaim {
 
 /**
  * `claimed`: this worker holds the lock. `busy`: another worker holds it and reads the inbox when its turn ends.
- * `idle`: nothing waits. `early`: what waits is not due yet; it is rung for when it is.
+ * `idle`: nothing waits, or a person has paused it. `early`: what waits is not due yet; it is rung for when it is.
  */
 export type Claim = SessionClaim | { kind: 'busy' | 'idle' } | { kind: 'early'; after: AfterCommit };
 
@@ -184,7 +184,7 @@ function laterRingsOf({ session_id: sessionId, ring_lane: lane, rings, due_in_ms
   }));
 }
 
-function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
+function claimOf(row: ClaimRow, verdict: Claim['kind'] | 'paused' | null): Claim {
   if (row.session === null)
     return verdict === 'early'
       ? { kind: 'early', after: { changed: [], rings: laterRingsOf(row) } }
@@ -207,7 +207,7 @@ function claimOf(row: ClaimRow, verdict: Claim['kind'] | null): Claim {
 
 interface ClaimRow {
   session_id: SessionId;
-  verdict: Claim['kind'] | 'stale' | null;
+  verdict: Claim['kind'] | 'stale' | 'paused' | null;
   /** Null unless the verdict is `claimed`. */
   session: ClaimedSession | null;
   ring_lane: Lane | null;

@@ -2,6 +2,7 @@
 import { CROWD_DEATHS_MAX, FEW_TURNS_MAX } from '../core/process-deaths.ts';
 import type { ClaimedSession } from './claimed-session.ts';
 import { BLOCKS_SQL } from './governor/model-blocks.ts';
+import { isPausedSql } from './views/pauses.ts';
 import { jsonObjectSql } from './record-set.ts';
 import { stopSql } from './session-locks.ts';
 import { literal } from './statement.ts';
@@ -120,6 +121,9 @@ found as materialized (
       when l.waiting = 0 and l.turn_id is null then 'idle'
       -- What it waits for has not happened. Without a doorbell, no process would look again after a crash of this worker.
       when d.session_id is null and t.status = 'parked' then 'idle'
+      -- A stop reaches it all the same (G24), and so does the worker that holds it. Its doorbell stays, and is rung when the pause ends.
+      when l.stop_reason is null and (l.owner is distinct from input.owner or l.lease_expires_at <= clock_timestamp()) and ${isPausedSql('l')}
+        then 'paused'
       when d.due_at > clock_timestamp() or gathering.until > clock_timestamp() then 'early'
       else 'claimed'
     end as verdict,

@@ -2,12 +2,14 @@
 // queue costs time and loses nothing (G22), and the session of a crashed worker resumes when its lease has expired (G10).
 //
 // A round reads the doorbells that are due, by an index, and one that is not. So it costs the same however many turns are parked: a turn
-// that waits for a known time has a doorbell that is not due, and one that waits for anything else has none (docs/decisions/0048).
+// that waits for a known time has a doorbell that is not due, and one that waits for anything else has none (docs/decisions/0048). Sessions
+// that a person has paused are left out: otherwise they would take the room of those that can run.
 import type { Lane } from '../config.ts';
 import type { Committed } from '../after-commit.ts';
 import type { Database } from './database.ts';
 import { ringsOf } from './rings.ts';
 import type { NeededRing } from './session-locks.ts';
+import { isPausedSql } from './views/pauses.ts';
 import { literal } from './statement.ts';
 
 /** The largest number of sessions of a lane in one round. */
@@ -40,7 +42,7 @@ export const RECONCILE = literal({
   from (
     select d.session_id, d.lane, d.rung_at, greatest(d.due_at, s.lease_expires_at) as free_at
     from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
-    where d.due_at <= statement_timestamp()
+    where d.due_at <= statement_timestamp() and not ${isPausedSql('s')}
   ) as bells
 ),
 next_due as materialized (

@@ -4,6 +4,7 @@ import { explainWait, type ServedLane, type WaitFacts } from '../core/waiting/ex
 import type { Why } from '../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../core/waiting/worker-state.ts';
 import { isoSql } from './session-facts.ts';
+import { pauseFactsSql } from './views/pauses.ts';
 
 /** SQL of a `Why` as json: of the turn whose id the SQL `turnId` gives; null when that turn is not parked. */
 export function whySql(turnId: string): string {
@@ -26,6 +27,7 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
     'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
     'gatherUntil', case when d.quiet_ms is not null then
       ${msSql("least(s.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)")} end,
+    'pause', ${pauseFactsSql('s')},
     'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end)
   from holdfast.sessions s left join holdfast.doorbells d on d.session_id = s.id left join holdfast.turns t on t.id = s.turn_id
   left join holdfast.workers w on w.name = s.owner left join holdfast.yields y on y.session_id = s.id and y.epoch = s.epoch

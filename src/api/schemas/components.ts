@@ -13,6 +13,7 @@ import { liveEvent } from './events.ts';
 import { fault } from './faults.ts';
 import { inboundMessage } from './inbound-message.ts';
 import { modelRequest } from './model-requests.ts';
+import { pause } from './pauses.ts';
 import * as subagents from './subagents.ts';
 import * as transcripts from './transcripts.ts';
 import * as views from './views.ts';
@@ -48,6 +49,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   InboundMessage: inboundMessage,
   Message: views.message,
   ModelRequest: modelRequest,
+  Pause: pause,
   Problem: answers.problem,
   Readiness: answers.readiness,
   Session: views.session,

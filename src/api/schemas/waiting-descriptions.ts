@@ -2,6 +2,22 @@
 
 /** By field, or by schema and field. */
 export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  pausedBy: 'Who has paused it: `admin`, or `key:<name>`',
+  'Pause.lane': 'Only sessions of this lane; null: of any',
+  'Pause.agent': 'Only sessions of this agent; null: of any',
+  'Pause.session': 'Only this session; null: any',
+  'Pause.reason': 'Why, as the person has said; null: nothing was said',
+  'Pause.since': 'When it was made',
+  'pause.lane': 'Only sessions of this lane',
+  'pause.agent': 'Only sessions of this agent',
+  'pause.session': 'Only this session',
+  'pause.reason': 'Why; `why` of what waits and the log of changes have it',
+  'resume.lane': 'The lane that the pause names',
+  'resume.agent': 'The agent that the pause names',
+  'resume.session': 'The session that the pause names',
+  'resume.reason': 'Why, for the log of changes',
+  ended: 'The pauses that this request has ended; none: there was no pause of this scope',
+  remaining: 'The pauses that there are now',
   host: 'The name of the host',
   pid: 'The id of the process on its host',
   roles: 'The roles of the process',

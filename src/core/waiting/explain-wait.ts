@@ -1,11 +1,12 @@
 // Why a message waits, from the rows of its session and of the workers. The reasons are asked in the order in which they would have to end:
 // what keeps the session from being claimed first, then what keeps a worker from claiming it.
 //
-//   parked turn ▶ lock of a lost worker ▶ lock ▶ gathering ▶ yielded ▶ delayed ▶ no worker ▶ lane full ▶ queue away ▶ ring lost
+//   parked turn ▶ lock ▶ paused ▶ lock of a lost worker ▶ gathering ▶ yielded ▶ delayed ▶ no worker ▶ lane full ▶ queue away ▶ ring lost
 import { WORKER_LOST_MS } from './worker-state.ts';
 
 /** The reasons of a message that no parked turn and no batch gives. */
 type WaitCode =
+  | 'paused'
   | 'gathering'
   | 'session_busy'
   | 'lock_of_lost_worker'
@@ -39,8 +40,20 @@ export interface WaitFacts {
   rungAt: number | null;
   /** Until when messages are gathered for its next turn. */
   gatherUntil: number | null;
+  /** The pause that holds the session; null: none. */
+  pause: PauseFacts | null;
   /** The wait that its last turn asked for. */
   yielded: { since: number; until: number } | null;
+}
+
+/** A pause; a scope that is null is whichever. */
+export interface PauseFacts {
+  lane: string | null;
+  agent: string | null;
+  session: string | null;
+  reason: string | null;
+  pausedBy: string;
+  since: number;
 }
 
 /** The workers of a lane. */
@@ -66,12 +79,12 @@ export function explainWait(facts: WaitFacts, lanes: Readonly<Record<string, Ser
 
 /** What keeps the session from being claimed; null: it may be claimed. */
 function ofSession(facts: WaitFacts, lane: ServedLane, now: number): WaitReason | null {
-  const { receivedAt, turn, lock, dueAt, gatherUntil, yielded } = facts;
+  const { receivedAt, turn, lock, pause, dueAt, gatherUntil, yielded } = facts;
   if (turn?.park) return turn.park;
-  if (lock !== null) {
-    const why = ofLock(facts, lock, lane, now);
-    if (why !== null) return why;
-  }
+  const locked = lock === null ? null : ofLock(facts, lock, lane, now);
+  // A running turn finishes; one whose worker is lost is not taken over.
+  if (pause !== null && locked?.code !== 'session_busy') return ofPause(pause, receivedAt);
+  if (locked !== null) return locked;
   if (turn !== null) return null;
   if (gatherUntil !== null && gatherUntil > now)
     return why('gathering', 'More messages are gathered for the same turn.', { since: receivedAt, until: gatherUntil });
@@ -79,6 +92,17 @@ function ofSession(facts: WaitFacts, lane: ServedLane, now: number): WaitReason 
   if (yielded !== null)
     return why('yielded', 'The session waits for its subagents.', { since: yielded.since, until: yielded.until });
   return why('delayed', 'The session is not due yet.', { since: receivedAt, until: dueAt });
+}
+
+function ofPause({ reason, pausedBy, since, ...scope }: PauseFacts, receivedAt: number): WaitReason {
+  const named = Object.entries(scope).filter((entry): entry is [string, string] => entry[1] !== null);
+  const what = named.length === 0 ? 'everything' : named.map(([kind, name]) => `the ${kind} ${name}`).join(', ');
+  const flags = named.map(([kind, name]) => ` --${kind} ${name}`).join('');
+  const because = reason === null ? '' : `: ${reason}`;
+  return why('paused', `${pausedBy} has paused ${what}${because}. End it with holdfast resume${flags}`, {
+    since: Math.max(receivedAt, since),
+    by: pausedBy,
+  });
 }
 
 function ofLock(

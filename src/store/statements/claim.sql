@@ -34,6 +34,10 @@ found as materialized (
       when l.waiting = 0 and l.turn_id is null then 'idle'
       -- What it waits for has not happened. Without a doorbell, no process would look again after a crash of this worker.
       when d.session_id is null and t.status = 'parked' then 'idle'
+      -- A stop reaches it all the same (G24), and so does the worker that holds it. Its doorbell stays, and is rung when the pause ends.
+      when l.stop_reason is null and (l.owner is distinct from input.owner or l.lease_expires_at <= clock_timestamp()) and exists (select from holdfast.pauses p where (p.lane is null or p.lane = l.lane) and (p.agent_id is null or p.agent_id = l.agent_id)
+      and (p.session_key is null or p.session_key = l.key))
+        then 'paused'
       when d.due_at > clock_timestamp() or gathering.until > clock_timestamp() then 'early'
       else 'claimed'
     end as verdict,

@@ -8,6 +8,14 @@ const FREE: ServedLane = { workers: 1, slots: 4, inUse: 0, queueAwaySince: null,
 const PARK = { code: 'model_away', text: 'Away.', since: 1_000, until: null, by: 'anthropic' };
 const TURN = { id: 'turn', claimedAt: 600, park: null };
 const HELD = { owner: 'worker', expiresAt: NOW + 1_000, seenAt: NOW };
+const PAUSE = {
+  lane: 'main',
+  agent: null,
+  session: null,
+  reason: 'too dear',
+  pausedBy: 'key:ops',
+  since: 800,
+};
 const SILENT = NOW - WORKER_LOST_MS - 1;
 
 const facts = (more: Partial<WaitFacts> = {}): WaitFacts => ({
@@ -18,6 +26,7 @@ const facts = (more: Partial<WaitFacts> = {}): WaitFacts => ({
   dueAt: 500,
   rungAt: 700,
   gatherUntil: null,
+  pause: null,
   yielded: null,
   ...more,
 });
@@ -49,6 +58,30 @@ describe('the reason why a message waits', () => {
       { turn: TURN, lock: { ...HELD, expiresAt: NOW - 1 } },
       { workers: 0, lastSeenAt: 900 },
       { code: 'no_worker', since: 900, by: 'main' },
+    ],
+    [
+      'a pause',
+      { pause: PAUSE, gatherUntil: NOW + 1 },
+      { workers: 0 },
+      {
+        code: 'paused',
+        text: 'key:ops has paused the lane main: too dear. End it with holdfast resume --lane main',
+        since: 800,
+        by: 'key:ops',
+      },
+    ],
+    [
+      'a pause of everything',
+      { pause: { ...PAUSE, lane: null, reason: null } },
+      {},
+      { text: 'key:ops has paused everything. End it with holdfast resume' },
+    ],
+    ['a running turn of what is paused', { pause: PAUSE, turn: TURN, lock: HELD }, {}, { code: 'session_busy' }],
+    [
+      'a pause of a session whose worker is lost',
+      { pause: PAUSE, turn: TURN, lock: { ...HELD, expiresAt: NOW - 1 } },
+      {},
+      { code: 'paused' },
     ],
     ['quiet', { gatherUntil: NOW + 1 }, {}, { code: 'gathering', until: NOW + 1 }],
     [
@@ -108,6 +141,7 @@ const anyFacts: fc.Arbitrary<WaitFacts> = fc.record({
   dueAt: fc.option(time),
   rungAt: fc.option(time),
   gatherUntil: fc.option(time),
+  pause: fc.option(fc.constant(PAUSE)),
   yielded: fc.option(fc.record({ since: time, until: time })),
 });
 const anyLane: fc.Arbitrary<ServedLane> = fc.record({

@@ -353,5 +353,37 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       };
     },
   },
+  {
+    name: 'a pause',
+    route: '/v1/pause',
+    prepare: async (ground, session) => ({
+      path: '/v1/pause',
+      body: { session },
+      status: 200,
+      ...changeOnce(ground, {
+        id: `agent:main:${session}`,
+        back: 'delete from holdfast.pauses where session_key = $1',
+        isChanged: 'holdfast.pauses where session_key = $1',
+      }),
+    }),
+  },
+  {
+    name: 'the end of a pause',
+    route: '/v1/resume',
+    async prepare(ground, session) {
+      const insert = `insert into holdfast.pauses (id, session_key, paused_by) values (gen_random_uuid(), $1, 'test')`;
+      await ground.rows(insert, [`agent:main:${session}`]);
+      return {
+        path: '/v1/resume',
+        body: { session },
+        status: 200,
+        ...changeOnce(ground, {
+          id: `agent:main:${session}`,
+          back: insert,
+          isChanged: '(select 1) as one where not exists (select from holdfast.pauses where session_key = $1)',
+        }),
+      };
+    },
+  },
   ...KEYED_BATCHES,
 ];

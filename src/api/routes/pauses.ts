@@ -1,0 +1,62 @@
+// Pausing and resuming work.
+import type { z } from 'zod';
+import { agentOf } from '../../config.ts';
+import { pauseWork, resumeWork } from '../../service/pause-work.ts';
+import { listPauses, PAUSES_MAX, type PauseScope, type PauseView } from '../../store/views/pauses.ts';
+import { parseSessionKey } from '../path-parameters.ts';
+import { Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import * as schemas from '../schemas/pauses.ts';
+
+const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
+  path: '/v1/pause',
+  summary: 'Pause a lane, an agent or a session, what fits several of them, or everything. Running turns finish',
+  body: schemas.pauseRequest,
+  answers: {
+    200: { description: 'The pause; one of the same scope stays as it was', schema: schemas.pause },
+    409: { description: `There are ${PAUSES_MAX} pauses` },
+  },
+  async perform({ body, principal, idempotency }, { context }) {
+    const facts = { reason: body.reason ?? null, by: principal.name, idempotency };
+    // Throws for one that is not in the configuration.
+    if (body.agent !== undefined) agentOf(context.config, body.agent);
+    const made = await pauseWork(context.service, scopeOf(body), facts);
+    if (made === null)
+      throw new Problem('conflict', `There are ${PAUSES_MAX} pauses, which is the most. End some of them first.`);
+    return made;
+  },
+  async answer(made) {
+    return { status: 200, body: made };
+  },
+});
+
+const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType, typeof schemas.resumeRequest>({
+  path: '/v1/resume',
+  summary: 'End the pause of exactly this lane, agent or session; without any of them, all pauses',
+  body: schemas.resumeRequest,
+  answers: { 200: { description: 'The pauses that have ended, and those that remain', schema: schemas.resumed } },
+  perform: ({ body, idempotency }, { context }) => resumeWork(context.service, scopeOf(body), idempotency),
+  async answer({ ended }, _request, { context }) {
+    return { status: 200, body: { ended, remaining: await listPauses(context.views) } };
+  },
+});
+
+const getPauses = defineRoute({
+  method: 'GET',
+  path: '/v1/pauses',
+  summary: 'What is paused, oldest first',
+  answers: { 200: { description: 'All pauses', schema: schemas.pauses } },
+  async handle(_request, { context }) {
+    return { status: 200, body: { items: await listPauses(context.views) } };
+  },
+});
+
+function scopeOf({ lane, agent, session }: z.output<typeof schemas.resumeRequest>): PauseScope {
+  return {
+    lane: lane ?? null,
+    agent: agent ?? null,
+    session: session === undefined ? null : parseSessionKey(session, 'session'),
+  };
+}
+
+export const pauseRoutes: Route[] = [getPauses, postPause, postResume];

@@ -1,0 +1,23 @@
+// A person pauses work, and resumes it.
+import type { KeyedRequest } from '../store/idempotency.ts';
+import { pause, resume } from '../store/pauses.ts';
+import type { PauseScope, PauseView } from '../store/views/pauses.ts';
+import type { Service } from './service.ts';
+
+/** Pauses what fits the scope; null: there are too many pauses. The claims of turns that are under way now are not undone. */
+export function pauseWork(
+  { database }: Service,
+  scope: PauseScope,
+  facts: { reason: string | null; by: string; idempotency: KeyedRequest | null },
+): Promise<PauseView | null> {
+  return pause(database, scope, facts);
+}
+
+/** Ends the pause of this scope, or all pauses when it names nothing, and rings for what can run again. */
+export async function resumeWork(
+  { database, publish }: Service,
+  scope: PauseScope,
+  idempotency: KeyedRequest | null,
+): Promise<{ ended: PauseView[] }> {
+  return publish(await resume(database, scope, idempotency));
+}
