@@ -2483,16 +2483,18 @@ export interface OperationFunctions {
       costMicros: number | null;
     };
     /** The runs below the root, each after its parent */
-    items: {
+    items: ({
       /** The id of the run of the subagent */
       runId: string;
+      /** The run that spawned it; null: the root did */
+      parentRunId: string | null;
       /** The key of the session */
       sessionKey: string;
       /** The session that spawned it */
       parentSessionKey: string;
       /** A name for people */
       label: string | null;
-      /** What the subagent is to do */
+      /** The beginning of what it was asked to do */
       task: string;
       /** The id of an agent of the configuration */
       agentId: string;
@@ -2506,6 +2508,21 @@ export interface OperationFunctions {
       createdAt: string;
       /** When it ended; null: it has not */
       endedAt: string | null;
+      /** Its open turn, or its last one; null: it has had none */
+      turnId: string | null;
+      /** How its end reached a session above it; null: it has not ended */
+      announcement: {
+        /** `waiting`: no turn has claimed it yet; `steered`: it joined a turn that ran; `ownTurn`: it began a turn, alone or with other announcements; `notSent`: it was settled without a turn, because none was requested or its recipient was stopped; `noRecipient`: no session was left to receive it */
+        how: 'waiting' | 'steered' | 'ownTurn' | 'notSent' | 'noRecipient';
+        /** The message; null: there is none */
+        messageId: string | null;
+        /** The session that receives it; null: none was left */
+        sessionKey: string | null;
+        /** The status of the message; null: there is none */
+        status: 'waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped' | null;
+        /** The turn that claimed it; null: none has */
+        turnId: string | null;
+      } | null;
       /** What the run itself used */
       own: {
         /** The tokens so far */
@@ -2536,7 +2553,7 @@ export interface OperationFunctions {
         /** How many runs there are, this one included */
         runs: number;
       };
-    }[];
+    })[];
     /** Whether there are more runs than are shown */
     isCapped: boolean;
   }>;

@@ -131,4 +131,45 @@ describe('a family', () => {
     expect((await rig.get('/v1/sessions/boss/family')).body).toEqual(body);
     expect((await rig.get('/v1/sessions/no-family/family')).status).toBe(404);
   });
+
+  test('says of each run who spawned it, its last turn, and how its end reached a session above it', async () => {
+    const { rig } = holder;
+    const spawn = async (parent: string, text: string) =>
+      (await rig.post(`/v1/sessions/${encodeURIComponent(parent)}/spawn`, { task: text })).body;
+    const family = async () => (await rig.get('/v1/sessions/announced/family')).body.items;
+    const named = async (runId: string) => (await family()).find((run: { runId: string }) => run.runId === runId);
+    await turnOf('announced', '[[reply: ok]]');
+    const own = await spawn('announced', '[[reply: own]]');
+    const quiet = await spawn('announced', '[[reply: ANNOUNCE_SKIP]]');
+    const lost = await spawn('announced', '[[reply: lost]]');
+    expect(await named(own.runId)).toMatchObject({ parentRunId: null, turnId: null, announcement: null });
+
+    await rig.work(own.childSessionKey);
+    const turns = (await rig.get(`/v1/turns?session=${encodeURIComponent(own.childSessionKey)}`)).body.items;
+    const told = { sessionKey: 'agent:main:announced', turnId: null };
+    expect(await named(own.runId)).toMatchObject({
+      turnId: turns[0].id,
+      announcement: { ...told, how: 'waiting', status: 'waiting', messageId: expect.any(String) },
+    });
+    await rig.work('announced');
+    const last = (await rig.get('/v1/turns?session=announced')).body.items[0];
+    expect((await named(own.runId)).announcement).toMatchObject({
+      how: 'ownTurn',
+      status: 'answered',
+      turnId: last.id,
+    });
+
+    await rig.work(quiet.childSessionKey);
+    expect((await named(quiet.runId)).announcement).toMatchObject({ ...told, how: 'notSent', status: 'silent' });
+
+    await rig.rows(`update holdfast.sessions set archived_at = now() where key = 'agent:main:announced'`);
+    await rig.work(lost.childSessionKey);
+    expect((await named(lost.runId)).announcement).toEqual({
+      how: 'noRecipient',
+      messageId: null,
+      sessionKey: null,
+      status: null,
+      turnId: null,
+    });
+  });
 });

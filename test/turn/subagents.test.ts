@@ -1,11 +1,13 @@
 // Subagents from their spawning to their announcement, on a real database with real turns: what is announced when, to whom, and how it
 // reaches a parent that is busy.
+import { drizzle } from 'drizzle-orm/node-postgres';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { abortSession } from '../../src/store/control.ts';
 import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
 import { killRun } from '../../src/store/subagents.ts';
+import { viewFamily } from '../../src/store/views/family.ts';
 import type { Tool, ToolCall } from '../../src/tools/tool.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -450,6 +452,8 @@ describe('a parent that is busy', () => {
     ).toHaveLength(1);
     expect(rig.lastRequest(key)).toMatch(/held.{0,200}A subagent task \\+"t1\\+" just completed/);
     expect(await rig.counts(id)).toMatchObject({ waiting: 0 });
+    const family = await viewFamily(drizzle({ client: rig.database.views }), key);
+    expect(family?.items).toMatchObject([{ announcement: { how: 'steered', status: 'answered', sessionKey: key } }]);
     worker.stop();
   });
 

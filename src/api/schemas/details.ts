@@ -1,6 +1,7 @@
 // One thing with all that belongs to it: a family of sessions, a call of a tool.
 import { z } from 'zod';
-import type { FamilyView } from '../../store/views/family.ts';
+import { ANNOUNCED_HOW, type FamilyView } from '../../store/views/family.ts';
+import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
 import { RUN_STATUSES } from '../../store/views/subagents.ts';
 import type { ToolCallDetail } from '../../store/views/tool-call.ts';
 import { costOf } from './costs.ts';
@@ -16,6 +17,7 @@ export const family = z.strictObject({
   items: z.array(
     z.strictObject({
       runId: z.uuid(),
+      parentRunId: z.uuid().nullable(),
       sessionKey: z.string(),
       parentSessionKey: z.string(),
       label: z.string().nullable(),
@@ -26,6 +28,16 @@ export const family = z.strictObject({
       mode: z.enum(['run', 'session']),
       createdAt: iso,
       endedAt: iso.nullable(),
+      turnId: z.uuid().nullable(),
+      announcement: z
+        .strictObject({
+          how: z.enum(ANNOUNCED_HOW),
+          messageId: z.uuid().nullable(),
+          sessionKey: z.string().nullable(),
+          status: z.enum(MESSAGE_STATUSES).nullable(),
+          turnId: z.uuid().nullable(),
+        })
+        .nullable(),
       own: used,
       subtree: used.extend({ runs: count }),
     }),

@@ -2,6 +2,7 @@
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
+import type { MESSAGE_STATUSES } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
 import type { RUN_STATUSES } from './subagents.ts';
 
@@ -12,8 +13,25 @@ export interface FamilyUsage {
   costMicros: number | null;
 }
 
+export const ANNOUNCED_HOW = ['waiting', 'steered', 'ownTurn', 'notSent', 'noRecipient'] as const;
+
+/** How the end of a run reached a session above it. */
+export interface FamilyAnnouncement {
+  /**
+   * `waiting`: no turn has claimed it yet; `steered`: it joined a turn that ran; `ownTurn`: it began a turn, alone or with other announcements;
+   * `notSent`: it was settled without a turn; `noRecipient`: no session was left, and there is no message.
+   */
+  how: (typeof ANNOUNCED_HOW)[number];
+  messageId: string | null;
+  sessionKey: string | null;
+  status: (typeof MESSAGE_STATUSES)[number] | null;
+  turnId: string | null;
+}
+
 export interface FamilyRun {
   runId: string;
+  /** The run that spawned it; null: the root did. */
+  parentRunId: string | null;
   sessionKey: string;
   parentSessionKey: string;
   label: string | null;
@@ -24,6 +42,10 @@ export interface FamilyRun {
   mode: 'run' | 'session';
   createdAt: string;
   endedAt: string | null;
+  /** Its open turn, or its last one; null: it has had none. */
+  turnId: string | null;
+  /** Null: it has not ended. */
+  announcement: FamilyAnnouncement | null;
   own: FamilyUsage;
   /** Of the run and of all runs below it. */
   subtree: FamilyUsage & { runs: number };
@@ -63,17 +85,33 @@ shown as (
 select root.key as "rootKey", root.input_tokens as "rootInput", root.output_tokens as "rootOutput", root.cost_micros as "rootMicros",
   (select coalesce(json_agg(json_build_object('runId', r.id, 'sessionKey', c.key, 'parentSessionKey', p.key, 'label', r.label,
     'task', left(r.task, ${TASK_CHARS_MAX}), 'agentId', c.agent_id, 'depth', r.depth, 'status', r.status, 'mode', r.mode,
-    'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')},
+    'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')}, 'turnId', last_turn.id,
+    'announcement', case when r.ended_at is not null then json_build_object('how', case
+        when i.id is null then 'noRecipient'
+        when i.status = 'waiting' then 'waiting'
+        when i.turn_id is null then 'notSent'
+        -- What is received after a turn has started is not in its prompt.
+        when i.received_at > t.started_at then 'steered'
+        else 'ownTurn' end,
+      'messageId', i.id, 'sessionKey', told.key, 'status', i.status, 'turnId', i.turn_id) end,
     'input', case when r.status = 'running' then c.input_tokens else r.input_tokens end,
     'output', case when r.status = 'running' then c.output_tokens else r.output_tokens end,
     'micros', case when r.status = 'running' then c.cost_micros else r.cost_micros end) order by r.level, r.id), '[]')
     from shown r cross join lateral (select * from holdfast.sessions where id = r.child_id limit 1) as c
     cross join lateral (select * from holdfast.sessions where id = r.parent_id limit 1) as p
+    left join lateral (
+      select own.id from holdfast.turns own
+      where own.session_id = r.child_id and own.started_at >= r.created_at and (r.ended_at is null or own.started_at <= r.ended_at)
+      order by own.id desc limit 1
+    ) as last_turn on true
+    left join lateral (select * from holdfast.inbox where id = r.announcement_id limit 1) as i on true
+    left join lateral (select * from holdfast.sessions where id = i.session_id limit 1) as told on true
+    left join lateral (select * from holdfast.turns where id = i.turn_id limit 1) as t on true
   ) as runs
 from root`,
 });
 
-interface RunRow extends Omit<FamilyRun, 'own' | 'subtree'> {
+interface RunRow extends Omit<FamilyRun, 'own' | 'subtree' | 'parentRunId'> {
   input: number;
   output: number;
   micros: number | null;
@@ -95,12 +133,14 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
   const shown = row.runs.slice(0, RUNS_MAX);
   const items = shown.map(({ input, output, micros, ...run }): FamilyRun => {
     const own = usageOf(input, output, micros);
-    return { ...run, own, subtree: { ...own, runs: 1 } };
+    return { ...run, parentRunId: null, own, subtree: { ...own, runs: 1 } };
   });
   // A run that was begun again has the same session, and what is below it belongs to the last one that had begun by then.
   for (const run of items.toReversed()) {
     const parent = items.findLast((one) => one.sessionKey === run.parentSessionKey && one.createdAt <= run.createdAt);
-    if (parent !== undefined) parent.subtree = sumOf(parent.subtree, run.subtree);
+    if (parent === undefined) continue;
+    run.parentRunId = parent.runId;
+    parent.subtree = sumOf(parent.subtree, run.subtree);
   }
   const rootMicros = row.rootMicros === null ? null : Number(row.rootMicros);
   return {
