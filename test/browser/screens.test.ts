@@ -9,7 +9,7 @@ const dashboard = useDashboard();
 const HOSTILE =
   '<script>globalThis.wasRun = true</script><img src=x onerror="globalThis.wasRun = true"> [link](javascript:alert(1)) \u202eevil\u200b \u001b[31mred\u001b[0m';
 
-/** A session with a turn that called a tool and has a delivery, one with a turn that failed, a batch and a cron. */
+/** A session with a subagent and a turn that called a tool and has a delivery, one with a turn that failed, a batch and a cron. */
 async function seed(): Promise<{ turnId: string; batchId: string; cronId: string; deliveryId: string }> {
   const { rig } = dashboard;
   await rig.post('/v1/sessions/told/messages', {
@@ -29,6 +29,7 @@ async function seed(): Promise<{ turnId: string; batchId: string; cronId: string
     payload: { kind: 'agentTurn', message: HOSTILE },
   });
   await rig.post(`/v1/crons/${cron.body.id}/run`, {});
+  await rig.post('/v1/sessions/told/spawn', { task: HOSTILE, label: HOSTILE.slice(0, 100) });
   const turnId = (await rig.get('/v1/turns?session=told')).body.items[0].id;
   const deliveryId = (await rig.get(`/v1/deliveries?turn=${turnId}`)).body.items[0].id;
   return { turnId, deliveryId, batchId: batch.body.id, cronId: cron.body.id };
@@ -129,6 +130,7 @@ describe.each(looks)('every screen $name', ({ colorScheme, forcedColors, width }
       `/turns/${turnId}?tab=request`,
       '/sessions',
       '/sessions/agent:main:told',
+      '/sessions/agent:main:told/family',
       '/crons',
       `/crons/${cronId}`,
       '/heartbeats',

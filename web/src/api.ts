@@ -21,6 +21,9 @@ export type Heartbeat = Schemas['Heartbeat'];
 export type Budget = Schemas['Budget'];
 export type BulkAction = Schemas['BulkAction'];
 
+/** A run of a subagent, as the family of its session shows it. */
+export type FamilyRun = Awaited<ReturnType<typeof api.getFamily>>['items'][number];
+
 const TIMEOUT_MS = 15_000;
 
 export const api = createClient({

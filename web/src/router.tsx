@@ -101,6 +101,11 @@ const sessionRoute = createRoute({
   validateSearch: texts('state'),
   component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
 });
+const familyRoute = createRoute({
+  ...screen,
+  path: '/sessions/$key/family',
+  component: screenOf(async () => (await import('./screens/family.tsx')).Family),
+});
 const cronsRoute = createRoute({
   ...screen,
   path: '/crons',
@@ -169,6 +174,7 @@ const routeTree = rootRoute.addChildren([
     turnRoute,
     sessionsRoute,
     sessionRoute,
+    familyRoute,
     cronsRoute,
     cronRoute,
     heartbeatsRoute,

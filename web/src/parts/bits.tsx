@@ -31,6 +31,7 @@ const TONES: Readonly<Record<string, string>> = {
   failed: 'bad',
   timedOut: 'bad',
   aborted: 'bad',
+  killed: 'bad',
   expired: 'bad',
   unknown: 'bad',
   lost: 'bad',

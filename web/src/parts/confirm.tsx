@@ -6,6 +6,8 @@ export interface ConfirmProps {
   title: string;
   /** What the button that does it says. */
   verb: string;
+  /** Absent: it cannot be undone. */
+  tone?: 'main';
   children?: ReactNode;
   asksReason?: boolean;
   onClose: () => void;
@@ -13,12 +15,18 @@ export interface ConfirmProps {
   perform: (reason: string | undefined) => Promise<unknown>;
 }
 
-export function Confirm({ title, verb, children, asksReason, onClose, perform }: ConfirmProps): ReactElement {
+export function Confirm({ title, verb, tone, children, asksReason, onClose, perform }: ConfirmProps): ReactElement {
   const dialog = useRef<HTMLDialogElement>(null);
   const [reason, setReason] = useState('');
   const [isBusy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>(null);
-  useEffect(() => dialog.current?.showModal(), []);
+  useEffect(() => {
+    const before = document.activeElement;
+    dialog.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
 
   async function submit(): Promise<void> {
     setBusy(true);
@@ -50,7 +58,7 @@ export function Confirm({ title, verb, children, asksReason, onClose, perform }:
         )}
         {error !== null && <Problem error={error} />}
         <div className="row">
-          <button type="submit" className="button" data-tone="bad" disabled={isBusy}>
+          <button type="submit" className="button" data-tone={tone ?? 'bad'} disabled={isBusy}>
             {isBusy ? 'Working…' : verb}
           </button>
           <button type="button" className="button" onClick={onClose}>

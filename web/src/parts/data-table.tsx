@@ -113,20 +113,22 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
 }
 
 /** The rows that can be seen. After Back, they are those that were seen before. */
-function useSeenRows<Row>(
+export function useSeenRows<Row>(
   seen: Pick<DataTableProps<Row>, 'rows' | 'idOf'> & {
-    onEnd: (() => void) | undefined;
+    onEnd?: (() => void) | undefined;
     body: RefObject<HTMLDivElement | null>;
     place: string;
+    /** How high a row is likely to be; absent: it has one line. */
+    rowPx?: number;
   },
 ) {
-  const { body, place, rows, idOf, onEnd } = seen;
+  const { body, place, rows, idOf, onEnd, rowPx = ROW_PX } = seen;
   const before = useElementScrollRestoration({ id: place });
   const isNarrow = matchMedia('(max-width: 640px)').matches;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => body.current,
-    estimateSize: () => (isNarrow ? CARD_PX : ROW_PX),
+    estimateSize: () => (isNarrow ? CARD_PX : rowPx),
     overscan: OVERSCAN,
     initialOffset: before?.scrollY ?? 0,
     getItemKey: (index) => idOf(rows[index]!),

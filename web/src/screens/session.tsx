@@ -72,6 +72,11 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
           </Link>
         </Fact>
       )}
+      <Fact name="Subagents">
+        <Link to="/sessions/$key/family" params={{ key: session.key }}>
+          the family
+        </Link>
+      </Fact>
       <Fact name="Turns">
         <Link to="/turns" search={{ session: session.key }}>
           all turns

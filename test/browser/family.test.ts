@@ -1,0 +1,227 @@
+// The family of a session in the browser: a tree that is used by keyboard, runs that are steered and stopped, and how each end was announced.
+// What a page does is checked in the API.
+import { expect, test } from 'vitest';
+import type { SessionId, SessionKey } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { storeSpawn } from '../../src/store/spawn.ts';
+import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+import { HOSTILE_NAMES, RAN } from './fixture/hostile-corpus.ts';
+import { overflowOf } from './page-figures.ts';
+
+const dashboard = useDashboard();
+
+interface Run {
+  runId: string;
+  key: string;
+}
+
+/** Spawns below any session, however deep it is. */
+async function spawnBelow(parentKey: string, label: string, task = '[[reply: done]]'): Promise<Run> {
+  const { rig } = dashboard;
+  const [row] = await rig.rows('select id, cardinality(ancestors) as depth from holdfast.sessions where key = $1', [
+    parentKey,
+  ]);
+  const { id, depth } = row as { id: SessionId; depth: number };
+  const spawned = await storeSpawn(rig.turns.database, {
+    parent: { id, key: parentKey as SessionKey, agentId: 'main', depth },
+    plan: {
+      agentId: 'main',
+      task,
+      label,
+      model: null,
+      thinking: null,
+      runTimeoutSeconds: 0,
+      cleanup: 'keep',
+      mode: 'run',
+      deliver: null,
+    },
+    body: JSON.stringify({ text: task }),
+    route: 'route',
+    causeKey: newId<string>(),
+    turnId: null,
+    originRoute: 'route',
+    limits: { depthMax: 5, childrenMax: 20, descendantsMax: 50 },
+  });
+  if (spawned.kind !== 'spawned') throw new Error(`The spawn was refused: ${spawned.code}.`);
+  return { runId: spawned.runId, key: spawned.childKey };
+}
+
+/** A root with the runs One and Two; below One are Deep and Other, below Deep is Deepest. */
+async function family(name: string) {
+  const root = `agent:main:${name}`;
+  await dashboard.rig.turns.sessionOf(name);
+  const one = await spawnBelow(root, 'One');
+  const two = await spawnBelow(root, 'Two');
+  const deep = await spawnBelow(one.key, 'Deep');
+  const other = await spawnBelow(one.key, 'Other');
+  const deepest = await spawnBelow(deep.key, 'Deepest');
+  return { root, one, two, deep, other, deepest };
+}
+
+const pathOf = (key: string): string => `/sessions/${encodeURIComponent(key)}/family`;
+const tree = () => dashboard.page.getByRole('treegrid', { name: 'Runs' });
+const row = (label: string) =>
+  tree()
+    .getByRole('row')
+    .filter({ has: dashboard.page.getByRole('link', { name: label, exact: true }) });
+
+/** The labels of the rows in their order. */
+const shownRuns = (): Promise<string[]> => tree().locator('[data-stop="session"]').allTextContents();
+const focused = (): Promise<string | null> =>
+  dashboard.page.evaluate('document.activeElement.getAttribute("aria-rowindex")');
+const statusOf = async ({ runId }: Run): Promise<string> =>
+  (await dashboard.rig.get(`/v1/subagents/${runId}`)).body.status;
+
+test('the runs are a tree with one tab stop; the arrows move in it, close and open it, and Enter opens a session', async () => {
+  const { page, signIn, open } = dashboard;
+  const { root, deep } = await family('keyboard');
+  await signIn();
+  await open('/sessions');
+  await open(`/sessions/${root}`);
+  await page.getByRole('link', { name: 'the family' }).click();
+  await row('Deepest').waitFor();
+  expect(await shownRuns()).toEqual(['One', 'Deep', 'Deepest', 'Other', 'Two']);
+  const place = await row('Other').evaluate((element) =>
+    ['aria-level', 'aria-posinset', 'aria-setsize', 'aria-expanded'].map((name) => element.getAttribute(name)),
+  );
+  expect(place).toEqual(['2', '2', '2', null]);
+
+  const press = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  await page.getByRole('button', { name: 'Stop all that run…' }).focus();
+  await press('Tab');
+  expect(await focused()).toBe('2');
+  await press('ArrowDown');
+  await expect.poll(focused).toBe('3');
+  await press('ArrowLeft');
+  await expect.poll(shownRuns).toEqual(['One', 'Deep', 'Other', 'Two']);
+  expect(await row('Deep').getAttribute('aria-expanded')).toBe('false');
+  await press('ArrowLeft');
+  await expect.poll(focused).toBe('2');
+  await press('ArrowLeft');
+  await expect.poll(shownRuns).toEqual(['One', 'Two']);
+  await press('ArrowRight');
+  await expect.poll(shownRuns).toEqual(['One', 'Deep', 'Other', 'Two']);
+  await press('End');
+  await expect.poll(focused).toBe('5');
+  await press('Tab');
+  expect(await tree().evaluate((element) => element.contains(element.ownerDocument.activeElement))).toBe(false);
+  await press('Shift+Tab');
+  expect(await focused()).toBe('5');
+  await press('Home', 'j');
+  await expect.poll(focused).toBe('3');
+  await press('Enter');
+  await expect.poll(() => decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/${deep.key}`);
+});
+
+test('a subtree is stopped by keyboard, after its count and scope were named', async () => {
+  const { page, signIn, open } = dashboard;
+  const { root, one, two, deep, other, deepest } = await family('stopped');
+  await signIn();
+  await open(pathOf(root));
+  await row('One').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('End');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Stop… One');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog', { name: 'Stop 4 runs?' });
+  await dialog.getByText('One and 3 runs that run below it.').waitFor();
+  await dialog.getByRole('button', { name: 'Leave it' }).click();
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Stop… One');
+  expect(await statusOf(deepest)).toBe('running');
+
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Stop 4 runs' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('status').getByText('4 runs were stopped.').waitFor();
+  for (const run of [one, deep, other, deepest]) expect(await statusOf(run)).toBe('killed');
+  expect(await statusOf(two)).toBe('running');
+  await row('One').getByText('killed', { exact: true }).waitFor();
+
+  await row('Two').getByRole('button', { name: 'Stop… Two' }).click();
+  await page.getByRole('dialog', { name: 'Stop 1 run?' }).getByText('Two alone: nothing runs below it.').waitFor();
+  await page.getByRole('button', { name: 'Stop 1 run', exact: true }).click();
+  await expect.poll(() => statusOf(two)).toBe('killed');
+});
+
+test('what runs below a run that has ended is stopped as well', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  const { root, one, two, deep, other, deepest } = await family('ended-above');
+  await rig.work(deep.key);
+  await expect.poll(() => statusOf(deep)).toBe('ok');
+  await signIn();
+  await open(pathOf(root));
+  await row('Deep').getByRole('button', { name: 'Stop… Deep' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Stop 1 run?' });
+  await dialog.getByText('1 run that runs below Deep, which has ended itself.').waitFor();
+  await dialog.getByRole('button', { name: 'Stop 1 run' }).click();
+  await expect.poll(() => statusOf(deepest)).toBe('killed');
+  await page.getByRole('button', { name: 'Stop all that run…' }).click();
+  await page.getByRole('button', { name: 'Stop 3 runs', exact: true }).click();
+  for (const run of [one, two, other]) await expect.poll(() => statusOf(run)).toBe('killed');
+});
+
+test('a run receives a text, and its end with the way of its announcement appears by itself', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  const { root, two } = await family('steered');
+  await signIn();
+  await open(pathOf(root));
+  await page.getByText('Live', { exact: true }).waitFor();
+  await row('Two').getByRole('button', { name: 'Steer… Two' }).click();
+  await page.getByLabel('Text', { exact: true }).fill('look left');
+  await page.getByRole('button', { name: 'Send' }).click();
+  await page.getByRole('status').getByText('The message waits for its next turn.').waitFor();
+  const { items } = (await rig.get(`/v1/waiting?session=${encodeURIComponent(two.key)}`)).body;
+  expect(items.map(({ text }: { text: string }) => text).at(-1)).toContain('look left');
+
+  while ((await statusOf(two)) === 'running') await rig.work(two.key);
+  await row('Two').getByText('queued', { exact: true }).waitFor();
+  await row('Two').getByRole('link', { name: root }).waitFor();
+  expect(await row('Two').getByRole('button').count()).toBe(0);
+  await rig.work(root.replace('agent:main:', ''));
+  await row('Two').getByRole('link', { name: 'in its own turn' }).click();
+  const [turn] = (await rig.get('/v1/turns?session=steered')).body.items;
+  await expect.poll(() => new URL(page.url()).pathname).toBe(`/turns/${turn.id}`);
+});
+
+test('a viewer sees the runs and no button', async () => {
+  const { page, signIn, open } = dashboard;
+  const { root } = await family('viewed');
+  await signIn(VIEWER_KEY);
+  await open(pathOf(root));
+  await row('Deepest').waitFor();
+  expect(await page.locator('main').getByRole('button').count()).toBe(0);
+});
+
+test('on a phone each run is a card that names its depth; labels are text', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await rig.turns.sessionOf('phone');
+  const script = await spawnBelow('agent:main:phone', HOSTILE_NAMES.script);
+  await spawnBelow(script.key, HOSTILE_NAMES.bidi, HOSTILE_NAMES.image);
+  await signIn();
+  await page.setViewportSize({ width: 320, height: 720 });
+  await open(pathOf(script.key));
+  await tree().getByText(`depth 1, spawned by the root;`).waitFor();
+  await tree().getByText('depth 2, spawned by').waitFor();
+  await tree().getByText(HOSTILE_NAMES.script).first().waitFor();
+  await tree().getByText('this session').waitFor();
+  expect(await tree().locator('.mark').first().textContent()).toBe('U+202E');
+  expect(await tree().locator('script, img').count()).toBe(0);
+  expect(await page.evaluate<boolean>(`'${RAN}' in globalThis`)).toBe(false);
+  expect(await overflowOf(page)).toBe(0);
+  await tree()
+    .getByRole('button', { name: /^Stop…/ })
+    .first()
+    .click();
+  await page.getByRole('button', { name: 'Stop 2 runs', exact: true }).click();
+  await expect.poll(() => statusOf(script)).toBe('killed');
+});
+
+test('a session without subagents says how to spawn one', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await rig.turns.sessionOf('alone');
+  await signIn();
+  await open(pathOf('agent:main:alone'));
+  await page.getByText("npx holdfast spawn agent:main:alone 'Count the files.'").waitFor();
+});

@@ -1,0 +1,69 @@
+// The runs of a family as a tree: which rows are shown, and what is below each.
+import type { FamilyRun } from '../api.ts';
+
+/** A run in the tree. */
+export interface TreeRow {
+  run: FamilyRun;
+  /** 1 for a run of the root. */
+  level: number;
+  /** Its place among the runs that the same run has spawned, from 1, and how many these are. */
+  place: number;
+  siblings: number;
+  /** The run above it; null: the root. */
+  parent: FamilyRun | null;
+  hasChildren: boolean;
+  /** False: the runs below it are not shown. */
+  isOpen: boolean;
+}
+
+const NAME_CHARS_MAX = 80;
+
+/** What a run is called: the beginning of its label, or of its task. */
+export function nameOf({ label, task }: FamilyRun): string {
+  const name = label ?? task;
+  return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name;
+}
+
+/** The rows that are shown, each run before those below it; `closed` are the runs whose rows below are not. */
+export function treeRowsOf(runs: readonly FamilyRun[], closed: ReadonlySet<string>): TreeRow[] {
+  const children = Map.groupBy(runs, ({ parentRunId }) => parentRunId);
+  const rows: TreeRow[] = [];
+  const add = (parent: FamilyRun | null, level: number): void => {
+    const siblings = children.get(parent?.runId ?? null) ?? [];
+    for (const [index, run] of siblings.entries()) {
+      const isOpen = !closed.has(run.runId);
+      const hasChildren = children.has(run.runId);
+      rows.push({ run, level, place: index + 1, siblings: siblings.length, parent, hasChildren, isOpen });
+      if (isOpen) add(run, level + 1);
+    }
+  };
+  add(null, 1);
+  return rows;
+}
+
+/** What a stop of a run, or of all (null), would end: how many runs, and those of them that have no other one above them. */
+export function runningBelow(
+  runs: readonly FamilyRun[],
+  top: FamilyRun | null,
+): { count: number; topmost: FamilyRun[] } {
+  const children = Map.groupBy(runs, ({ parentRunId }) => parentRunId);
+  const topmost: FamilyRun[] = [];
+  let count = 0;
+  const look = (run: FamilyRun, isBelowRunning: boolean): void => {
+    const isRunning = run.status === 'running';
+    if (isRunning) count += 1;
+    if (isRunning && !isBelowRunning) topmost.push(run);
+    for (const child of children.get(run.runId) ?? []) look(child, isBelowRunning || isRunning);
+  };
+  for (const run of top === null ? (children.get(null) ?? []) : [top]) look(run, false);
+  return { count, topmost };
+}
+
+/** How the end of a run reached a session above it, in words. */
+export const ANNOUNCED: Readonly<Record<NonNullable<FamilyRun['announcement']>['how'], string>> = {
+  waiting: 'queued',
+  steered: 'steered into a running turn',
+  ownTurn: 'in its own turn',
+  notSent: 'not sent',
+  noRecipient: 'no session was left',
+};
