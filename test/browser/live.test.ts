@@ -1,7 +1,8 @@
 // Live updates: one stream for all tabs of a browser, which resumes after the last event; Pause stops it.
 import type { BrowserContext, Page, Request } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { useDashboard } from './dashboard-rig.ts';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
 const STREAM = '**/v1/events?*';
@@ -89,4 +90,63 @@ test('a paused page requests nothing, and shows what has changed when it is live
   expect(requests).toEqual([]);
   await page.getByRole('button', { name: 'Go live' }).click();
   await page.getByRole('article').getByText('unseen', { exact: true }).waitFor();
+});
+
+/** Ends the sign-in of a browser at the service: its cookie is no longer valid, and its streams break. */
+async function endSignIn(context: BrowserContext): Promise<void> {
+  await context.clearCookies();
+  dashboard.rig.app.server.closeAllConnections();
+}
+
+/** Signs in with a key on a page of its own, which is then closed. */
+async function signInElsewhere(key: string): Promise<void> {
+  const { context, url } = dashboard;
+  const other = await context.newPage();
+  await other.goto(`${url}/sign-in`);
+  await other.getByLabel('API key').fill(key);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await other.getByRole('heading', { name: 'Overview' }).waitFor();
+  await other.close();
+}
+
+test('a tab whose stream was refused continues when another tab signs in, also after that one is closed', async () => {
+  const { page, context, url, signIn, open } = dashboard;
+  await answer('resumed', 'before');
+  await signIn();
+  const leader = await context.newPage();
+  await leader.goto(`${url}/turns`);
+  await isLive(leader);
+  await open('/turns');
+  await isLive(page);
+  await endSignIn(context);
+  const banner = page.getByText('This browser is signed out.');
+  await banner.waitFor();
+  const refused = page.waitForResponse(
+    (response) => new URL(response.url()).pathname === '/v1/events' && response.status() === 401,
+  );
+  await leader.close();
+  await refused;
+  await page.getByRole('link', { name: 'Sessions', exact: true }).click();
+  await page.locator('main').getByRole('alert').waitFor();
+
+  await signInElsewhere(ADMIN_KEY);
+  await page.getByRole('row').getByText('resumed').first().waitFor();
+  await isLive(page);
+  expect(await banner.count()).toBe(0);
+  await answer('begun-later', 'after');
+  await page.getByRole('row').getByText('begun-later').first().waitFor();
+});
+
+test('a tab has the role with which another tab has signed in', async () => {
+  const { page, context, rig, signIn, open } = dashboard;
+  await rig.turns.sessionOf('roles');
+  await signIn();
+  await open('/sessions/agent:main:roles');
+  await isLive(page);
+  await page.getByRole('button', { name: 'Send' }).waitFor();
+  await endSignIn(context);
+  await page.getByText('This browser is signed out.').waitFor();
+  await signInElsewhere(VIEWER_KEY);
+  await page.getByText('(viewer)').waitFor();
+  expect(await page.getByRole('button', { name: 'Send' }).count()).toBe(0);
 });

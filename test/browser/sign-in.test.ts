@@ -64,3 +64,17 @@ test('a viewer sees everything and has no button that changes anything', async (
     expect(await page.getByRole('button', { name: changing }).allTextContents()).toEqual([]);
   }
 });
+
+test('a tab that asks for a key leaves that to another tab, unless a key was begun', async () => {
+  const { page, url, context } = dashboard;
+  const writing = await context.newPage();
+  for (const tab of [page, writing]) await tab.goto(`${url}/turns?status=failed`);
+  await writing.getByLabel('API key').fill('half a k');
+  const other = await context.newPage();
+  await other.goto(`${url}/`);
+  await other.getByLabel('API key').fill(ADMIN_KEY);
+  await other.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?status=failed');
+  expect(await writing.getByLabel('API key').inputValue()).toBe('half a k');
+});

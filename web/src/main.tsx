@@ -4,6 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { api, HoldfastError, isSignedOut } from './api.ts';
+import { noticeSignIn } from './live/sign-in-notice.ts';
 import { createAppRouter } from './router.tsx';
 import { SettingsProvider } from './settings.tsx';
 import './styles/tokens.css';
@@ -33,6 +34,7 @@ async function signInByAddress(): Promise<void> {
   history.replaceState(null, '', location.pathname + location.search);
   try {
     await api.signIn({ body: { code } });
+    noticeSignIn();
   } catch (error) {
     // The screen for signing in says what to do.
     if (!isSignedOut(error)) throw error;

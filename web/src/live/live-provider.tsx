@@ -14,6 +14,7 @@ import {
 import type { ClientEvent } from '../../../src/client/create-client.ts';
 import { useSettings } from '../settings.tsx';
 import { followEvents, type StreamState } from './follow.ts';
+import { onSignInElsewhere } from './sign-in-notice.ts';
 
 interface Live {
   state: StreamState;
@@ -85,18 +86,28 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
   const { isLive } = useSettings();
   const [state, setState] = useState<StreamState>('connecting');
   const [startedTurns, setStartedTurns] = useState(0);
-  const wasPaused = useRef(false);
+  /** Counts sign-ins in other tabs. Each restarts the stream, which has ended if it was refused, and belongs to the earlier cookie otherwise. */
+  const [signIns, setSignIns] = useState(0);
+  const hasMissed = useRef(false);
+  useEffect(
+    () =>
+      onSignInElsewhere(() => {
+        hasMissed.current = true;
+        setSignIns((count) => count + 1);
+      }),
+    [],
+  );
   useEffect(() => {
     if (!isLive) {
-      wasPaused.current = true;
+      hasMissed.current = true;
       return undefined;
     }
     const stop = new AbortController();
     const refresher = createRefresher(queries);
     /** True: events may have been missed, so all that is shown is read again when the stream is open. */
-    let hasGap = wasPaused.current;
+    let hasGap = hasMissed.current;
     let isOpen = false;
-    wasPaused.current = false;
+    hasMissed.current = false;
     followEvents(
       {
         onEvent(event) {
@@ -118,7 +129,7 @@ export function LiveProvider({ children }: { children: ReactNode }): ReactElemen
       stop.abort();
       refresher.stop();
     };
-  }, [isLive, queries]);
+  }, [isLive, queries, signIns]);
   const value = useMemo(() => ({ state, startedTurns }), [state, startedTurns]);
   return <Context value={value}>{children}</Context>;
 }

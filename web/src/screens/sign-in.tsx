@@ -1,8 +1,9 @@
 // Signing in with an API key. The key is sent once, in the body of a request, and kept nowhere in the page.
 import { useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import { useEffect, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
+import { noticeSignIn, onSignInElsewhere } from '../live/sign-in-notice.ts';
 import { Problem } from '../parts/problem.tsx';
 
 const route = getRouteApi('/sign-in');
@@ -20,13 +21,22 @@ export function SignIn(): ReactElement {
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
 
+  function proceed(): void {
+    queries.clear();
+    router.history.push(pathOf(to));
+  }
+
+  // Where a key has been begun, its owner decides.
+  const isEmpty = key === '';
+  useEffect(() => (isEmpty ? onSignInElsewhere(proceed) : undefined));
+
   async function submit(): Promise<void> {
     setBusy(true);
     setError(null);
     try {
       await api.signIn({ body: { key: key.trim() } });
-      queries.clear();
-      router.history.push(pathOf(to));
+      noticeSignIn();
+      proceed();
     } catch (cause) {
       setError(cause);
       setBusy(false);
