@@ -174,6 +174,18 @@ export const ACTIONS: readonly Action[] = [
     expected: 'compactSession',
   },
   {
+    name: 'stop all runs of a family',
+    async make(rig, name) {
+      await rig.turns.sessionOf(name);
+      return { session: name, id: (await rig.post(`/v1/sessions/${name}/spawn`, { task: 'later' })).body.runId };
+    },
+    path: (subject) => `${sessionPath(subject)}/family`,
+    button: 'Stop all that run…',
+    finish: (hand) => hand.press('Stop 1 run'),
+    read: async (rig, { id }) => (await rig.get(`/v1/subagents/${id}`)).body,
+    expected: { status: 'killed' },
+  },
+  {
     name: 'redrive dead letters',
     make: letter,
     path: () => '/dead-letters',

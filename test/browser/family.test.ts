@@ -185,13 +185,40 @@ test('a run receives a text, and its end with the way of its announcement appear
   await expect.poll(() => new URL(page.url()).pathname).toBe(`/turns/${turn.id}`);
 });
 
-test('a viewer sees the runs and no button', async () => {
-  const { page, signIn, open } = dashboard;
-  const { root } = await family('viewed');
+test('a viewer sees the runs and no button, and is refused what the buttons do', async () => {
+  const { page, context, url, signIn, open } = dashboard;
+  const { root, two } = await family('viewed');
   await signIn(VIEWER_KEY);
   await open(pathOf(root));
   await row('Deepest').waitFor();
   expect(await page.locator('main').getByRole('button').count()).toBe(0);
+  for (const [action, data] of Object.entries({ kill: {}, steer: { text: 'x' } })) {
+    const headers = { 'x-holdfast-request': '1', origin: url };
+    const answer = await context.request.post(`${url}/v1/subagents/${two.runId}/${action}`, { data, headers });
+    expect(answer.status()).toBe(403);
+  }
+  expect(await statusOf(two)).toBe('running');
+});
+
+test('a family of a hundred runs in a row has few rows in the document, and the last is reached by a key', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await rig.turns.sessionOf('wide');
+  await rig.rows(
+    `with made as (
+       insert into holdfast.sessions (id, key, agent_id, kind, lane, parent_id, ancestors)
+       select gen_random_uuid(), 'agent:main:subagent:wide-' || n, 'main', 'subagent', 'subagent', root.id, array[root.id]
+       from holdfast.sessions root, generate_series(1, 100) as n where root.key = 'agent:main:wide' returning *
+     )
+     insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, label, task, status, ended_at)
+     select gen_random_uuid(), parent_id, id, parent_id, 1, key, 'x', 'ok', now() from made`,
+  );
+  await signIn();
+  await open(pathOf('agent:main:wide'));
+  await tree().getByRole('row').nth(1).focus();
+  await page.keyboard.press('End');
+  await expect.poll(focused).toBe('101');
+  expect(await tree().getAttribute('aria-rowcount')).toBe('101');
+  expect(await tree().getByRole('row').count()).toBeLessThan(60);
 });
 
 test('on a phone each run is a card that names its depth; labels are text', async () => {
