@@ -6,7 +6,7 @@ const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
 
 /** All but what is loaded when it is first needed. */
 const SHARED =
-  /node_modules\/(?!cronstrue)|src\/client|web\/src\/(?:parts\/(?!palette)|format|live|screens\/(?:filters|batch-figures)|[a-z]+\.tsx?$)/;
+  /node_modules\/(?!cronstrue|diff\/)|src\/client|web\/src\/(?:parts\/(?!palette)|format|live|screens\/(?:filters|batch-figures)|[a-z]+\.tsx?$)/;
 
 export default defineConfig({
   root: import.meta.dirname,

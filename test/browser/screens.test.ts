@@ -128,6 +128,7 @@ describe.each(looks)('every screen $name', ({ colorScheme, forcedColors, width }
       '/turns',
       `/turns/${turnId}`,
       `/turns/${turnId}?tab=request`,
+      `/compare?a=${turnId}&b=${turnId}`,
       '/sessions',
       '/sessions/agent:main:told',
       '/sessions/agent:main:told/family',

@@ -89,6 +89,12 @@ const turnRoute = createRoute({
   validateSearch: texts('tab', 'call', 'against'),
   component: screenOf(async () => (await import('./screens/turn.tsx')).TurnScreen),
 });
+const compareRoute = createRoute({
+  ...screen,
+  path: '/compare',
+  validateSearch: texts('a', 'b', 'callA', 'callB'),
+  component: screenOf(async () => (await import('./screens/compare.tsx')).Compare),
+});
 const sessionsRoute = createRoute({
   ...screen,
   path: '/sessions',
@@ -172,6 +178,7 @@ const routeTree = rootRoute.addChildren([
     waitingRoute,
     turnsRoute,
     turnRoute,
+    compareRoute,
     sessionsRoute,
     sessionRoute,
     familyRoute,

@@ -6,29 +6,11 @@ import { useState, type ReactElement } from 'react';
 import { api, type ModelRequest, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
+import { partText, type Part } from '../format/request-text.ts';
 import { Empty } from '../parts/bits.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters } from './filters.tsx';
-
-type Part = ModelRequest['parts'][number];
-
-/** The value at a path such as `messages[3].content[0].text`; undefined: there is none. */
-function valueAt(request: unknown, path: string): unknown {
-  let value = request;
-  for (const [, index, name] of path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = Array.isArray(value) ? value[Number(index)] : (value as Record<string, unknown>)[name ?? ''];
-  }
-  return value;
-}
-
-/** The text of a part: a stretch of a text, or a value as JSON. */
-function textOf(request: unknown, { path, span }: Part): string {
-  const value = valueAt(request, path);
-  if (typeof value === 'string') return span === null ? value : value.slice(span.start, span.end);
-  return value === undefined ? '' : jsonText(value);
-}
 
 export function Request({ turn, call, against }: { turn: Turn; call: number; against: number | null }): ReactElement {
   const navigate = useNavigate({ from: '/turns/$id' });
@@ -37,7 +19,7 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
   const other = useRequest(turn.id, against ?? 0, against !== null);
   const [isRaw, setRaw] = useState(false);
   if (calls.length === 0) return <Empty>The turn has made no model call yet.</Empty>;
-  const known = new Set(other.data?.parts.map((part) => textOf(other.data.request, part)));
+  const known = new Set(other.data?.parts.map((part) => partText(other.data.request, part)));
   return (
     <section className="panel" aria-label="Request">
       <Filters>
@@ -69,7 +51,7 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
             <LongText text={jsonText(shown.data.request)} />
           ) : (
             shown.data.parts.map((part) => {
-              const text = textOf(shown.data.request, part);
+              const text = partText(shown.data.request, part);
               return (
                 <PartBlock
                   key={`${part.path} ${part.span?.start ?? ''} ${part.name}`}
@@ -86,7 +68,8 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
   );
 }
 
-function useRequest(id: string, n: number, enabled: boolean) {
+/** The request of a call; it never changes. */
+export function useRequest(id: string, n: number, enabled: boolean) {
   return useQuery({
     queryKey: ['request', id, n],
     queryFn: () => api.getModelRequest({ id, n }),

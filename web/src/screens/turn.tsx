@@ -38,6 +38,7 @@ export function TurnScreen(): ReactElement {
         </h1>
         <Status status={data.status} />
         <TurnActions turn={data} />
+        <CompareLink turn={data} />
       </div>
       {data.error !== null && (
         <div className="problem">
@@ -69,6 +70,21 @@ export function TurnScreen(): ReactElement {
         </section>
       )}
     </>
+  );
+}
+
+/** Beside the turn before it in its session, which can be replaced there. */
+function CompareLink({ turn: { id, sessionKey, startedAt } }: { turn: Turn }): ReactElement {
+  const before = useQuery({
+    queryKey: ['turn', id, 'before'],
+    queryFn: () => api.listTurns({ session: sessionKey, until: startedAt, steps: 'none', textChars: 1, limit: 2 }),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const previous = before.data?.items.find((other) => other.id !== id)?.id;
+  return (
+    <Link className="button" to="/compare" search={previous === undefined ? { a: id } : { a: previous, b: id }}>
+      Compare…
+    </Link>
   );
 }
 

@@ -1,0 +1,122 @@
+// Two turns side by side.
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { alignItems, diffTexts } from '../../web/src/screens/alignment.ts';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+async function turnOf(session: string, text: string): Promise<string> {
+  const { rig } = dashboard;
+  await rig.post(`/v1/sessions/${session}/messages`, { text });
+  await rig.work(session);
+  return (await rig.get(`/v1/turns?session=${session}&limit=1`)).body.items[0].id;
+}
+
+test('the turn screen leads to a comparison with the turn before it, which says in words what differs, and can be swapped', async () => {
+  const { page, signIn, open } = dashboard;
+  const first = await turnOf('pair', 'One. [[tool: echo {"n":1}]] [[reply: the red answer]]');
+  const second = await turnOf('pair', 'Two. [[reply: the blue answer]]');
+  await signIn();
+  await open(`/turns/${second}`);
+  const link = page.getByRole('link', { name: 'Compare…' });
+  await expect.poll(() => link.getAttribute('href')).toContain(first);
+  await link.focus();
+  await page.keyboard.press('Enter');
+  const facts = page.getByRole('region', { name: 'Facts of both turns' });
+  await facts.getByRole('row').filter({ hasText: 'Session' }).getByText('same').waitFor();
+  await facts.getByRole('row').filter({ hasText: 'Steps' }).getByText('changed').waitFor();
+  const tools = page.getByRole('region', { name: 'Tools of both turns' });
+  await tools.getByRole('row').filter({ hasText: 'echo' }).getByText('only A').waitFor();
+  const replies = page.getByRole('region', { name: 'Replies' });
+  await replies.getByText('the red answer').waitFor();
+  expect(await replies.locator('[data-side="A"]').textContent()).toContain('the red answer');
+  expect(await replies.locator('[data-side="B"]').textContent()).toContain('the blue answer');
+
+  await page.getByRole('button', { name: 'Swap A and B' }).focus();
+  await page.keyboard.press('Enter');
+  await tools.getByRole('row').filter({ hasText: 'echo' }).getByText('only B').waitFor();
+  expect(new URL(page.url()).searchParams.get('a')).toBe(second);
+});
+
+test('what the model was sent is aligned part by part, and a part that differs shows its lines', async () => {
+  const { page, signIn, open } = dashboard;
+  const first = await turnOf('left', `Same line.\nOnly in the left.\n[[reply: done]]`);
+  const second = await turnOf('right', `Same line.\nOnly in the right.\n[[reply: done]]`);
+  await signIn();
+  await open(`/compare?a=${first}&b=${second}`);
+  const requests = page.getByRole('region', { name: 'What the model was sent' });
+  await requests.getByText(/^\d+ of \d+ parts are the same\.$/).waitFor();
+  const left = requests.locator('[data-side="A"]').filter({ hasText: 'Only in the left.' });
+  await left.getByText('only A').waitFor();
+  await requests.locator('[data-side="B"]').filter({ hasText: 'Only in the right.' }).waitFor();
+  const shown = await requests.locator('details.part').count();
+  await requests.getByRole('button', { name: 'Show them too' }).click();
+  await expect.poll(() => requests.locator('details.part').count()).toBeGreaterThan(shown);
+});
+
+test('ids are taken from addresses too; what is none, and a turn that does not exist, is said', async () => {
+  const { page, signIn, open } = dashboard;
+  const first = await turnOf('mine', '[[reply: done]]');
+  await signIn();
+  await open('/compare');
+  await page.getByText('Paste the ids or the addresses').waitFor();
+  await page.getByLabel('Turn A').fill(`http://127.0.0.1:7420/turns/${first}?tab=request`);
+  await page.getByLabel('Turn B').fill('nonsense');
+  await page.getByText('An id has 36 characters.').waitFor();
+  expect(await page.getByRole('button', { name: 'Compare', exact: true }).isDisabled()).toBe(true);
+  await page.getByLabel('Turn B').fill('01900000-0000-7000-8000-00000000dead');
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+  await page.getByText('01900000-0000-7000-8000-00000000dead').first().waitFor();
+  await page.getByRole('alert').first().waitFor();
+  expect(new URL(page.url()).searchParams.get('a')).toBe(first);
+});
+
+const item = fc.record({ kind: fc.constantFrom('x', 'y'), text: fc.constantFrom('1', '2', '3') });
+
+describe('an alignment', () => {
+  test('has every item of both lists once, each list in its order but for what is paired by kind, and says what is equal', () => {
+    fc.assert(
+      fc.property(fc.array(item), fc.array(item), (a, b) => {
+        const pairs = alignItems(a, b, (one) => one);
+        const [left, right] = [pairs.flatMap((pair) => pair.a ?? []), pairs.flatMap((pair) => pair.b ?? [])];
+        expect(left).toEqual(a);
+        expect(right.toSorted(byText)).toEqual(b.toSorted(byText));
+        for (const { state, a: one, b: other } of pairs) {
+          if (state === 'same') expect(one).toEqual(other);
+          if (state === 'changed') expect(one?.kind).toBe(other?.kind);
+          expect(one === null).toBe(state === 'only B');
+          expect(other === null).toBe(state === 'only A');
+        }
+      }),
+    );
+  });
+
+  test('of a list with itself is the same throughout', () => {
+    fc.assert(
+      fc.property(fc.array(item), (a) => {
+        expect(alignItems(a, a, (one) => one).every(({ state }) => state === 'same')).toBe(true);
+      }),
+    );
+  });
+
+  test('of texts has all lines of both; texts that are too long have none', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom('p\n', 'q\n', 'r\n')), fc.array(fc.constantFrom('p\n', 'q\n')), (a, b) => {
+        const runs = diffTexts(a.join(''), b.join('')) ?? [];
+        const textOf = (side: string): string =>
+          runs
+            .filter((run) => run.side === 'both' || run.side === side)
+            .map(({ text }) => text)
+            .join('');
+        expect(textOf('A')).toBe(a.join(''));
+        expect(textOf('B')).toBe(b.join(''));
+      }),
+    );
+    expect(diffTexts('x'.repeat(200_000), 'y')).toBeNull();
+  });
+});
+
+function byText(a: { kind: string; text: string }, b: { kind: string; text: string }): number {
+  return `${a.kind}${a.text}`.localeCompare(`${b.kind}${b.text}`);
+}

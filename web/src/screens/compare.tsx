@@ -1,0 +1,241 @@
+// Two turns side by side: what they are, what the model was sent, which tools they called, and what came of it.
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useMemo, useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
+import { api, type Turn } from '../api.ts';
+import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { durationText, lengthMs } from '../format/time.ts';
+import { Empty, Status, Time } from '../parts/bits.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+import { useFirst } from '../parts/show-more.tsx';
+import { alignItems } from './alignment.ts';
+import { ComparedRequests, DifferenceChip, TextDifference } from './compared-requests.tsx';
+
+const route = getRouteApi('/app/compare');
+const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
+
+export function Compare(): ReactElement {
+  const { a, b } = route.useSearch();
+  const [first, second] = [useTurn(a), useTurn(b)];
+  const hasBegun = (a === undefined || haveBegun(first)) && (b === undefined || haveBegun(second));
+  return (
+    <>
+      <div className="row">
+        <h1>Compare two turns</h1>
+        <Swap />
+      </div>
+      <Choose key={`${a} ${b}`} a={a} b={b} />
+      {first.isError && <Problem error={first.error} onRetry={() => void first.refetch()} />}
+      {second.isError && <Problem error={second.error} onRetry={() => void second.refetch()} />}
+      {!hasBegun && <Loading />}
+      {(a === undefined || b === undefined) && (
+        <Empty>
+          Paste the ids or the addresses of two turns. The screen of a turn has a link that compares it with another.
+        </Empty>
+      )}
+      {hasBegun && first.data !== undefined && second.data !== undefined && <Compared a={first.data} b={second.data} />}
+    </>
+  );
+}
+
+function useTurn(id: string | undefined) {
+  return useQuery({
+    queryKey: ['turn', id],
+    queryFn: () => api.getTurn({ id: id ?? '' }),
+    enabled: id !== undefined,
+  });
+}
+
+function Swap(): ReactElement {
+  const { a, b, callA, callB } = route.useSearch();
+  const navigate = useNavigate({ from: '/compare' });
+  const swapped = Object.entries({ a: b, b: a, callA: callB, callB: callA }).filter(([, value]) => value !== undefined);
+  return (
+    <button
+      type="button"
+      className="button"
+      disabled={a === undefined || b === undefined}
+      onClick={() => void navigate({ search: Object.fromEntries(swapped), replace: true })}
+    >
+      Swap A and B
+    </button>
+  );
+}
+
+/** Takes ids, and addresses that contain one. */
+function Choose({ a, b }: { a: string | undefined; b: string | undefined }): ReactElement {
+  const navigate = useNavigate({ from: '/compare' });
+  const [texts, setTexts] = useState({ a: a ?? '', b: b ?? '' });
+  const ids = { a: ID.exec(texts.a)?.[0].toLowerCase(), b: ID.exec(texts.b)?.[0].toLowerCase() };
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    void navigate({ search: Object.fromEntries(Object.entries(ids).filter(([, id]) => id !== undefined)) });
+  };
+  return (
+    <form className="filters" onSubmit={submit}>
+      {(['a', 'b'] as const).map((side) => (
+        <label key={side} className="field">
+          Turn {side.toUpperCase()}
+          <input
+            value={texts[side]}
+            size={38}
+            aria-invalid={texts[side] !== '' && ids[side] === undefined}
+            onChange={(event) => setTexts({ ...texts, [side]: event.target.value })}
+          />
+          {texts[side] !== '' && ids[side] === undefined && <span className="soft">An id has 36 characters.</span>}
+        </label>
+      ))}
+      <button type="submit" className="button" data-tone="main" disabled={ids.a === undefined || ids.b === undefined}>
+        Compare
+      </button>
+    </form>
+  );
+}
+
+function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
+  return (
+    <>
+      <Facts a={a} b={b} />
+      <Tools a={a} b={b} />
+      <ComparedRequests a={a} b={b} />
+      <section className="panel" aria-labelledby="replies">
+        <h2 id="replies">Replies</h2>
+        {a.reply === null && b.reply === null ? (
+          <p className="soft">Neither turn has a reply.</p>
+        ) : (
+          <TextDifference a={a.reply ?? ''} b={b.reply ?? ''} />
+        )}
+      </section>
+    </>
+  );
+}
+
+interface FactRow {
+  name: string;
+  of: (turn: Turn) => string;
+  /** How it is shown; absent: as its text. */
+  show?: (turn: Turn) => ReactNode;
+}
+
+const cacheText = ({ usage }: Turn): string =>
+  percentText(usage.cacheReadTokens, usage.cacheReadTokens + usage.inputTokens);
+
+const FACTS: readonly FactRow[] = [
+  {
+    name: 'Turn',
+    of: ({ id }) => id,
+    show: ({ id }) => (
+      <Link to="/turns/$id" params={{ id }}>
+        turn {id.slice(-6)}
+      </Link>
+    ),
+  },
+  {
+    name: 'Session',
+    of: ({ sessionKey }) => sessionKey,
+    show: ({ sessionKey }) => (
+      <Link to="/sessions/$key" params={{ key: sessionKey }}>
+        <SafeText text={sessionKey} />
+      </Link>
+    ),
+  },
+  { name: 'Status', of: ({ status }) => status, show: ({ status }) => <Status status={status} /> },
+  { name: 'Error', of: ({ error }) => error?.code ?? 'none' },
+  { name: 'Kind and lane', of: ({ kind, lane }) => `${kind}, ${lane}` },
+  { name: 'Model', of: ({ model }) => model },
+  { name: 'Run by', of: ({ harness }) => harness?.id ?? 'Holdfast' },
+  { name: 'Attempts', of: ({ attempt }) => countText(attempt) },
+  { name: 'Steps', of: ({ stepCount }) => countText(stepCount) },
+  { name: 'Tokens in', of: ({ usage }) => countText(usage.inputTokens) },
+  { name: 'Tokens out', of: ({ usage }) => countText(usage.outputTokens) },
+  { name: 'From the cache', of: cacheText },
+  { name: 'Cost', of: ({ costMicros }) => dollarsText(costMicros) },
+  { name: 'Waited', of: ({ queuedAt, claimedAt }) => durationText(lengthMs(queuedAt, claimedAt)) },
+  { name: 'Took', of: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)) },
+  { name: 'Started', of: ({ startedAt }) => startedAt, show: ({ startedAt }) => <Time at={startedAt} /> },
+];
+
+function Facts({ a, b }: { a: Turn; b: Turn }): ReactElement {
+  return (
+    <section className="panel" aria-labelledby="facts">
+      <h2 id="facts">Turns</h2>
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Facts of both turns">
+        <table className="plain">
+          <thead>
+            <tr>
+              <th scope="col">What</th>
+              <th scope="col">A</th>
+              <th scope="col">B</th>
+              <th scope="col">Difference</th>
+            </tr>
+          </thead>
+          <tbody>
+            {FACTS.map(({ name, of, show = of }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>{show(a)}</td>
+                <td>{show(b)}</td>
+                <td>{of(a) === of(b) ? <span className="soft">same</span> : <DifferenceChip state="changed" />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  );
+}
+
+type Tool = Turn['steps'][number]['tools'][number];
+
+const toolsOf = (turn: Turn): Tool[] => turn.steps.flatMap(({ tools }) => tools);
+const compared = (tool: Tool) => ({ kind: tool.name, text: tool.status });
+
+function Tools({ a, b }: { a: Turn; b: Turn }): ReactElement {
+  const pairs = useMemo(() => alignItems(toolsOf(a), toolsOf(b), compared), [a, b]);
+  const { first, more } = useFirst(pairs);
+  return (
+    <section className="panel" aria-labelledby="tools">
+      <h2 id="tools">Tools in order</h2>
+      {pairs.length === 0 ? (
+        <p className="soft">Neither turn has called a tool.</p>
+      ) : (
+        <div className="scroll-x" tabIndex={0} role="region" aria-label="Tools of both turns">
+          <table className="plain">
+            <thead>
+              <tr>
+                <th scope="col">A</th>
+                <th scope="col">B</th>
+                <th scope="col">Difference</th>
+              </tr>
+            </thead>
+            <tbody>
+              {first.map((pair, index) => (
+                <tr key={index}>
+                  <td>{pair.a !== null && <ToolCell tool={pair.a} />}</td>
+                  <td>{pair.b !== null && <ToolCell tool={pair.b} />}</td>
+                  <td>
+                    <DifferenceChip state={pair.state} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {more}
+    </section>
+  );
+}
+
+function ToolCell({ tool }: { tool: Tool }): ReactElement {
+  return (
+    <>
+      <span className="mono">
+        <SafeText text={tool.name} />
+      </span>{' '}
+      <Status status={tool.status} /> {durationText(lengthMs(tool.startedAt, tool.endedAt))}
+    </>
+  );
+}

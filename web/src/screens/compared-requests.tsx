@@ -1,0 +1,154 @@
+// The exact requests of two model calls, part by part, with the lines in which they differ.
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useMemo, useState, type ReactElement } from 'react';
+import type { ModelRequest, Turn } from '../api.ts';
+import { countText } from '../format/amounts.ts';
+import { partText, type Part } from '../format/request-text.ts';
+import { Problem } from '../parts/problem.tsx';
+import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { useFirst } from '../parts/show-more.tsx';
+import { alignItems, diffTexts, type Pair } from './alignment.ts';
+import { Choice, Filters } from './filters.tsx';
+import { useRequest } from './request.tsx';
+
+const route = getRouteApi('/app/compare');
+
+interface ShownPart {
+  part: Part;
+  text: string;
+}
+
+const callsOf = (turn: Turn): string[] => turn.steps.flatMap(({ calls }) => calls.map(({ n }) => String(n)));
+
+export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
+  const { callA, callB } = route.useSearch();
+  const navigate = useNavigate({ from: '/compare' });
+  const [callsOfA, callsOfB] = [callsOf(a), callsOf(b)];
+  const first = useRequest(a.id, Number(callA ?? '1'), callsOfA.length > 0);
+  const second = useRequest(b.id, Number(callB ?? '1'), callsOfB.length > 0);
+  const choose = (part: { callA?: string | undefined; callB?: string | undefined }): void =>
+    void navigate({
+      search: (before) =>
+        Object.fromEntries(Object.entries({ ...before, ...part }).filter(([, value]) => value !== undefined)),
+      replace: true,
+    });
+  return (
+    <section className="panel" aria-labelledby="requests">
+      <h2 id="requests">What the model was sent</h2>
+      <Filters>
+        <Choice name="Call of A" value={callA ?? '1'} options={callsOfA} onChange={(n) => choose({ callA: n })} />
+        <Choice name="Call of B" value={callB ?? '1'} options={callsOfB} onChange={(n) => choose({ callB: n })} />
+      </Filters>
+      {(callsOfA.length === 0 || callsOfB.length === 0) && (
+        <p className="soft">A turn that has made no model call has no request.</p>
+      )}
+      {first.isError && <Problem error={first.error} onRetry={() => void first.refetch()} />}
+      {second.isError && <Problem error={second.error} onRetry={() => void second.refetch()} />}
+      {first.data !== undefined && second.data !== undefined && <Parts a={first.data} b={second.data} />}
+    </section>
+  );
+}
+
+function shownPartsOf({ request, parts }: ModelRequest): ShownPart[] {
+  return parts.map((part) => ({ part, text: partText(request, part) }));
+}
+
+function Parts({ a, b }: { a: ModelRequest; b: ModelRequest }): ReactElement {
+  const [areAllShown, setAllShown] = useState(false);
+  const pairs = useMemo(
+    () =>
+      alignItems(shownPartsOf(a), shownPartsOf(b), ({ part, text }) => ({ kind: `${part.name} ${part.origin}`, text })),
+    [a, b],
+  );
+  const sameCount = pairs.filter(({ state }) => state === 'same').length;
+  const { first, more } = useFirst(areAllShown ? pairs : pairs.filter(({ state }) => state !== 'same'));
+  return (
+    <>
+      <p className="row">
+        <span>
+          {countText(sameCount)} of {countText(pairs.length)} parts are the same.
+        </span>
+        {sameCount > 0 && (
+          <button type="button" className="button" aria-pressed={areAllShown} onClick={() => setAllShown(!areAllShown)}>
+            Show them too
+          </button>
+        )}
+      </p>
+      {first.map((pair, index) => (
+        <PartPair key={`${index} ${areAllShown}`} pair={pair} />
+      ))}
+      {more}
+    </>
+  );
+}
+
+function PartPair({ pair: { state, a, b } }: { pair: Pair<ShownPart> }): ReactElement {
+  // One of them is there.
+  const { part } = (a ?? b)!;
+  return (
+    <details className="part" data-trust={part.trust} open={state === 'changed'}>
+      <summary className="row">
+        <strong>{part.name}</strong>
+        <DifferenceChip state={state} />
+        <span className="soft">
+          {part.trust}, <SafeText text={part.origin} />, {countText(a?.part.tokens ?? 0)} and{' '}
+          {countText(b?.part.tokens ?? 0)} tokens
+        </span>
+      </summary>
+      {state === 'changed' ? (
+        <TextDifference a={a?.text ?? ''} b={b?.text ?? ''} />
+      ) : (
+        <LongText text={(a ?? b)?.text ?? ''} />
+      )}
+    </details>
+  );
+}
+
+const TONES: Readonly<Record<Pair<unknown>['state'], string>> = {
+  same: 'good',
+  changed: 'warn',
+  'only A': 'bad',
+  'only B': 'live',
+};
+
+/** Says in a word how two sides differ; the colour repeats it. */
+export function DifferenceChip({ state }: { state: Pair<unknown>['state'] }): ReactElement {
+  return (
+    <span className="chip" data-tone={TONES[state]}>
+      {state}
+    </span>
+  );
+}
+
+/** Two texts as one, with what only one of them has; texts that are too different stand one after the other. */
+export function TextDifference({ a, b }: { a: string; b: string }): ReactElement {
+  const runs = useMemo(() => diffTexts(a, b), [a, b]);
+  if (a === b) return <LongText text={a} />;
+  if (runs === null)
+    return (
+      <>
+        <p className="soft">The texts are too long or too different to be compared line by line.</p>
+        <h3>A</h3>
+        <LongText text={a} />
+        <h3>B</h3>
+        <LongText text={b} />
+      </>
+    );
+  return (
+    <div className="difference">
+      {runs.map(({ side, text, lines }, index) =>
+        side === 'both' && lines > 6 ? (
+          <details key={index}>
+            <summary className="soft">{countText(lines)} lines are the same</summary>
+            <LongText text={text} />
+          </details>
+        ) : (
+          <div key={index} data-side={side}>
+            {side !== 'both' && <span className="chip">only {side}</span>}
+            <LongText text={text} />
+          </div>
+        ),
+      )}
+    </div>
+  );
+}
