@@ -5,7 +5,7 @@
 // - No secrets in the environment: the kernel shows the environment that a process was started with to every process of the same user
 //   (/proc/<pid>/environ), including the commands of agents. The new process finds its secrets in an open
 //   file without a name, takes them into its memory, and closes the file.
-import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processEnvironment, takeEnvironment } from '../config/process-environment.ts';
@@ -15,6 +15,8 @@ const NO_DEBUGGER = '--disable-sigusr1';
 /** Says that standard input is the file with the secrets. */
 const MARK = 'HOLDFAST_SECRETS_ON_STDIN';
 const STDIN = 0;
+/** A millisecond apart. */
+const OPENINGS_MAX = 5_000;
 
 type Variables = Record<string, string>;
 
@@ -48,17 +50,26 @@ function divide(environment: Readonly<Record<string, string | undefined>>): { op
   return divided;
 }
 
-/** Only the standard streams survive the replacement. The first that is opened takes the number of the one that was closed. */
+/**
+ * Only the standard streams survive the replacement. What is opened takes the lowest free number, so that of the stream that was closed; another
+ * thread of Node may take it first, for as long as it reads a file.
+ */
 function leaveOnStdin(secret: Variables): void {
   // In memory where there is a folder for that.
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'holdfast-'));
   const path = join(folder, 'environment');
   try {
+    writeFileSync(path, JSON.stringify(secret), { flag: 'wx', mode: 0o600 });
     closeSync(STDIN);
-    const file = openSync(path, 'wx+', 0o600);
-    rmSync(folder, { recursive: true });
-    if (file !== STDIN) throw new Error(`the secrets must be standard input, but their file has number ${file}`);
-    writeSync(file, JSON.stringify(secret));
+    const sleeper = new Int32Array(new SharedArrayBuffer(4));
+    for (let tries = 1; ; tries += 1) {
+      const file = openSync(path, 'r');
+      if (file === STDIN) return;
+      closeSync(file);
+      if (tries === OPENINGS_MAX)
+        throw new Error(`the secrets must be standard input, but their file has number ${file}. Start it again.`);
+      Atomics.wait(sleeper, 0, 0, 1);
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
