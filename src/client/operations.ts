@@ -4069,7 +4069,7 @@ export interface OperationFunctions {
     /** What needs a person, errors first; empty when all is well */
     items: {
       /** What kind it is */
-      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'budget';
+      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'paused' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'budget';
       /** error: something does not work; warning: it may soon not */
       severity: 'error' | 'warning';
       /** The text */

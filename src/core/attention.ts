@@ -5,6 +5,7 @@ export const ATTENTION_KINDS = [
   'dead_letters',
   'worker_silent',
   'lock_expired',
+  'paused',
   'cron_missed',
   'cron_late',
   'deliveries_failing',
@@ -18,7 +19,7 @@ export const ATTENTION_KINDS = [
 /** A trouble as it is stored. */
 export interface AttentionFact {
   kind: (typeof ATTENTION_KINDS)[number];
-  /** What it is about: an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
+  /** What it is about: an error code, a worker, a session key, what a pause names, the id of a cron or a submission, a channel or a model. */
   name: string;
   count: number;
   /** Null: not known. */
@@ -62,6 +63,12 @@ const WORDS: Readonly<Record<AttentionFact['kind'], (name: string, count: number
     text: `The lock of the session ${name} is past its lease, and no worker has taken it over`,
     href: `/sessions/${encodeURIComponent(name)}`,
     fix: 'Start a worker that serves its lane: holdfast start --roles worker',
+  }),
+  paused: (name) => ({
+    severity: 'warning',
+    text: `A person has paused ${name === '' ? 'everything' : `the ${name}`}`,
+    href: '/waiting',
+    fix: `When it can run again: holdfast resume${name === '' ? '' : `, with the options of the pause (${name})`}`,
   }),
   cron_missed: (name, count) => ({
     severity: 'warning',

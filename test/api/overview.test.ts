@@ -103,6 +103,7 @@ describe('GET /v1/attention', () => {
       `update holdfast.sessions set owner = 'w-1', lease_expires_at = now() - interval '10 minutes' where id = '${session}'`,
       `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, attempts, expires_at)
        values (gen_random_uuid(), '${session}', 1, 'webhook', '{}', '{}', 3, now())`,
+      `insert into holdfast.pauses (id, lane, paused_by) values (gen_random_uuid(), 'batch', 'admin')`,
       `insert into holdfast.model_blocks values ('account', 'anthropic/m', now() + interval '1 hour')`,
       `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, submit_started_at) values
        (gen_random_uuid(), 'a', 'unknown', 5, 1, 'x', now()), (gen_random_uuid(), 'a', 'submitted', 6, 1, 'x', now() - interval '21 hours')`,
@@ -118,6 +119,7 @@ describe('GET /v1/attention', () => {
         'dead_letters',
         'worker_silent',
         'lock_expired',
+        'paused',
         'cron_missed',
         'cron_late',
         'deliveries_failing',

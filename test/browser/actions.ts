@@ -5,12 +5,12 @@ import type { ApiRig } from '../api/api-rig.ts';
 import type { Hand } from './hand.ts';
 
 /** What an action works on: a session with a turn or a message, or another row. */
-interface Subject {
+export interface Subject {
   session: string;
   id: string;
 }
 
-interface Action {
+export interface Action {
   name: string;
   /** Makes what it works on, with this name. */
   make: (rig: ApiRig, name: string) => Promise<Subject>;
@@ -18,7 +18,7 @@ interface Action {
   /** The button that it begins with; a viewer has none. */
   button: string | RegExp;
   /** What is done after that. */
-  finish?: (hand: Hand) => Promise<void>;
+  finish?: (hand: Hand, subject: Subject) => Promise<void>;
   /** What the API says about it. */
   read: (rig: ApiRig, subject: Subject) => Promise<unknown>;
   expected: unknown;
@@ -26,7 +26,7 @@ interface Action {
 
 type Row = Record<string, unknown>;
 
-const itemsOf = async (rig: ApiRig, url: string): Promise<Row[]> => (await rig.get(url)).body.items;
+export const itemsOf = async (rig: ApiRig, url: string): Promise<Row[]> => (await rig.get(url)).body.items;
 
 async function turnOf(rig: ApiRig, session: string): Promise<Subject> {
   const [turn] = await itemsOf(rig, `/v1/turns?session=${session}`);
@@ -105,6 +105,31 @@ export const ACTIONS: readonly Action[] = [
     finish: (hand) => hand.press(/^cancel \d+$/),
     read: bulkOf,
     expected: { action: 'cancel', target: 'messages' },
+  },
+  {
+    name: 'pause a session',
+    make: waiting,
+    path: () => '/waiting',
+    button: 'Pause work…',
+    async finish(hand, { session }) {
+      await hand.write('Session', session);
+      await hand.press(/^Pause session/);
+    },
+    read: async (rig, { id }) => (await rig.get(`/v1/messages/${id}`)).body.why.code,
+    expected: 'paused',
+  },
+  {
+    name: 'resume a session',
+    async make(rig, session) {
+      await rig.post('/v1/resume');
+      const subject = await waiting(rig, session);
+      await rig.post('/v1/pause', { session });
+      return subject;
+    },
+    path: () => '/waiting',
+    button: /^Resume session/,
+    read: async (rig) => (await itemsOf(rig, '/v1/pauses')).length,
+    expected: 0,
   },
   {
     name: 'retry the turns of a list',

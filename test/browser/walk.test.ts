@@ -3,15 +3,17 @@
 import { describe, expect, test } from 'vitest';
 import { isLongForm } from '../servers/test-form.ts';
 import { ACTIONS } from './actions.ts';
+import { WORK_ACTIONS } from './work-actions.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
 
 const dashboard = useDashboard();
+const ALL = [...ACTIONS, ...WORK_ACTIONS];
 const BOTH = ['mouse', 'keyboard'] as const;
 const handsOf = (name: string) =>
-  BOTH.filter((_, n) => isLongForm() || n === ACTIONS.findIndex((one) => one.name === name) % 2);
+  BOTH.filter((_, n) => isLongForm() || n === ALL.findIndex((one) => one.name === name) % 2);
 
-describe.each(ACTIONS)('$name', ({ name, make, path, button, finish, read, expected }) => {
+describe.each(ALL)('$name', ({ name, make, path, button, finish, read, expected }) => {
   test.each(handsOf(name))('with the %s', async (kind) => {
     const { page, rig, signIn, open, settle, requests, url } = dashboard;
     const subject = await make(rig, `${name} ${kind}`.replaceAll(' ', '-'));
@@ -21,7 +23,7 @@ describe.each(ACTIONS)('$name', ({ name, make, path, button, finish, read, expec
     requests.length = 0;
     const hand = handOf(kind, page);
     await hand.press(button);
-    await finish?.(hand);
+    await finish?.(hand, subject);
     await expect.poll(() => read(rig, subject)).toMatchObject(expected as object);
 
     const changes = () => requests.filter(({ method }) => method !== 'GET');

@@ -19,6 +19,7 @@ export type CronSummary = Awaited<ReturnType<typeof api.listCronSummaries>>['ite
 export type CronSlot = CronSummary['slots'][number];
 export type Heartbeat = Schemas['Heartbeat'];
 export type Budget = Schemas['Budget'];
+export type Pause = Schemas['Pause'];
 export type BulkAction = Schemas['BulkAction'];
 
 /** A run of a subagent, as the family of its session shows it. */

@@ -5,6 +5,7 @@ import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
+import { isPausedSql } from './pauses.ts';
 
 /** Rows are counted up to this. */
 const COUNT_MAX = 10_000;
@@ -25,7 +26,9 @@ export const ATTENTION = literal({
   from holdfast.workers w where w.seen_at < clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' order by w.seen_at desc limit ${NAMES_MAX})
   union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at')}
   from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
-  where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' order by s.lease_expires_at limit ${NAMES_MAX})
+  where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' and not ${isPausedSql('s')} order by s.lease_expires_at limit ${NAMES_MAX})
+  union all (${factSql('paused', "concat_ws(', ', 'lane ' || p.lane, 'agent ' || p.agent_id, 'session ' || p.session_key)", '1', 'p.created_at')}
+  from holdfast.pauses p order by p.created_at limit ${NAMES_MAX})
   union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since')}
   from holdfast.crons c cross join lateral (
     select count(*) as count, min(f.scheduled_for) as since from holdfast.cron_fires f

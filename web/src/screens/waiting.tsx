@@ -8,8 +8,11 @@ import { BulkBar } from '../parts/bulk-bar.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { Pauses, PauseWork } from './pauses.tsx';
 
 const PAGE = 100;
+/** So much of each message is shown. */
+const TEXT_CHARS = 200;
 const NOTHING: ReadonlySet<string> = new Set();
 
 type Waiting = Awaited<ReturnType<typeof api.listWaiting>>['items'][number];
@@ -27,7 +30,7 @@ const COLUMNS: readonly Column<Waiting>[] = [
   { title: 'Place', width: '60px', isNumber: true, cell: ({ position }) => position },
   { title: 'Lane', width: '80px', cell: ({ lane }) => lane },
   { title: 'Kind', width: '100px', cell: ({ kind }) => kind },
-  { title: 'Text', width: 'minmax(160px, 3fr)', cell: ({ text }) => <SafeText text={text.slice(0, 200)} /> },
+  { title: 'Text', width: 'minmax(160px, 3fr)', cell: ({ text }) => <SafeText text={text} /> },
   {
     title: 'Why',
     width: 'minmax(160px, 3fr)',
@@ -47,7 +50,8 @@ export function WaitingScreen(): ReactElement {
   const navigate = useNavigate();
   const list = useInfiniteQuery({
     queryKey: ['waiting'],
-    queryFn: ({ pageParam, signal }) => api.listWaiting({ limit: PAGE, cursor: pageParam, textChars: 1 }, { signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.listWaiting({ limit: PAGE, cursor: pageParam, textChars: TEXT_CHARS }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
@@ -58,7 +62,11 @@ export function WaitingScreen(): ReactElement {
   const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
   return (
     <>
-      <h1>Waiting</h1>
+      <div className="row">
+        <h1>Waiting</h1>
+        <PauseWork />
+      </div>
+      <Pauses />
       <BulkBar
         target="messages"
         actions={['cancel']}

@@ -1,0 +1,174 @@
+// The actions of the screens of batches, crons, budgets, deliveries, heartbeats and keys; see actions.ts.
+import { expect } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import type { ApiRig } from '../api/api-rig.ts';
+import { itemsOf, type Action, type Subject } from './actions.ts';
+
+async function batch(rig: ApiRig, name: string): Promise<Subject> {
+  const { body } = await rig.post('/v1/batches', { name, items: [{ text: 'one' }, { text: 'two' }] });
+  return { session: '', id: body.id };
+}
+
+async function cron(rig: ApiRig, name: string): Promise<Subject> {
+  const schedule = { kind: 'cron', expr: '0 9 1 1 *' };
+  const { body } = await rig.post('/v1/crons', { name, schedule, payload: { kind: 'agentTurn', message: 'Go.' } });
+  return { session: '', id: body.id };
+}
+
+/** The only budget. */
+async function budget(rig: ApiRig): Promise<Subject> {
+  await rig.rows('delete from holdfast.budgets');
+  const { body } = await rig.post('/v1/budgets', { scope: 'agent:main', per: 'day', limitUsd: 1_000 });
+  return { session: '', id: body.id };
+}
+
+async function delivery(rig: ApiRig, session: string): Promise<Subject> {
+  const id = newId<string>();
+  await rig.rows(
+    `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
+     values ($1, $2, 1, 'webhook', '{}', '{}', 'failed', now() + interval '1 day')`,
+    [id, await rig.turns.sessionOf(session)],
+  );
+  return { session, id };
+}
+
+const batchOf = async (rig: ApiRig, { id }: Subject): Promise<unknown> => (await rig.get(`/v1/batches/${id}`)).body;
+const batchPath = ({ id }: Subject): string => `/batches/${id}`;
+const cronOf = async (rig: ApiRig, { id }: Subject): Promise<unknown> => (await rig.get(`/v1/crons/${id}`)).body;
+const cronPath = ({ id }: Subject): string => `/crons/${id}`;
+const budgetsOf = (rig: ApiRig): Promise<unknown[]> => itemsOf(rig, '/v1/budgets');
+const deliveryPath = ({ id }: Subject): string => `/deliveries?open=${id}`;
+const deliveryOf = async (rig: ApiRig, { id }: Subject): Promise<unknown> =>
+  (await itemsOf(rig, '/v1/deliveries')).find((each) => each['id'] === id);
+
+export const WORK_ACTIONS: readonly Action[] = [
+  {
+    name: 'pause a batch',
+    make: batch,
+    path: batchPath,
+    button: 'Pause batch',
+    read: batchOf,
+    expected: { status: 'paused', pauseReason: 'manual' },
+  },
+  {
+    name: 'resume a batch',
+    async make(rig, name) {
+      const made = await batch(rig, name);
+      await rig.post(`/v1/batches/${made.id}/pause`);
+      return made;
+    },
+    path: batchPath,
+    button: 'Resume batch',
+    read: batchOf,
+    expected: { status: 'running' },
+  },
+  {
+    name: 'change a batch',
+    make: batch,
+    path: batchPath,
+    button: 'Change…',
+    async finish(hand) {
+      await hand.write('Items in flight at most', '3');
+      await hand.press('Change');
+    },
+    read: batchOf,
+    expected: { concurrency: 3 },
+  },
+  {
+    name: 'cancel a batch',
+    make: batch,
+    path: batchPath,
+    button: 'Cancel…',
+    finish: (hand) => hand.press('Cancel'),
+    read: batchOf,
+    expected: { counts: { total: 2 }, status: expect.stringMatching(/cancelling|ended/) },
+  },
+  {
+    name: 'run a cron',
+    make: cron,
+    path: cronPath,
+    button: 'Run now',
+    read: async (rig, { id }) => (await itemsOf(rig, `/v1/crons/${id}/fires`))[0],
+    expected: { isManual: true },
+  },
+  {
+    name: 'pause a cron',
+    make: cron,
+    path: cronPath,
+    button: 'Pause cron',
+    read: cronOf,
+    expected: { enabled: false },
+  },
+  {
+    name: 'delete a cron',
+    make: cron,
+    path: cronPath,
+    button: 'Delete…',
+    finish: (hand) => hand.press('Delete'),
+    read: cronOf,
+    expected: { code: 'not_found' },
+  },
+  {
+    name: 'add a budget',
+    async make(rig) {
+      await rig.rows('delete from holdfast.budgets');
+      return { session: '', id: '' };
+    },
+    path: () => '/costs',
+    button: 'New budget…',
+    async finish(hand) {
+      await hand.write('Limit in US dollars', '7');
+      await hand.press('Add');
+    },
+    read: async (rig) => (await budgetsOf(rig))[0],
+    expected: { limitUsd: 7 },
+  },
+  {
+    name: 'remove a budget',
+    make: budget,
+    path: () => '/costs',
+    button: 'Remove…',
+    finish: (hand) => hand.press('Remove'),
+    read: async (rig) => (await budgetsOf(rig)).length,
+    expected: 0,
+  },
+  {
+    name: 'redrive a delivery',
+    make: delivery,
+    path: deliveryPath,
+    button: 'Redrive…',
+    finish: (hand) => hand.press('Redrive the delivery'),
+    read: deliveryOf,
+    expected: { status: 'pending' },
+  },
+  {
+    name: 'discard a delivery',
+    make: delivery,
+    path: deliveryPath,
+    button: 'Discard…',
+    finish: (hand) => hand.press('Discard the delivery'),
+    read: deliveryOf,
+    expected: { status: 'discarded' },
+  },
+  {
+    name: 'poll an agent',
+    make: () => Promise.resolve({ session: '', id: '' }),
+    path: () => '/heartbeats',
+    button: 'Poll main now',
+    read: async (rig) => (await itemsOf(rig, '/v1/heartbeats'))[0],
+    expected: { agentId: 'main', trigger: 'manual' },
+  },
+  {
+    name: 'make a key',
+    make: (_rig, name) => Promise.resolve({ session: name, id: '' }),
+    path: () => '/settings',
+    // It asks for the name.
+    button: 'Make a key',
+    async finish(hand, { session: name }) {
+      await hand.write('Name', name);
+      await hand.press('Make a key');
+    },
+    read: async (rig, { session: name }) => (await itemsOf(rig, '/v1/keys')).find((each) => each['name'] === name),
+    expected: { role: 'viewer' },
+  },
+];
