@@ -1,10 +1,15 @@
 // Two turns side by side.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { alignItems, diffTexts } from '../../web/src/screens/alignment.ts';
+import { newId } from '../../src/ids.ts';
+import { alignItems, comparedSettings, diffTexts } from '../../web/src/screens/alignment.ts';
+import { looks, violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
+import { RAN } from './fixture/hostile-corpus.ts';
+import { fillHostileRows, HOSTILE_TURN_ID } from './fixture/hostile-rows.ts';
+import { overflowOf } from './page-figures.ts';
 
-const dashboard = useDashboard();
+const dashboard = useDashboard({ fill: fillHostileRows });
 
 async function turnOf(session: string, text: string): Promise<string> {
   const { rig } = dashboard;
@@ -70,6 +75,98 @@ test('ids are taken from addresses too; what is none, and a turn that does not e
   await page.getByText('01900000-0000-7000-8000-00000000dead').first().waitFor();
   await page.getByRole('alert').first().waitFor();
   expect(new URL(page.url()).searchParams.get('a')).toBe(first);
+});
+
+test('figures that round to the same text are still said to differ', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  const first = await turnOf('near', '[[reply: done]]');
+  const second = await turnOf('nearer', '[[reply: done]]');
+  const change = 'update holdfast.turns set input_tokens = $2, cost_micros = $3 where id = $1';
+  await rig.rows(change, [first, 12_301, 1_231_000]);
+  await rig.rows(change, [second, 12_349, 1_234_000]);
+  await signIn();
+  await open(`/compare?a=${first}&b=${second}`);
+  const rows = page.getByRole('region', { name: 'Facts of both turns' }).getByRole('row');
+  for (const [name, one, other] of [
+    ['Tokens in', '12,301', '12,349'],
+    ['Cost', '$1.231000', '$1.234000'],
+  ] as const) {
+    const row = rows.filter({ hasText: name });
+    await row.getByText('changed').waitFor();
+    expect(await row.textContent()).toContain(one);
+    expect(await row.textContent()).toContain(other);
+  }
+  const settings = page.getByRole('table', { name: 'Settings of both requests' });
+  await settings.getByRole('row').filter({ hasText: 'max_tokens' }).getByText('same').waitFor();
+});
+
+test('a phone shows both sides and what differs without scrolling sideways', async () => {
+  const { page, signIn, open, settle } = dashboard;
+  const first = await turnOf('small', 'One. [[tool: echo {"n":1}]] [[reply: red]]');
+  const second = await turnOf('smaller', 'Two. [[reply: blue]]');
+  await signIn();
+  await page.setViewportSize({ width: 320, height: 720 });
+  await open(`/compare?a=${first}&b=${second}`);
+  await page.getByText(/parts are the same\.$/).waitFor();
+  await settle();
+  for (const name of ['Facts of both turns', 'Tools of both turns']) {
+    const wider = await page
+      .getByRole('region', { name })
+      .evaluate((element) => element.scrollWidth - element.clientWidth);
+    expect(wider, name).toBe(0);
+  }
+});
+
+test.each(looks)('turns that differ have no violation that axe finds $name', async (look) => {
+  const { page, signIn, open, settle } = dashboard;
+  const first = await turnOf(newId<string>(), 'One. [[tool: echo {"n":1}]] [[reply: red]]');
+  const second = await turnOf(newId<string>(), 'Two. [[reply: blue]]');
+  await signIn();
+  await page.emulateMedia({ colorScheme: look.colorScheme, forcedColors: look.forcedColors });
+  await page.setViewportSize({ width: look.width, height: 720 });
+  await open(`/compare?a=${first}&b=${second}`);
+  await page.getByText(/parts are the same\.$/).waitFor();
+  await settle();
+  expect(await violationsOn(page)).toEqual([]);
+  expect(await overflowOf(page)).toBe(0);
+});
+
+test('a hostile turn beside an ordinary one is shown as text, in its facts, its parts and the lines that differ', async () => {
+  const { page, signIn, open, settle } = dashboard;
+  const ordinary = await turnOf('plain', 'Hello. [[reply: done]]');
+  await signIn();
+  await page.setViewportSize({ width: 320, height: 720 });
+  await open(`/compare?a=${HOSTILE_TURN_ID}&b=${ordinary}`);
+  await page.getByText(/parts are the same\.$/).waitFor();
+  await settle();
+  await page.locator('main details').evaluateAll((all) => all.forEach((each) => each.setAttribute('open', '')));
+  expect(await page.getByRole('region', { name: 'Replies' }).textContent()).toContain(`<script>globalThis.${RAN}`);
+  expect(await page.locator('main :is(script, img, iframe, svg, style, a[href^="javascript" i])').count()).toBe(0);
+  expect(await page.evaluate<boolean>(`'${RAN}' in globalThis`)).toBe(false);
+  expect(await overflowOf(page)).toBe(0);
+});
+
+test('the palette leads to the screen by its name', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open('/');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog', { name: 'Go to or do' }).waitFor();
+  await page.keyboard.type('screen compare');
+  await page.getByRole('option', { name: 'Screen Compare', selected: true }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByText('Paste the ids or the addresses').waitFor();
+});
+
+test('the settings of two requests are compared by name, but for what has parts', () => {
+  const a = { model: 'm', thinking: { budget: 1 }, stream: true, messages: [1] };
+  const b = { model: 'm', thinking: { budget: 2 }, top_k: 3, messages: [2] };
+  expect(comparedSettings(a, b).map(({ name, state }) => [name, state])).toEqual([
+    ['model', 'same'],
+    ['stream', 'only A'],
+    ['thinking', 'changed'],
+    ['top_k', 'only B'],
+  ]);
 });
 
 const item = fc.record({ kind: fc.constantFrom('x', 'y'), text: fc.constantFrom('1', '2', '3') });

@@ -25,6 +25,8 @@ const SCREENS = [
   { to: '/events', name: 'Events', key: 'e' },
   { to: '/settings', name: 'Settings', key: ',' },
 ] as const;
+/** These have no place in the rail: they are reached from what they are about, or by name. */
+const NAMED = [...SCREENS, { to: '/compare', name: 'Compare' }] as const;
 
 /** Loaded when it is first opened. */
 const Palette = lazy(async () => ({ default: (await import('./parts/palette.tsx')).Palette }));
@@ -101,7 +103,7 @@ function Header(): ReactElement {
       {opened === 'help' && <Help screens={SCREENS} onClose={() => setOpened(null)} />}
       {opened === 'palette' && (
         <Suspense>
-          <Palette screens={SCREENS} onClose={() => setOpened(null)} />
+          <Palette screens={NAMED} onClose={() => setOpened(null)} />
         </Suspense>
       )}
     </header>

@@ -85,3 +85,30 @@ export function diffTexts(a: string, b: string): DiffRun[] | null {
     })) ?? null
   );
 }
+
+/** A setting of two requests as JSON; a side that does not have it is null. */
+export interface ComparedSetting extends Pair<string> {
+  name: string;
+}
+
+/** These are compared part by part. */
+const PARTED: ReadonlySet<string> = new Set(['tools', 'system', 'messages']);
+
+/** What two requests say beside their tools, system prompts and messages, by name. */
+export function comparedSettings(a: unknown, b: unknown): ComparedSetting[] {
+  const [left, right] = [settingsOf(a), settingsOf(b)];
+  return [...new Set([...left.keys(), ...right.keys()])].toSorted().map((name) => {
+    const [one, other] = [left.get(name) ?? null, right.get(name) ?? null];
+    const state = one === null ? 'only B' : other === null ? 'only A' : one === other ? 'same' : 'changed';
+    return { name, a: one, b: other, state };
+  });
+}
+
+function settingsOf(request: unknown): Map<string, string> {
+  if (typeof request !== 'object' || request === null) return new Map();
+  return new Map(
+    Object.entries(request).flatMap(([name, value]) =>
+      PARTED.has(name) || value === undefined ? [] : [[name, JSON.stringify(value)]],
+    ),
+  );
+}

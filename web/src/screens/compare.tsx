@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
 import { api, type Turn } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { dollarsText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Empty, Status, Time } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
@@ -14,6 +14,8 @@ import { alignItems } from './alignment.ts';
 import { ComparedRequests, DifferenceChip, TextDifference } from './compared-requests.tsx';
 
 const route = getRouteApi('/app/compare');
+/** The beginning of an error; its turn shows all of it. */
+const ERROR_CHARS = 2_000;
 const ID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
 
 export function Compare(): ReactElement {
@@ -99,7 +101,6 @@ function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
     <>
       <Facts a={a} b={b} />
       <Tools a={a} b={b} />
-      <ComparedRequests a={a} b={b} />
       <section className="panel" aria-labelledby="replies">
         <h2 id="replies">Replies</h2>
         {a.reply === null && b.reply === null ? (
@@ -108,19 +109,24 @@ function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
           <TextDifference a={a.reply ?? ''} b={b.reply ?? ''} />
         )}
       </section>
+      {/* Last, because its data comes later: it would push down what is below it. */}
+      <ComparedRequests a={a} b={b} />
     </>
   );
 }
 
 interface FactRow {
   name: string;
-  of: (turn: Turn) => string;
+  /** What decides whether the turns differ: exact, where the text for people is rounded. */
+  of: (turn: Turn) => string | number | null;
   /** How it is shown; absent: as its text. */
   show?: (turn: Turn) => ReactNode;
 }
 
 const cacheText = ({ usage }: Turn): string =>
   percentText(usage.cacheReadTokens, usage.cacheReadTokens + usage.inputTokens);
+const waitedMs = ({ queuedAt, claimedAt }: Turn): number => lengthMs(queuedAt, claimedAt);
+const tookMs = ({ startedAt, endedAt }: Turn): number => lengthMs(startedAt, endedAt);
 
 const FACTS: readonly FactRow[] = [
   {
@@ -141,28 +147,52 @@ const FACTS: readonly FactRow[] = [
       </Link>
     ),
   },
+  { name: 'Agent', of: ({ sessionKey }) => sessionKey.split(':')[1] ?? '' },
   { name: 'Status', of: ({ status }) => status, show: ({ status }) => <Status status={status} /> },
-  { name: 'Error', of: ({ error }) => error?.code ?? 'none' },
+  { name: 'Error', of: ({ error }) => (error === null ? 'none' : `${error.code}: ${error.message}`), show: shownError },
   { name: 'Kind and lane', of: ({ kind, lane }) => `${kind}, ${lane}` },
   { name: 'Model', of: ({ model }) => model },
   { name: 'Run by', of: ({ harness }) => harness?.id ?? 'Holdfast' },
-  { name: 'Attempts', of: ({ attempt }) => countText(attempt) },
-  { name: 'Steps', of: ({ stepCount }) => countText(stepCount) },
-  { name: 'Tokens in', of: ({ usage }) => countText(usage.inputTokens) },
-  { name: 'Tokens out', of: ({ usage }) => countText(usage.outputTokens) },
-  { name: 'From the cache', of: cacheText },
-  { name: 'Cost', of: ({ costMicros }) => dollarsText(costMicros) },
-  { name: 'Waited', of: ({ queuedAt, claimedAt }) => durationText(lengthMs(queuedAt, claimedAt)) },
-  { name: 'Took', of: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)) },
+  { name: 'Attempts', of: ({ attempt }) => attempt },
+  { name: 'Steps', of: ({ stepCount }) => stepCount },
+  { name: 'Tokens in', of: ({ usage }) => usage.inputTokens, show: ({ usage }) => exactText(usage.inputTokens) },
+  { name: 'Tokens out', of: ({ usage }) => usage.outputTokens, show: ({ usage }) => exactText(usage.outputTokens) },
+  { name: 'From the cache', of: ({ usage }) => usage.cacheReadTokens, show: shownCache },
+  { name: 'Cost', of: ({ costMicros }) => costMicros, show: shownCost },
+  { name: 'Waited', of: waitedMs, show: (turn) => durationText(waitedMs(turn)) },
+  { name: 'Took', of: tookMs, show: (turn) => durationText(tookMs(turn)) },
   { name: 'Started', of: ({ startedAt }) => startedAt, show: ({ startedAt }) => <Time at={startedAt} /> },
 ];
+
+function exactText(count: number): string {
+  return count.toLocaleString('en-US');
+}
+
+function shownCache(turn: Turn): string {
+  return `${cacheText(turn)} (${exactText(turn.usage.cacheReadTokens)})`;
+}
+
+/** To a millionth of a dollar, so that two costs which differ do not look equal. */
+function shownCost({ costMicros, simulated }: Turn): string {
+  const text = costMicros === null ? dollarsText(null) : `$${(costMicros / 1_000_000).toFixed(6)}`;
+  return simulated ? `${text} (simulated)` : text;
+}
+
+function shownError({ error }: Turn): ReactNode {
+  if (error === null) return 'none';
+  return (
+    <>
+      <strong>{error.code}</strong> <SafeText text={error.message.slice(0, ERROR_CHARS)} />
+    </>
+  );
+}
 
 function Facts({ a, b }: { a: Turn; b: Turn }): ReactElement {
   return (
     <section className="panel" aria-labelledby="facts">
       <h2 id="facts">Turns</h2>
       <div className="scroll-x" tabIndex={0} role="region" aria-label="Facts of both turns">
-        <table className="plain">
+        <table className="plain cards">
           <thead>
             <tr>
               <th scope="col">What</th>
@@ -172,11 +202,11 @@ function Facts({ a, b }: { a: Turn; b: Turn }): ReactElement {
             </tr>
           </thead>
           <tbody>
-            {FACTS.map(({ name, of, show = of }) => (
+            {FACTS.map(({ name, of, show = (turn) => <SafeText text={String(of(turn))} /> }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
-                <td>{show(a)}</td>
-                <td>{show(b)}</td>
+                <td data-label="A">{show(a)}</td>
+                <td data-label="B">{show(b)}</td>
                 <td>{of(a) === of(b) ? <span className="soft">same</span> : <DifferenceChip state="changed" />}</td>
               </tr>
             ))}
@@ -202,7 +232,10 @@ function Tools({ a, b }: { a: Turn; b: Turn }): ReactElement {
         <p className="soft">Neither turn has called a tool.</p>
       ) : (
         <div className="scroll-x" tabIndex={0} role="region" aria-label="Tools of both turns">
-          <table className="plain">
+          <p className="soft">
+            By name and state. What the model called them with, and their results, are in the request of the next call.
+          </p>
+          <table className="plain cards">
             <thead>
               <tr>
                 <th scope="col">A</th>
@@ -213,8 +246,8 @@ function Tools({ a, b }: { a: Turn; b: Turn }): ReactElement {
             <tbody>
               {first.map((pair, index) => (
                 <tr key={index}>
-                  <td>{pair.a !== null && <ToolCell tool={pair.a} />}</td>
-                  <td>{pair.b !== null && <ToolCell tool={pair.b} />}</td>
+                  <td data-label="A">{pair.a === null ? '—' : <ToolCell tool={pair.a} />}</td>
+                  <td data-label="B">{pair.b === null ? '—' : <ToolCell tool={pair.b} />}</td>
                   <td>
                     <DifferenceChip state={pair.state} />
                   </td>

@@ -4,10 +4,11 @@ import { useMemo, useState, type ReactElement } from 'react';
 import type { ModelRequest, Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { partText, type Part } from '../format/request-text.ts';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
-import { alignItems, diffTexts, type Pair } from './alignment.ts';
+import { alignItems, comparedSettings, diffTexts, type Pair } from './alignment.ts';
 import { Choice, Filters } from './filters.tsx';
 import { useRequest } from './request.tsx';
 
@@ -44,8 +45,47 @@ export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
       )}
       {first.isError && <Problem error={first.error} onRetry={() => void first.refetch()} />}
       {second.isError && <Problem error={second.error} onRetry={() => void second.refetch()} />}
-      {first.data !== undefined && second.data !== undefined && <Parts a={first.data} b={second.data} />}
+      {(first.isFetching || second.isFetching) && <Loading />}
+      {first.data !== undefined && second.data !== undefined && (
+        <>
+          <Settings a={first.data} b={second.data} />
+          <Parts a={first.data} b={second.data} />
+        </>
+      )}
     </section>
+  );
+}
+
+/** What a request says beside its parts, such as the model, thinking and the most tokens of an answer. */
+function Settings({ a, b }: { a: ModelRequest; b: ModelRequest }): ReactElement {
+  return (
+    <table className="plain cards">
+      <caption>Settings of both requests</caption>
+      <thead>
+        <tr>
+          <th scope="col">Setting</th>
+          <th scope="col">A</th>
+          <th scope="col">B</th>
+          <th scope="col">Difference</th>
+        </tr>
+      </thead>
+      <tbody>
+        {comparedSettings(a.request, b.request).map(({ name, a: left, b: right, state }) => (
+          <tr key={name}>
+            <th scope="row">
+              <SafeText text={name} />
+            </th>
+            <td data-label="A" className="mono">
+              {left === null ? '—' : <SafeText text={left} />}
+            </td>
+            <td data-label="B" className="mono">
+              {right === null ? '—' : <SafeText text={right} />}
+            </td>
+            <td>{state === 'same' ? <span className="soft">same</span> : <DifferenceChip state={state} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 
