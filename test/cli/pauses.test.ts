@@ -1,0 +1,44 @@
+// `holdfast pause`, `resume` and `pauses`, against a real API.
+import { beforeEach, expect, test } from 'vitest';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { runCli } from './run-cli.ts';
+
+const holder = useApiRig();
+let url: string;
+
+beforeEach(async () => {
+  url = await holder.rig.listen();
+});
+
+const run = (...args: string[]) => runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY } });
+
+test('a pause is made, listed, named by why, and ended', async () => {
+  expect(await run('pause', '--lane', 'main', '--reason', 'a drill')).toMatchObject({
+    code: 0,
+    stdout: 'lane main is paused\n',
+  });
+  await run('pause');
+  expect((await run('pauses')).stdout).toMatch(/lane main .*admin .*a drill[^]*everything/);
+  expect(JSON.parse((await run('pauses', '--json')).stdout).items).toHaveLength(2);
+  const { body } = await holder.rig.post('/v1/sessions/held/messages', { text: 'later' });
+  expect((await run('why', body.message.id)).stdout).toContain('admin has paused the lane main: a drill');
+  expect(await run('resume', '--lane', 'main')).toMatchObject({
+    code: 0,
+    stdout: 'lane main is resumed\n',
+    stderr: expect.stringContaining('still paused: everything'),
+  });
+  expect((await run('resume')).stdout).toBe('everything is resumed\n');
+  expect((await run('resume')).stdout).toBe('there was no such pause\n');
+});
+
+test('what is wrong has its exit code: a lane that is none, an agent that is none, no service', async () => {
+  expect(await run('pause', '--lane', 'none')).toMatchObject({ code: 2, stderr: expect.stringContaining('--lane') });
+  const unknown = await run('pause', '--agent', 'nobody');
+  expect(unknown.code).not.toBe(0);
+  expect(unknown.stderr).toContain('There is no agent nobody');
+  const away = await runCli(['pauses'], {
+    env: { HOLDFAST_URL: 'http://127.0.0.1:1', HOLDFAST_API_KEY: ADMIN_KEY },
+  });
+  expect(away.code).toBe(4);
+});
