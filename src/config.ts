@@ -118,7 +118,7 @@ export async function ensureWebhookSecret(config: Config): Promise<string> {
 /** Every secret that the configuration holds: what the logger must never write (G31). */
 export function secretsOf(config: Config): string[] {
   const { runtime, models, channels, api, owner } = config;
-  const passwords = [runtime.databaseUrl, runtime.redisUrl].map(passwordOf);
+  const passwords = [runtime.databaseUrl, runtime.redisUrl].flatMap(passwordsOf);
   const others = [
     runtime.apiKey,
     runtime.anthropicApiKey,
@@ -131,8 +131,18 @@ export function secretsOf(config: Config): string[] {
   return [...passwords, ...others].filter((secret) => secret !== undefined);
 }
 
-function passwordOf(url: string | undefined): string | undefined {
-  if (url === undefined) return undefined;
-  const { password } = new URL(url);
-  return password === '' ? undefined : password;
+/** The password of an address: as it is written there, as URLs write it, and as the server is told it. */
+function passwordsOf(url: string | undefined): string[] {
+  const { password } = new URL(url ?? 'none:');
+  if (url === undefined || password === '') return [];
+  const [, written = password] = /^[^:]+:\/\/[^:/?#]*:([^/?#]*)@/.exec(url.trim()) ?? [];
+  return [...new Set([written, password, plainOf(password)])];
+}
+
+function plainOf(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -35,13 +35,15 @@ export function shownSecret(value: unknown): ShownSecret {
 export function shownValue(path: string, value: unknown, redact: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => shownValue(path, each, redact));
   if (typeof value !== 'string') return value;
-  const isAddress = /url$/i.test(path);
-  return redact(
-    value.replaceAll(/[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi, (url) => shownUrl(url, isAddress && !OPEN_PATH.test(path))),
-  );
+  const mayHidePath = /url$/i.test(path) && !OPEN_PATH.test(path);
+  // An address may have characters that end one within a text: a password with a quotation mark.
+  if (ADDRESS.test(value) && URL.canParse(value)) return redact(shownUrl(value, mayHidePath));
+  return redact(value.replaceAll(ADDRESS_IN_TEXT, (url) => shownUrl(url, mayHidePath)));
 }
 
 const CENSOR = '[secret]';
+const ADDRESS = /^\s*[a-z][a-z0-9+.-]*:\/\//i;
+const ADDRESS_IN_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s"'<>]+/gi;
 
 /** An address without its password, the values of its query and its fragment, and on demand without its path. */
 function shownUrl(text: string, mayHidePath: boolean): string {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadConfigWithSources, type Setting } from '../../src/config.ts';
+import { loadConfigWithSources, secretsOf, type Setting } from '../../src/config.ts';
 import { configKeys } from '../docs/config-keys.ts';
 
 let cwd = '';
@@ -145,6 +145,20 @@ test('no setting has a secret, wherever one may be (G31)', async () => {
   expect(settings.get('api.keys[1].name')).toMatchObject({ isSecret: false, value: 'ops' });
   expect(settings.get('plugins.entries.notes.config.on')?.value).toBe(true);
 });
+
+test.each(['"', "'", '<', '>', ' ', '%22', '@'])(
+  'a password with %s is not shown, and is known to the log in each of its forms (G31)',
+  async (mark) => {
+    const url = `postgres://u:begin${mark}end@db.lan:5432/d`;
+    const { config, settings } = loadConfigWithSources({ env: { DATABASE_URL: url }, cwd, isTty: false });
+    expect(settings.find(({ path }) => path === 'runtime.databaseUrl')?.value).toBe(
+      'postgres://u:[secret]@db.lan:5432/d',
+    );
+    expect(secretsOf(config)).toEqual(
+      expect.arrayContaining([`begin${mark}end`, new URL(url).password, decodeURIComponent(`begin${mark}end`)]),
+    );
+  },
+);
 
 test('a secret that is not set says so', async () => {
   const settings = await settingsWith(null);
