@@ -107,6 +107,7 @@ const BESIDE_THE_CATALOGUE = [
   'src/store/event-ids.ts',
   'src/store/inspect-database.ts',
   'src/store/migrate.ts',
+  'src/store/send-in-order.ts',
   'src/store/send-long-query.ts',
   'workers/queue/',
 ];

@@ -65,3 +65,15 @@ test('processes that start at the same time make one budget, also when it was en
   const known = await Promise.all(Array.from({ length: 6 }, () => start(OWN)));
   for (const each of known) expect(each).toMatchObject([{ id: made!.id }]);
 });
+
+test('processes with different budgets that start at the same time, in any order, all start', async () => {
+  const { start } = await useDatabase();
+  const lists = ['all', 'agent:a', 'agent:b', 'agent:c'].map((scope) => ({ ...OWN[0]!, scope }));
+  for (let round = 0; round < 10; round += 1) {
+    await start(lists.slice(round % 2));
+    const others = [lists, [], lists.toReversed(), lists.slice(1), [], lists.slice(2).toReversed(), lists];
+    await Promise.all(others.map((budgets, n) => start(budgets.map((budget) => ({ ...budget, limitUsd: n + 1 })))));
+  }
+  const known = await start(lists);
+  expect(known.map(({ scope }) => scope).toSorted()).toEqual(['agent:a', 'agent:b', 'agent:c', 'all']);
+});

@@ -4,6 +4,7 @@ import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { sendInOrder } from '../send-in-order.ts';
 import { sendQuery } from '../send-query.ts';
 import { wakeSql, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
@@ -67,6 +68,13 @@ rung_doorbells as (
 
 const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
 
+export const LOCK_BUDGETS = literal({
+  name: 'lock-budgets',
+  purpose: 'Make processes bring the budgets of the configuration up to date one after the other.',
+  locking: 'The table of budgets against its equal; requests that change a budget do not wait for it.',
+  text: 'lock table holdfast.budgets in share update exclusive mode',
+});
+
 export const SYNC_BUDGETS = literal({
   name: 'sync-budgets',
   purpose:
@@ -117,8 +125,9 @@ export async function syncBudgets(
   database: Database,
   wanted: readonly (BudgetSettings & { id: string })[],
 ): Promise<Committed<object>> {
-  const rows = await sendQuery<{ rings: NeededRing[] }>(
+  const rows = await sendInOrder<{ rings: NeededRing[] }>(
     database.hot,
+    LOCK_BUDGETS.prepared([]),
     SYNC_BUDGETS.prepared([recordsOf(wanted, SETTINGS)]),
   );
   return { after: afterOfRings(rows[0]?.rings ?? []) };
