@@ -16,7 +16,7 @@ export interface Action {
   make: (rig: ApiRig, name: string) => Promise<Subject>;
   path: (subject: Subject) => string;
   /** The button that it begins with; a viewer has none. */
-  button: string | RegExp;
+  button: string | RegExp | ((subject: Subject) => string);
   /** What is done after that. */
   finish?: (hand: Hand, subject: Subject) => Promise<void>;
   /** What the API says about it. */
@@ -68,12 +68,11 @@ async function waiting(rig: ApiRig, session: string): Promise<Subject> {
 
 async function worker(rig: ApiRig, name: string): Promise<Subject> {
   const id = newId<string>();
-  await rig.rows('truncate holdfast.workers');
   await rig.rows(
     `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at) values ($1, $2, 'host', 1, array['worker'], '1', '{}', now() + interval '1 hour')`,
     [id, name],
   );
-  return { session: '', id };
+  return { session: name, id };
 }
 
 /** The only dead letters. */
@@ -92,7 +91,8 @@ export const ACTIONS: readonly Action[] = [
     name: 'drain a process',
     make: worker,
     path: () => '/',
-    button: 'Drain…',
+    // The list may be of a second ago, with the processes of other actions.
+    button: ({ session: name }) => `Drain… ${name}`,
     finish: (hand) => hand.press('Drain the process'),
     read: async (rig, { id }) => (await itemsOf(rig, '/v1/workers')).find((each) => each['id'] === id)?.['state'],
     expected: 'draining',

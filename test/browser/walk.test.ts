@@ -2,12 +2,14 @@
 // short form each action is done by one of the two, in turn.
 import { describe, expect, test } from 'vitest';
 import { isLongForm } from '../servers/test-form.ts';
-import { ACTIONS } from './actions.ts';
+import { ACTIONS, type Action, type Subject } from './actions.ts';
 import { WORK_ACTIONS } from './work-actions.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
 
 const dashboard = useDashboard();
+const nameOf = (button: Action['button'], subject: Subject): string | RegExp =>
+  typeof button === 'function' ? button(subject) : button;
 const ALL = [...ACTIONS, ...WORK_ACTIONS];
 const BOTH = ['mouse', 'keyboard'] as const;
 const handsOf = (name: string) =>
@@ -22,7 +24,7 @@ describe.each(ALL)('$name', ({ name, make, path, button, finish, read, expected 
     await settle();
     requests.length = 0;
     const hand = handOf(kind, page);
-    await hand.press(button);
+    await hand.press(nameOf(button, subject));
     await finish?.(hand, subject);
     await expect.poll(() => read(rig, subject)).toMatchObject(expected as object);
 
@@ -44,7 +46,7 @@ describe.each(ALL)('$name', ({ name, make, path, button, finish, read, expected 
     await signIn(VIEWER_KEY);
     await open(path(subject));
     await settle();
-    expect(await page.getByRole('button', { name: button, exact: true }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: nameOf(button, subject), exact: true }).count()).toBe(0);
   });
 });
 

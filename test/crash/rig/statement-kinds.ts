@@ -17,6 +17,9 @@ const polls = new Set([
   'event-ids',
   'event-ids-server',
   'event-ids-raise',
+  'read-budgets',
+  'report-worker',
+  'trim-workers',
   'queue: ping',
   'queue: other',
 ]);

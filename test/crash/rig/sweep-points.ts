@@ -47,6 +47,20 @@ export function clockPoints(fault: FaultKind): StrikePoint[] {
   );
 }
 
+/** How often these come within a turn depends on how long it takes: a lease is renewed at intervals, and jobs are looked for. */
+const BY_CLOCK: ReadonlySet<string> = new Set(['renew', 'watch', 'queue: take']);
+
+/**
+ * Which points of a sweep were not reached, of those that every turn reaches. A worker may do with one statement less what it did with two before:
+ * that is no fault, but it must stay rare.
+ */
+export function missedPoints<Report extends { point: StrikePoint; isReached: boolean }>(
+  reports: readonly Report[],
+): { missed: Report[]; missedMax: number } {
+  const needed = reports.filter(({ point }) => !BY_CLOCK.has(point.kind));
+  return { missed: needed.filter(({ isReached }) => !isReached), missedMax: Math.max(1, needed.length * 0.2) };
+}
+
 /** Prints how many points a sweep strikes with a fault, of all that its exhaustive form strikes. */
 export function printPoints(
   sweep: string,

@@ -91,7 +91,7 @@ function WorkerRow({ worker, onDrain }: { worker: Worker; onDrain: (() => void) 
       </td>
       <td>
         {onDrain !== null && worker.state === 'running' && (
-          <button type="button" className="button" onClick={onDrain}>
+          <button type="button" className="button" aria-label={`Drain… ${worker.name}`} onClick={onDrain}>
             Drain…
           </button>
         )}
