@@ -71,8 +71,8 @@ const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', sess
 export const LOCK_BUDGETS = literal({
   name: 'lock-budgets',
   purpose: 'Make processes bring the budgets of the configuration up to date one after the other.',
-  locking: 'The table of budgets against its equal; requests that change a budget do not wait for it.',
-  text: 'lock table holdfast.budgets in share update exclusive mode',
+  locking: 'An advisory lock of its own; requests that change a budget do not wait for it.',
+  text: "select pg_advisory_xact_lock(hashtextextended('holdfast.budgets', 0))",
 });
 
 export const SYNC_BUDGETS = literal({
