@@ -163,6 +163,7 @@ const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
 function createHandler(route: Route, context: ApiContext, services: ApiServices) {
   const own = route.method === 'GET' ? { ...context, views: context.reads } : context;
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    if (route.isOpenAi === true && !context.config.openai.enabled) throw unknownRoute(request, reply);
     const parsed = parseRequest(route, request, reply, request.identity?.principal ?? NOBODY);
     const handle = () => route.handle(parsed, { context: own, services });
     const answering = request.identity === null ? handle() : audited(route, parsed, context.service, handle);

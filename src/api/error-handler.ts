@@ -2,6 +2,7 @@
 // id of the request, never with what the client sent. A fault of the database belongs to the story of its outage.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiContext } from './context.ts';
+import { isOpenAiPath, openAiErrorOf, openAiHeadersOf } from './openai/error-shape.ts';
 import { Problem, problemBody } from './problem.ts';
 import { toProblem } from './to-problem.ts';
 
@@ -24,6 +25,14 @@ export function createErrorHandler({ config, logger, outages }: Pick<ApiContext,
     }
     // What is left of the body would have to be read before the next request of the connection.
     if (hasUnreadBody(request)) reply.header('connection', 'close');
+    if (isOpenAiPath(request.url)) {
+      void reply
+        .code(problem.status)
+        .headers(openAiHeadersOf(problem))
+        .type('application/json; charset=utf-8')
+        .send(JSON.stringify(openAiErrorOf(problem)));
+      return;
+    }
     void reply
       .code(problem.status)
       .header('content-type', 'application/problem+json; charset=utf-8')

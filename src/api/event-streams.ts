@@ -1,17 +1,31 @@
 // All open event streams of a process: bounded in number and in unsent bytes of all clients together, with one heartbeat for all, ended
 // together when the process stops.
-import type { EventStream } from './event-stream.ts';
+/** What is open: a stream, or a request that waits for the end of a turn. */
+export interface OpenStream {
+  /** Called after each write of what is live. */
+  onWritten: (() => void) | null;
+  /** Bytes that were written and not yet read by the client. */
+  readonly unsentBytes: number;
+  /** Runs until it ends or the client leaves. */
+  run(): Promise<void>;
+  /** Keeps the connection from falling asleep. */
+  beat(): void;
+  /** Cuts the client off. */
+  drop(): void;
+  /** Ends it, because the process stops. */
+  end(): void;
+}
 
 const HEARTBEAT_MS = 15_000;
 /** What may wait for all clients together; over it, the client that has the most waiting is cut off first (G28). */
 const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
 
 export class EventStreams {
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new Set<OpenStream>();
   readonly #streamsMax: number;
   readonly #unsentBytesMax: number;
   /** What waited for each stream when it was last written to, and the sum. Clients only take from it, so it is never too little. */
-  readonly #unsent = new Map<EventStream, number>();
+  readonly #unsent = new Map<OpenStream, number>();
   #unsentBytes = 0;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -31,7 +45,7 @@ export class EventStreams {
   }
 
   /** Runs a stream until it ends. Rejects as the stream does. */
-  async run(stream: EventStream): Promise<void> {
+  async run(stream: OpenStream): Promise<void> {
     this.#streams.add(stream);
     stream.onWritten = () => this.#note(stream);
     this.#timer ??= setInterval(() => {
@@ -50,7 +64,7 @@ export class EventStreams {
     }
   }
 
-  #note(stream: EventStream): void {
+  #note(stream: OpenStream): void {
     this.#measure(stream);
     if (this.#unsentBytes <= this.#unsentBytesMax) return;
     for (const one of this.#streams) this.#measure(one);
@@ -63,7 +77,7 @@ export class EventStreams {
     }
   }
 
-  #measure(stream: EventStream): void {
+  #measure(stream: OpenStream): void {
     const bytes = stream.unsentBytes;
     this.#unsentBytes += bytes - (this.#unsent.get(stream) ?? 0);
     this.#unsent.set(stream, bytes);

@@ -44,7 +44,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
           description: `Of a browser that has signed in; the name ends in the port. Requests other than GET also need ${REQUEST_HEADER}: 1`,
         },
       },
-      responses: { Problem: problemAnswer() },
+      responses: { Problem: problemAnswer(), OpenAiError: openAiErrorAnswer() },
     },
   };
 }
@@ -111,7 +111,7 @@ function operationOf(route: Route): Json {
       ...Object.fromEntries(
         Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc, operationId)]),
       ),
-      default: { $ref: '#/components/responses/Problem' },
+      default: { $ref: `#/components/responses/${route.isOpenAi === true ? 'OpenAiError' : 'Problem'}` },
     },
   };
 }
@@ -161,6 +161,13 @@ function problemAnswer(): Json {
   return {
     description: `What is wrong; code is one of ${Object.keys(PROBLEMS).join(', ')}`,
     content: { 'application/problem+json': { schema: { $ref: `${COMPONENT_PREFIX}Problem` } } },
+  };
+}
+
+function openAiErrorAnswer(): Json {
+  return {
+    description: 'What is wrong, in the shape of OpenAI',
+    content: { 'application/json': { schema: { $ref: `${COMPONENT_PREFIX}OpenAiError` } } },
   };
 }
 

@@ -34,6 +34,16 @@ export const PATH_PARAMETERS = {
     schema: { type: 'string' },
     parse: (raw) => raw,
   } satisfies PathParameter<string>,
+  model: {
+    description: 'The name of a model',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
+  responseId: {
+    description: 'The id of a response',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
   agent: {
     description: 'The id of an agent',
     schema: { type: 'string' },

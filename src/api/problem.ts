@@ -12,7 +12,9 @@ export const PROBLEMS = {
   invalid_request: { status: 400, title: 'The request is not valid' },
   unauthorized: { status: 401, title: 'A valid API key is needed' },
   forbidden: { status: 403, title: 'The request is not allowed' },
+  context_length_exceeded: { status: 400, title: 'The conversation is too long for the model' },
   not_found: { status: 404, title: 'Not found' },
+  model_not_found: { status: 404, title: 'There is no such model' },
   unknown_agent: { status: 404, title: 'There is no such agent' },
   method_not_allowed: { status: 405, title: 'The path does not support this method' },
   request_timeout: { status: 408, title: 'The body did not arrive in time' },
@@ -22,13 +24,17 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body' },
   too_many_attempts: { status: 429, title: 'Too many requests with a wrong API key' },
+  insufficient_quota: { status: 429, title: 'A budget has been spent' },
+  rate_limit_exceeded: { status: 429, title: 'The provider of the model asks to wait' },
   inbox_full: { status: 429, title: 'Too many messages wait' },
   spawn_limit: { status: 429, title: 'Too many subagents are active' },
   internal: { status: 500, title: 'Internal error' },
+  turn_failed: { status: 500, title: 'The turn failed' },
   overloaded: { status: 503, title: 'Too many requests are in flight' },
   database_unavailable: { status: 503, title: 'The database cannot be reached' },
   read_timeout: { status: 503, title: 'The read took too long' },
   timeout: { status: 503, title: 'The request took too long' },
+  wait_ended: { status: 504, title: 'The turn has not ended in time' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;

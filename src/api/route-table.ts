@@ -16,6 +16,9 @@ import { messageRoutes } from './routes/messages.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { costRoutes } from './routes/costs.ts';
 import { pauseRoutes } from './routes/pauses.ts';
+import { openAiChatRoutes } from './routes/openai-chat.ts';
+import { openAiResponseRoutes } from './routes/openai-responses.ts';
+import { openAiModelRoutes } from './routes/openai-models.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
@@ -55,5 +58,8 @@ export const ROUTES: Route[] = [
   ...agentRoutes,
   ...settingsRoutes,
   ...overviewRoutes,
+  ...openAiChatRoutes,
+  ...openAiResponseRoutes,
+  ...openAiModelRoutes,
   ...operationRoutes,
 ];

@@ -53,6 +53,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   role?: KeyRole;
   /** False: the log of changes leaves it out, because the rows that it writes say who has sent them. */
   isAudited?: false;
+  /** In OpenAI's form, with errors in OpenAI's shape. */
+  isOpenAi?: true;
   /** May stay open longer than an ordinary request: streams, and waits. */
   isLong?: true;
   /** Takes its body as a stream too, line by line: its handler reads and checks it, and binds the Idempotency-Key to it. */

@@ -1737,6 +1737,19 @@ export interface Schemas {
     /** When it was made */
     since: string;
   };
+  OpenAiError: {
+    /** What is wrong */
+    error: {
+      /** What is wrong and what is allowed, for people */
+      message: string;
+      /** The kind of error, in the words of OpenAI */
+      type: string;
+      /** The parameter that does not fit; null: none */
+      param: string | null;
+      /** A stable code; that of a problem where OpenAI has none */
+      code: string | null;
+    };
+  };
   Problem: {
     /** A URN of the code */
     type: string;
@@ -4083,6 +4096,174 @@ export interface OperationFunctions {
       /** What to do next */
       fix: string;
     }[];
+  }>;
+  /** OpenAI's chat completions: a message to an agent, streamed or whole. `POST /v1/chat/completions` */
+  createChatCompletion(input?: {
+    body?: Record<string, unknown>;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** OpenAI's chat completions: a message to an agent, streamed or whole. `POST /openai/v1/chat/completions` */
+  createChatCompletionForClients(input?: {
+    body?: Record<string, unknown>;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** OpenAI's responses: a message to an agent, streamed, whole, or in the background. `POST /v1/responses` */
+  createResponse(input?: {
+    body?: Record<string, unknown>;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** A response as it stands, or its events from the beginning or after one of them. `GET /v1/responses/{responseId}` */
+  getResponse(input: {
+    /** The id of a response */
+    responseId: string;
+    /** true: server-sent events instead of one object */
+    stream?: string | undefined;
+    /** The sequence_number of the last event that the client has */
+    starting_after?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** Hide a response; the session keeps what was said. `DELETE /v1/responses/{responseId}` */
+  deleteResponse(input: {
+    /** The id of a response */
+    responseId: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+    /** It is hidden from now on */
+    deleted: true;
+  }>;
+  /** Stop the turn of a response. `POST /v1/responses/{responseId}/cancel` */
+  cancelResponse(input: {
+    /** The id of a response */
+    responseId: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** OpenAI's responses: a message to an agent, streamed, whole, or in the background. `POST /openai/v1/responses` */
+  createResponseForClients(input?: {
+    body?: Record<string, unknown>;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** A response as it stands, or its events from the beginning or after one of them. `GET /openai/v1/responses/{responseId}` */
+  getResponseForClients(input: {
+    /** The id of a response */
+    responseId: string;
+    /** true: server-sent events instead of one object */
+    stream?: string | undefined;
+    /** The sequence_number of the last event that the client has */
+    starting_after?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** Hide a response; the session keeps what was said. `DELETE /openai/v1/responses/{responseId}` */
+  deleteResponseForClients(input: {
+    /** The id of a response */
+    responseId: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+    /** It is hidden from now on */
+    deleted: true;
+  }>;
+  /** Stop the turn of a response. `POST /openai/v1/responses/{responseId}/cancel` */
+  cancelResponseForClients(input: {
+    /** The id of a response */
+    responseId: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: string;
+  }>;
+  /** The names that requests in OpenAI form may give as model. `GET /v1/models` */
+  listModels(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** What kind of object it is */
+    object: 'list';
+    /** The models */
+    data: {
+      /** The id */
+      id: string;
+      /** What kind of object it is */
+      object: 'model';
+      /** Seconds since the epoch */
+      created: number;
+      /** Always holdfast */
+      owned_by: string;
+    }[];
+  }>;
+  /** One of these names, or a model of a provider. `GET /v1/models/{model}` */
+  getModel(input: {
+    /** The name of a model */
+    model: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: 'model';
+    /** Seconds since the epoch */
+    created: number;
+    /** Always holdfast */
+    owned_by: string;
+  }>;
+  /** The names that requests in OpenAI form may give as model. `GET /openai/v1/models` */
+  listModelsForClients(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** What kind of object it is */
+    object: 'list';
+    /** The models */
+    data: {
+      /** The id */
+      id: string;
+      /** What kind of object it is */
+      object: 'model';
+      /** Seconds since the epoch */
+      created: number;
+      /** Always holdfast */
+      owned_by: string;
+    }[];
+  }>;
+  /** One of these names, or a model of a provider. `GET /openai/v1/models/{model}` */
+  getModelForClients(input: {
+    /** The name of a model */
+    model: string;
+  }, options?: CallOptions): Promise<{
+    /** The id */
+    id: string;
+    /** What kind of object it is */
+    object: 'model';
+    /** Seconds since the epoch */
+    created: number;
+    /** Always holdfast */
+    owned_by: string;
   }>;
   /** Counts of sessions, messages, turns and deliveries. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;

@@ -211,6 +211,12 @@ export interface FileSettings {
   budgets?: (Omit<BudgetSettings, 'limitMicros'> & { limitUsd: number })[];
   limits: Limits;
   diagnostics: Diagnostics;
+  openai: {
+    /** False: the OpenAI-compatible endpoints do not exist. */
+    enabled: boolean;
+    /** How long a turn waits for the results of tools that the client runs. */
+    callerSeconds: number;
+  };
   shutdown: { graceMs: number };
 }
 

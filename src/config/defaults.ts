@@ -101,6 +101,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       batchGzipRatio: 100,
     },
     diagnostics: { payloadLog: { enabled: false }, cacheTrace: { enabled: false } },
+    openai: { enabled: true, callerSeconds: 600 },
     shutdown: { graceMs: 30_000 },
   };
 }

@@ -180,6 +180,9 @@ export const fileSchema = z.strictObject({
   budgets: budgetsSchema.optional(),
   limits: limits.optional(),
   diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),
+  openai: z
+    .strictObject({ enabled: z.boolean().optional(), callerSeconds: z.int().min(1).max(86_400).optional() })
+    .optional(),
   shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),
 });
 

@@ -27,7 +27,8 @@ export interface Entry {
   provenance?: EntryProvenance | null;
 }
 
-/** `heartbeat`: a poll. `inter_session`: another session sent it, by a tool. */
+/** `heartbeat`: a poll. `client`: a client brought it as its history. `inter_session`: another session sent it, by a tool. */
 export type EntryProvenance =
   | { kind: 'heartbeat' }
+  | { kind: 'client' }
   | { kind: 'inter_session'; sourceSession: string; sourceChannel?: string; sourceTool?: string };

@@ -1,5 +1,6 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
 // milliseconds here, in whatever form they were sent. Optional means absent; nothing is null.
+import type { CallerRequest } from './caller-request.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
@@ -106,6 +107,8 @@ export interface InboundMessage {
    * it.
    */
   extraSystemPrompt?: string;
+  /** What a client of the OpenAI-compatible endpoints asks for. Set only inside Holdfast. */
+  caller?: CallerRequest;
   mode?: QueueMode;
   model?: string;
   thinking?: ThinkingLevel;

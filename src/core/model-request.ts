@@ -33,6 +33,14 @@ export type ThinkingSetting =
   | { type: 'between_tools' }
   | { type: 'disabled' };
 
+/** Settings that the Messages API takes as they are. */
+export interface Sampling {
+  temperature?: number;
+  top_p?: number;
+  stop_sequences?: string[];
+  tool_choice?: { type: 'none' | 'any' } | { type: 'tool'; name: string };
+}
+
 export interface ModelRequest {
   /** The provider of the model; absent: `anthropic`. */
   provider?: string;
@@ -46,6 +54,8 @@ export interface ModelRequest {
   thinking?: ThinkingSetting;
   /** Absent: the model's own default. */
   effort?: Effort;
+  /** Absent: the provider's defaults. */
+  sampling?: Sampling;
   /** True when no later request begins with the same messages: then it costs more to put them into the provider's cache than not to. */
   isOneOff?: true;
 }

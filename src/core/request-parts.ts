@@ -140,7 +140,7 @@ function sourceOf(
   if (entry.provenance?.kind === 'inter_session') {
     return { origin: `session:${entry.provenance.sourceSession}`, trust: 'untrusted' };
   }
-  return { origin: 'sender', trust: 'untrusted' };
+  return { origin: entry.provenance?.kind === 'client' ? 'client' : 'sender', trust: 'untrusted' };
 }
 
 type Span = Pick<PartSpan, 'name' | 'origin' | 'trust' | 'start' | 'end'>;

@@ -4,7 +4,7 @@
 import type { LastAlert } from './heartbeat-poll.ts';
 import type { ProviderFamily } from './history/provider-family.ts';
 import type { HarnessReason } from './harness-selection.ts';
-import type { ThinkingSetting } from './model-request.ts';
+import type { Sampling, ThinkingSetting } from './model-request.ts';
 import type { Effort } from './models.ts';
 import type { Replacement } from './stream/replace-text.ts';
 import type { ThinkingRequest } from './thinking-request.ts';
@@ -44,6 +44,8 @@ export interface TurnRequestSettings {
   /** How its model is asked to think; absent: nothing is said about it. */
   thinking?: ThinkingSetting;
   effort?: Effort;
+  /** What a client asks of its model in addition; absent: nothing. */
+  sampling?: Sampling;
   /** Of turns that were opened before models thought in other ways: the budget of `thinking`. */
   thinkingBudgetTokens?: number;
   /** What answers it, and why that was chosen; absent: the built-in harness, as there was nothing to choose. */

@@ -56,6 +56,25 @@ export class ImageLoader {
     return loaded;
   }
 
+  /** Images that came with a message, as a model takes them. Never rejects. */
+  async fit(images: readonly ImageBlock[]): Promise<LoadedImages> {
+    const fitted: LoadedImages = { blocks: [], missing: [] };
+    for (const [at, image] of images.entries()) {
+      const path = `image ${at + 1} of the message`;
+      if (fitted.blocks.length >= IMAGES_MAX) {
+        fitted.missing.push({ path, reason: `more than ${IMAGES_MAX} images` });
+        continue;
+      }
+      try {
+        const { mediaType, base64 } = await this.#gate.run(() => fitImage(Buffer.from(image.source.data, 'base64')));
+        fitted.blocks.push({ type: 'image', source: { type: 'base64', media_type: mediaType, data: base64 } });
+      } catch (error) {
+        fitted.missing.push({ path, reason: error instanceof ImageFault ? error.message : 'it cannot be read' });
+      }
+    }
+    return fitted;
+  }
+
   /** The block, the reason why there is none, or null for a file that was already read. */
   async #loadOne(path: string, at: { workspaceDir: string; isFull: boolean; isLate: boolean; seen: Set<string> }) {
     if (at.isFull) return `only ${IMAGES_MAX} images are shown at once`;

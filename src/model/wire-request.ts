@@ -5,6 +5,7 @@ import type {
   CacheControl,
   ModelMessage,
   ModelRequest,
+  Sampling,
   SystemBlock,
   ThinkingSetting,
   ToolSpec,
@@ -14,7 +15,7 @@ import type { Effort } from '../core/models.ts';
 type CachedBlock = ContentBlock & { cache_control?: CacheControl };
 
 /** The JSON body of `POST /v1/messages`. */
-export interface WireRequest {
+export interface WireRequest extends Sampling {
   model: string;
   max_tokens: number;
   stream: boolean;
@@ -33,13 +34,14 @@ export function toWireRequest(
   request: ModelRequest,
   { isStreaming = true }: { isStreaming?: boolean } = {},
 ): WireRequest {
-  const { thinking, effort, system, tools } = request;
+  const { thinking, effort, sampling, system, tools } = request;
   return {
     model: request.model,
     max_tokens: request.maxTokens,
     stream: isStreaming,
     ...(thinking === undefined ? undefined : { thinking }),
     ...(effort === undefined ? undefined : { output_config: { effort } }),
+    ...sampling,
     // The API refuses empty text blocks and has no use for empty lists.
     ...(tools.length > 0 ? { tools } : undefined),
     ...(system.length > 0 ? { system } : undefined),

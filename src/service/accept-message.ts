@@ -54,17 +54,19 @@ export async function acceptMessage(
     idempotency: KeyedRequest | null;
     /** The name of the API key that it came with; absent or null: a key without a name. */
     sentBy?: string | null;
+    /** True: its text is no chat command, whatever it begins with. */
+    isLiteral?: boolean;
   },
 ): Promise<AcceptResult> {
   const { config, views, waiting } = service;
-  const { sessionKey, body: sent, idempotency, sentBy = null } = message;
+  const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false } = message;
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
   if (fault !== null) return { kind: 'refused', message: fault };
   if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
   const sessionId = await reachSession(service, sessionKey, channelOf(sent));
   const messageId = newId<MessageId>();
-  const { body, command } = readMessage(sent, config.owner.ids);
+  const { body, command } = isLiteral ? { body: sent, command: null } : readMessage(sent, config.owner.ids);
   const row = {
     messageId,
     body: JSON.stringify(sentBy === null ? body : { ...body, sentBy }),

@@ -25,6 +25,8 @@ export function callCodeOf({ kind }: StopReason): string {
 /** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds also when it is woken. */
 export interface ParkWish {
   reason: ParkReason;
+  /** What the event says in addition to the reason. */
+  facts?: Record<string, unknown>;
   /** True when a call of the turn itself has failed; false when none was made. */
   hasCalled: boolean;
   /** True when no turn of this worker asks the same provider from now on, but for probes. */

@@ -31,6 +31,15 @@ export const enqueued = z.strictObject({
 
 export const turnAborted = z.strictObject({ aborted: z.boolean() });
 
+export const openAiError = z.strictObject({
+  error: z.strictObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+  }),
+});
+
 export const problem = z.looseObject({
   type: z.string(),
   title: z.string(),

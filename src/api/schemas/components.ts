@@ -50,6 +50,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Message: views.message,
   ModelRequest: modelRequest,
   Pause: pause,
+  OpenAiError: answers.openAiError,
   Problem: answers.problem,
   Readiness: answers.readiness,
   Session: views.session,

@@ -16,7 +16,7 @@ import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
 import { chargeNext } from './after-failed-call.ts';
-import { askOnce, pruneWhenCold, type AnsweredCall } from './ask-model.ts';
+import { askOnce, pruneWhenCold, sampled, type AnsweredCall } from './ask-model.ts';
 import { PROVIDER_BATCH, providerOf } from './await-model.ts';
 import { nextRequest } from './begin-call.ts';
 import { chooseHop } from './choose-hop.ts';
@@ -67,7 +67,9 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
   turn.journal.note({ way: { way, reason } });
   if (way === 'live') return;
   const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
-  const params = context.model.batchParams(withMarkers({ ...request, ...transformed }, markers));
+  const params = context.model.batchParams(
+    withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, markers),
+  );
   if (params === null) return;
   const body = JSON.stringify(params);
   const { isCharged, progress } = turn.journal.at;

@@ -1,6 +1,7 @@
 // Asks the model for the next answer of a turn. One stored retry budget for the whole turn, charged before each call (G16):
 // the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
 // a failed call, never an answer.
+import { samplingAt } from '../../core/caller-request.ts';
 import { blockMsOf } from '../../core/governor/model-block.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
@@ -13,7 +14,7 @@ import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
 import { enterGate, isBlocked } from './enter-gate.ts';
 import { enterFirstOpenGate } from './step-down.ts';
-import type { TurnContext } from '../context.ts';
+import type { RequestBase, TurnContext } from '../context.ts';
 import type { DeltaEvent } from './delta-writer.ts';
 import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
 import { inputTransformOf } from './input-transform.ts';
@@ -94,7 +95,7 @@ export async function askOnce(
   try {
     const answer = await context.model.ask(
       {
-        ...request,
+        ...sampled(request, turn.journal.at.progress.steps + 1),
         ...inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] }),
       },
       {
@@ -124,6 +125,13 @@ export async function askOnce(
   } finally {
     idle.stop();
   }
+}
+
+/** The request of a step; what is chosen for the first one alone is left out of later ones. */
+export function sampled(request: RequestBase, step: number): RequestBase {
+  const { sampling: all, ...base } = request;
+  const sampling = samplingAt(all, step);
+  return sampling === undefined ? base : { ...base, sampling };
 }
 
 /** The answer broke off because the context was full: the same as a prompt that is refused for its length. */

@@ -11,6 +11,7 @@ import type { ModelError } from '../../model/model.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
+import { CALLER } from './caller-calls.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
@@ -124,9 +125,9 @@ export function parkedStop(context: TurnContext, turn: OpenedTurn, wish: ParkWis
   return new TurnStopped({ kind: 'parked', message: wish.reason.text, park: { ...wish, delayMs } });
 }
 
-/** False for a wait that is bounded otherwise: for a batch of the provider by its deadline, for a budget by its window. */
+/** False for a wait that is bounded otherwise: a batch of the provider and a client by their deadlines, a budget by its window. */
 function isOutage({ code }: Pick<ParkReason, 'code'>): boolean {
-  return code !== PROVIDER_BATCH && code !== BUDGET_REACHED;
+  return code !== PROVIDER_BATCH && code !== BUDGET_REACHED && code !== CALLER;
 }
 
 /** How much longer a turn may wait, in milliseconds. */
@@ -168,7 +169,10 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const events: NewEvent[] = failed === null ? [] : [modelEnded(turn, failed, delayMs ?? undefined)];
   // A turn that was woken and not let through continues to wait: that is no new event.
   if (park?.code !== reason.code || wish.hasCalled) {
-    events.push({ type: 'turn.parked', data: { ...reason, dueInMs: delayMs === null ? null : Math.ceil(delayMs) } });
+    events.push({
+      type: 'turn.parked',
+      data: { ...reason, ...wish.facts, dueInMs: delayMs === null ? null : Math.ceil(delayMs) },
+    });
   }
   if (wish.isBlocked === true) {
     events.push(modelBlocked(reason));

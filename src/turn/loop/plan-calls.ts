@@ -1,5 +1,6 @@
 // What is to be done with each tool call of an answer: run it, or answer with what is known already. Decided from the answer when it is new,
 // and from the ledger when an earlier worker left it (G11).
+import { callerOf, isCallersTool } from '../../core/caller-request.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import type { LedgerRow } from '../../store/claim-session.ts';
@@ -8,14 +9,17 @@ import type { Tool, ToolOutcome } from '../../tools/tool.ts';
 import { unknownToolOutcome } from '../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
-/** What is to be done with a call: run it, or answer with what is known already. */
+/** What is to be done with a call: run it, answer with what is known already, or leave it to the client. */
 export type Plan = { call: ToolUseBlock; ordinal: number } & (
   | { kind: 'run'; tool: Tool }
   | { kind: 'known'; outcome: ToolOutcome; status: ToolSettlement['status'] | null }
+  | { kind: 'caller' }
 );
 
 /** Plans the calls of an answer that was just committed with their intents. */
 export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseBlock[]): Plan[] {
+  const caller = callerOf(turn.journal.at.inputs);
+  let callersCalls = 0;
   return calls.map((call, index) => {
     const ordinal = index + 1;
     const malformed = answer.malformedInputs?.[call.id];
@@ -28,7 +32,12 @@ export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseB
       );
     }
     const tool = turn.toolset.findTool(call.name);
-    return tool === undefined ? unknownTool(turn, call, ordinal) : { call, ordinal, kind: 'run', tool };
+    if (tool !== undefined) return { call, ordinal, kind: 'run', tool };
+    if (!isCallersTool(caller, call.name)) return unknownTool(turn, call, ordinal);
+    callersCalls += 1;
+    if (callersCalls > 1 && caller?.isParallel === false)
+      return known(call, ordinal, null, 'Not run: the client runs one of its tools at a time. Call it again.');
+    return { call, ordinal, kind: 'caller' };
   });
 }
 
@@ -49,6 +58,8 @@ export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
         status: row.status as ToolSettlement['status'],
       };
     }
+    if (tool === undefined && isCallersTool(callerOf(turn.journal.at.inputs), call.name))
+      return { call, ordinal, kind: 'caller' };
     if (tool?.isIdempotent === true) return { call, ordinal, kind: 'run', tool };
     return known(
       call,
@@ -63,7 +74,9 @@ export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
 /** True when no call of the batch changes anything. */
 export function isReadOnly(plans: readonly Plan[]): boolean {
   return plans.every(
-    (plan) => plan.kind === 'known' || (plan.tool.onlyLooks?.(plan.call.input) ?? plan.tool.isReadOnly === true),
+    (plan) =>
+      plan.kind === 'known' ||
+      (plan.kind === 'run' && (plan.tool.onlyLooks?.(plan.call.input) ?? plan.tool.isReadOnly === true)),
   );
 }
 

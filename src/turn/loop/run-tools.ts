@@ -17,6 +17,7 @@ import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from './model-events.ts';
 import type { Plan } from './plan-calls.ts';
+import { awaitsCaller } from './caller-calls.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
@@ -45,13 +46,15 @@ interface SettledCall {
   status: ToolSettlement['status'] | null;
 }
 
-/** The intents of the calls that are to run. */
+/** The intents of the calls that are to run, here or at the client. */
 export function intentsOf(plans: readonly Plan[], step: number): ToolIntent[] {
-  return plans.flatMap((plan) => (plan.kind === 'run' ? [intentOf(plan, step, 'intent')] : []));
+  return plans.flatMap((plan) => (plan.kind === 'known' ? [] : [intentOf(plan, step, 'intent')]));
 }
 
-function intentOf({ call, ordinal, tool }: RunPlan, step: number, status: ToolIntent['status']): ToolIntent {
-  return { step, ordinal, callId: call.id, name: call.name, isIdempotent: tool.isIdempotent, status };
+function intentOf(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: ToolIntent['status']): ToolIntent {
+  const { call, ordinal } = plan;
+  const isIdempotent = plan.kind === 'run' && plan.tool.isIdempotent;
+  return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
 }
 
 /** Starts the calls of a batch. Their intents are committed already, or they only look. */
@@ -99,7 +102,8 @@ export async function endReadOnlyBatch(turn: OpenedTurn, batch: ToolBatch): Prom
 
 /**
  * Waits for a batch and returns its end, which is not committed yet. Results of calls that finish while others still run are
- * stored in the ledger immediately. Throws `TurnStopped`; `stoppedWrite` then settles the unfinished calls.
+ * stored in the ledger immediately, and so are all when the client has to run others. Throws `TurnStopped`; when that is no wait for the
+ * client, `stoppedWrite` then settles the unfinished calls.
  */
 export async function endTools(context: TurnContext, turn: OpenedTurn, batch: ToolBatch): Promise<BatchResult> {
   const { plans, step, settled, running } = batch;
@@ -122,7 +126,10 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
   } finally {
     await Promise.allSettled(running.values());
   }
-  return batchEnd(turn, plans, settled, step);
+  if (!plans.some(({ kind }) => kind === 'caller')) return batchEnd(turn, plans, settled, step);
+  const toolSettlements = settled.slice(reported).map((one) => settlementOf(one, step, true));
+  if (toolSettlements.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolSettlements });
+  throw awaitsCaller(context, turn, plans);
 }
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */

@@ -113,7 +113,13 @@ function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: re
   const { rules } = requests;
   journal.note({
     fallback,
-    request: { ...named, ...limits, system: request.system, tools: request.tools },
+    request: {
+      ...named,
+      ...limits,
+      system: request.system,
+      tools: request.tools,
+      ...(request.sampling === undefined ? {} : { sampling: request.sampling }),
+    },
     requests: new RequestView(transcript, { ...rules, view: viewWith(rules.view, fallback), model: modelName(named) }),
   });
 }

@@ -10,6 +10,7 @@ import { nextAnswer } from './harness.ts';
 import { modelEnded } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type BatchResult } from './run-tools.ts';
+import { callerTimeLeftMs, withoutCaller } from './caller-calls.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
@@ -115,11 +116,27 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   const calls = toolUsesOf(last.content);
   if (calls.length === 0) return null;
   const step = turn.journal.at.progress.steps;
-  const plans = planResumed(turn, calls);
-  const toolIntents = intentsOf(plans, step);
+  const planned = planResumed(turn, calls);
+  const isLate = planned.some(({ kind }) => kind === 'caller') && callerTimeLeftMs(context, turn) <= 0;
+  const plans = isLate ? withoutCaller(planned) : planned;
+  // The intents of the client's calls are there already.
+  const toolIntents = intentsOf(
+    plans.filter(({ kind }) => kind === 'run'),
+    step,
+  );
   // Running a call again is an intent of its own, committed before it runs.
   if (toolIntents.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolIntents });
-  return await commitUnlessLast(context, turn, await endTools(context, turn, beginTools(context, turn, plans, step)));
+  const end = await commitUnlessLast(
+    context,
+    turn,
+    await endTools(context, turn, beginTools(context, turn, plans, step)),
+  );
+  if (!isLate) return end;
+  const seconds = context.config.openai.callerSeconds;
+  throw new TurnFailed(
+    'caller_timeout',
+    `The client did not send the results of its tools within ${seconds} s (openai.callerSeconds).`,
+  );
 }
 
 /** A worker that is leaving hands the turn over between two steps. */

@@ -1,6 +1,7 @@
 // Assembles what stays the same through a turn: system prompt, tools, model. Pure: equal inputs give equal bytes, so that the
 // provider's prompt cache holds (and a retry sends the same).
 import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../../config.ts';
+import type { CallerRequest } from '../../core/caller-request.ts';
 import { splitAtBoundary } from '../../core/prompt/cache-boundary.ts';
 import type { PromptMode } from '../../core/prompt/prompt-mode.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
@@ -82,15 +83,24 @@ export function assembleRequest(
     reasoning,
     toolset,
     channel,
-  }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'> & { channel: string | undefined },
+    caller,
+  }: Pick<SystemChoices, 'model' | 'thinking' | 'reasoning' | 'toolset'> & {
+    channel: string | undefined;
+    caller: CallerRequest | null;
+  },
 ): { request: RequestBase; spans: SectionSpan[] } {
   const { system, spans } = join(sections);
   const named = modelOfRef(model);
+  const { tools = [], maxTokens, sampling } = caller ?? {};
+  const own = toolset.specsOn(channel);
+  const limits = maxTokens === undefined ? {} : { answerTokensMax: maxTokens };
   const request: RequestBase = {
     ...named,
-    ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off' }),
+    ...thinkingRequest({ ...named, level: thinking, isShown: reasoning !== 'off', ...limits }),
     system,
-    tools: toolset.specsOn(channel),
+    // After the agent's own: those begin the provider's cache. A name that the agent has by now is its own.
+    tools: tools.length === 0 ? own : [...own, ...tools.filter(({ name }) => toolset.findTool(name) === undefined)],
+    ...(sampling === undefined ? {} : { sampling }),
   };
   return { request, spans };
 }

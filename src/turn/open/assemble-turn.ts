@@ -4,6 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, ThinkingLevel } from '../../config.ts';
 import { announcementOf, announcementText } from '../../core/announcement.ts';
+import { callerOf } from '../../core/caller-request.ts';
 import { channelOf, isDirect, type InboundMessage } from '../../core/inbound.ts';
 import { changeParts, changeSections, type PromptChanges } from '../../core/plugins/prompt-changes.ts';
 import { promptModeOf, type PromptMode } from '../../core/prompt/prompt-mode.ts';
@@ -159,6 +160,7 @@ function closeAssembly(
   const { request, spans: sectionSpans } = assembleRequest(changeSections(system.sections, changes), {
     ...system,
     channel: session.chat.value.channel,
+    caller: callerOf(material.inputs),
   });
   const sectionsSnapshot = snapshotOf(sectionSpans);
   const sessionView: SessionView = {

@@ -2,6 +2,7 @@
 // itself were stored with, and the entries that it showed, whatever their state is now. Nothing of it is stored twice; the hash of
 // the body that was sent proves that it is the same.
 import { createHash } from 'node:crypto';
+import { samplingAt } from '../../core/caller-request.ts';
 import { viewMessages } from '../../core/history/view-messages.ts';
 import { hashesOfImages } from '../../core/images/show-images.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
@@ -57,9 +58,11 @@ export async function deriveRequest(from: Database, wanted: WantedRequest): Prom
   const { of, view, limits } = askedModelOf(call);
   const named = blobsOf(view, blobs);
   const viewed = viewMessages(entries, { view, promptSeq, model: modelName(of), isTraced: true, ...named }, call.view);
+  const sampling = samplingAt(view.sampling, call.step);
   const request: ModelRequest = whole ?? {
     ...of,
     ...(limits ?? thinkingRequest({ ...of, level: call.thinking ?? wanted.defaultThinking(call.agentId) })),
+    ...(sampling === undefined ? {} : { sampling }),
     tools: (blobs.get(call.toolsSha256) ?? []) as ToolSpec[],
     ...inputTransformOf(view)({
       system: (blobs.get(call.systemSha256) ?? []) as SystemBlock[],

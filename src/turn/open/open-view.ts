@@ -80,7 +80,7 @@ export function completeViews(
   // A turn that cannot be run asks no model.
   const models = failure === null ? withModel(before.models, session.entrySeq + 1, modelName(request)) : before.models;
   const isChanged = models !== before.models || past.isGroup !== (before.isGroup ?? false);
-  const { maxTokens, thinking, effort } = request;
+  const { maxTokens, thinking, effort, sampling } = request;
   return {
     view: {
       ...view,
@@ -89,6 +89,7 @@ export function completeViews(
       maxTokens,
       ...(thinking === undefined ? undefined : { thinking }),
       ...(effort === undefined ? undefined : { effort }),
+      ...(sampling === undefined ? undefined : { sampling }),
       ...(isMixed(past, models) ? { models: [...models] } : undefined),
     },
     sessionView: isChanged

@@ -70,6 +70,7 @@ export async function resumeTurn(
       ...(limitsOf(open.view) ?? thinkingRequest({ ...named, level })),
       system: (snapshots.get(open.systemSha256) ?? []) as SystemBlock[],
       tools: (snapshots.get(open.toolsSha256) ?? []) as ToolSpec[],
+      ...(open.view.sampling === undefined ? {} : { sampling: open.view.sampling }),
     },
     view: open.view,
     sessionView: session.view,

@@ -56,9 +56,15 @@ export async function imagesOfTurn(context: TurnContext, input: TurnImagesInput)
 
 async function loadWanted(context: TurnContext, input: TurnImagesInput, mayShow: boolean): Promise<LoadedImages> {
   const wanted = wantedPaths(input);
-  if (wanted.length === 0) return { blocks: [], missing: [] };
-  if (mayShow) return await context.images.load(wanted, input.workspaceDir);
-  return { blocks: [], missing: wanted.map((path) => ({ path, reason: 'the model takes no images' })) };
+  const sent = input.messages.flatMap(({ caller }) => caller?.images ?? []);
+  if (wanted.length + sent.length === 0) return { blocks: [], missing: [] };
+  if (mayShow) {
+    const fitted = await context.images.fit(sent);
+    const { blocks, missing } = await context.images.load(wanted, input.workspaceDir);
+    return { blocks: [...fitted.blocks, ...blocks], missing: [...fitted.missing, ...missing] };
+  }
+  const names = [...sent.map((_, at) => `image ${at + 1} of the message`), ...wanted];
+  return { blocks: [], missing: names.map((path) => ({ path, reason: 'the model takes no images' })) };
 }
 
 /** First the images of the messages, then those that the prompt names. */

@@ -12,6 +12,7 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
+import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';
 
 const FAR = { kind: 'at', at: '2099-01-01T00:00:00Z' } as const;
@@ -386,4 +387,5 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
     },
   },
   ...KEYED_BATCHES,
+  ...KEYED_RESPONSES,
 ];

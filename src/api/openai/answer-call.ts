@@ -1,0 +1,179 @@
+// The second half of a request of a client: what its turn does is told as it happens, or when it has ended. The turn does not depend on it.
+import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
+import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
+import { stopTurn } from '../../service/stop-session.ts';
+import { cancelWaiting } from '../../service/cancel-waiting.ts';
+import { findClientTurn, readArguments, type ClientTurn } from '../../store/views/client-turns.ts';
+import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../store/views/events.ts';
+import type { ApiContext } from '../context.ts';
+import { REPLAYED } from '../idempotency-key.ts';
+import { Problem } from '../problem.ts';
+import type { ApiRequest } from '../route.ts';
+import type { ApiServices } from '../services.ts';
+import { textHeader, type BegunCall } from './begin-call.ts';
+import { FollowedTurn, readPast, type AnswerSink, type Followed } from './follow-turn.ts';
+
+type ClientHttp = ApiRequest<unknown, unknown, unknown>;
+export interface ClientApi {
+  context: ApiContext;
+  services: ApiServices;
+}
+
+/** A request whose answer is on its way. */
+export interface OpenCall {
+  segment: Segment;
+  /** As it was when it was looked at. */
+  turn: ClientTurn;
+  begun: BegunCall;
+}
+
+/** Of a request whose answer is sent when all of it is known. */
+export const SILENT: AnswerSink = { text: () => undefined, cut: () => undefined, beat: () => undefined };
+
+/** Where the answer of a request stands. */
+export async function openCall(
+  { context }: Pick<ClientApi, 'context'>,
+  begun: BegunCall,
+  { isSentWhole }: { isSentWhole: boolean },
+): Promise<OpenCall & { after: bigint; isPast: boolean }> {
+  const { views } = context;
+  // Before the message is read: what happens to it from then on is after it.
+  const horizon = await readEventHorizon(views);
+  const turn = await findClientTurn(views, { messageId: begun.messageId });
+  if (turn === null) throw new Problem('not_found', 'The message of the request was deleted.');
+  const segment = new Segment({
+    messageId: begun.messageId,
+    turnId: turn.turn?.id ?? null,
+    afterStep: begun.afterStep,
+    isSentWhole,
+  });
+  if (turn.turn === null) return { segment, turn, begun, after: horizon - 1n, isPast: turn.status !== 'waiting' };
+  const { id, startedAt, isEnded } = turn.turn;
+  const { sessionId } = turn;
+  const after = await findEventBefore(views, { sessionId, startedAt });
+  const isPast = isEnded && (await findTurnEnd(views, { id, sessionId, after })) === null;
+  return { segment, turn, begun, after, isPast };
+}
+
+/** Reads the events of a call. */
+function readerOf({ views }: ApiContext, { turn }: OpenCall) {
+  const filter =
+    turn.turn === null ? { sessionKey: turn.sessionKey } : { turn: { id: turn.turn.id, sessionId: turn.sessionId } };
+  return (page: { after: bigint; limit: number }) => readEvents(views, filter, page);
+}
+
+/** Follows it until it ends, for as long as the request may last; `timeoutMs` null: without an end. */
+export async function follow(
+  { context, services }: ClientApi,
+  request: ClientHttp,
+  call: Awaited<ReturnType<typeof openCall>>,
+  { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
+): Promise<Followed> {
+  if (services.streams.isFull)
+    throw new Problem('overloaded', 'The service has its largest number of open streams. Try again later.', {
+      retryAfterMs: 1000,
+    });
+  const { segment, turn, after, isPast } = call;
+  services.admission.leave(request.reply.request);
+  const followed = new FollowedTurn({
+    segment,
+    sink,
+    response: request.reply.raw,
+    tail: services.tail,
+    sessionKey: turn.sessionKey,
+    after,
+    read: readerOf(context, call),
+    isPast,
+  });
+  const timer = timeoutMs === null ? undefined : setTimeout(() => followed.giveUp(), timeoutMs);
+  try {
+    await services.streams.run(followed);
+  } finally {
+    clearTimeout(timer);
+  }
+  const { result } = followed;
+  if (result.kind === 'gone') await leave(context, request, call);
+  return result.kind === 'lost' ? await rememberedEnd(context, call) : result;
+}
+
+/** How it stands by what has happened until now; null: it has not ended. */
+export async function peek(
+  { context }: ClientApi,
+  call: Awaited<ReturnType<typeof openCall>>,
+): Promise<Followed | null> {
+  const { events } = await readPast(readerOf(context, call), call.after);
+  for (const part of events.flatMap((event) => call.segment.take(event))) {
+    if (part.kind === 'end') return { kind: 'ended', end: part.end };
+  }
+  return call.isPast ? await rememberedEnd(context, call) : null;
+}
+
+/** The end of a turn whose events are deleted already. */
+async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall): Promise<Followed> {
+  const turn = await findClientTurn(views, { messageId: begun.messageId });
+  if (turn === null || (turn.status !== 'answered' && turn.status !== 'silent')) {
+    const { code = turn?.status ?? 'unknown', message = 'The turn has not answered the message.' } = turn?.error ?? {};
+    return { kind: 'ended', end: { kind: 'failed', code, message, wasStopped: turn?.status === 'cancelled' } };
+  }
+  segment.remember(turn.reply ?? '');
+  return { kind: 'ended', end: { kind: 'answered', stopReason: null } };
+}
+
+/** The client has left: its turn continues unless the client wanted otherwise. */
+async function leave({ service }: ApiContext, request: ClientHttp, { begun, segment }: OpenCall): Promise<void> {
+  if (textHeader(request, 'x-holdfast-on-disconnect') !== 'abort') return;
+  if (segment.turnId === null) await cancelWaiting(service, begun.messageId, null);
+  else await stopTurn(service, segment.turnId, null);
+}
+
+/** The calls that the client has to run, with their arguments. */
+export async function calledTools(
+  { views }: ApiContext,
+  turn: ClientTurn,
+  calls: readonly WantedCall[],
+): Promise<ChatToolCall[]> {
+  const [first] = calls;
+  if (first === undefined) return [];
+  const inputs = await readArguments(views, { sessionId: turn.sessionId, turnId: first.turnId });
+  return calls.map(({ id, callId, name }) => ({ id, name, arguments: JSON.stringify(inputs.get(callId) ?? {}) }));
+}
+
+/** The headers that every answer has. */
+export function headersOf({ segment, turn, begun }: OpenCall): Record<string, string> {
+  return {
+    'x-holdfast-session-key': turn.sessionKey,
+    ...(segment.turnId === null ? {} : { 'x-holdfast-turn-id': segment.turnId }),
+    ...(begun.ignored.length === 0 ? {} : { 'x-holdfast-ignored': begun.ignored.join(', ') }),
+    ...(begun.isReplay ? REPLAYED : {}),
+    ...(begun.differs ? { 'x-holdfast-history-differs': 'true' } : {}),
+  };
+}
+
+/** The header of an answer that is complete. */
+export function costHeader({ costMicros }: SegmentUsage): Record<string, string> {
+  return { 'x-holdfast-cost-usd': String(dollarsOf(costMicros)) };
+}
+
+/** The problem of a request whose turn has failed, or that could not be told of its end. */
+export function problemOf(
+  followed: Followed | { kind: 'ended'; end: Extract<SegmentEnd, { kind: 'failed' }> },
+): Problem {
+  if (followed.kind === 'late' || followed.kind === 'stopped')
+    return new Problem(
+      'wait_ended',
+      'The turn has not ended yet and continues. Send the request again to wait for the same answer.',
+      { retryAfterMs: 1000 },
+    );
+  if (followed.kind !== 'ended' || followed.end.kind !== 'failed')
+    return new Problem(
+      'turn_failed',
+      'The answer was broken off by a crash of its worker, and has begun anew. Send the request again for all of it.',
+    );
+  const { code, message } = followed.end;
+  if (code === 'budget_exceeded' || code === 'budget_reached') return new Problem('insufficient_quota', message);
+  if (code === 'rate_limited') return new Problem('rate_limit_exceeded', message, { retryAfterMs: 10_000 });
+  if (code === 'model_context_overflow' || code === 'model_request_too_large')
+    return new Problem('context_length_exceeded', message);
+  return new Problem('turn_failed', `${message} (${code})`);
+}

@@ -1,0 +1,233 @@
+// The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
+// before the answer begins, and a request that comes again finds what the first one has begun.
+import { createHash } from 'node:crypto';
+import { agentOf, modelRefOf, type Config } from '../../config.ts';
+import type { CallerRequest } from '../../core/caller-request.ts';
+import { keyNameOf } from '../../core/budget/budget.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import type { Sampling } from '../../core/model-request.ts';
+import { knownModel, thinkingFormOf } from '../../core/models.ts';
+import { modelOfRef } from '../../core/model-ref.ts';
+import { parseCallerCallId } from '../../core/openai/call-id.ts';
+import {
+  ConversationFault,
+  readConversation,
+  type ClientMessage,
+  type ClientResult,
+  type Conversation,
+} from '../../core/openai/conversation.ts';
+import { acceptClientMessage } from '../../service/accept-client-message.ts';
+import { answerCallerCalls } from '../../service/answer-caller-calls.ts';
+import { clientKey } from '../../service/client-key.ts';
+import type { KeyedRequest } from '../../store/idempotency.ts';
+import { findClientTurn, readCallerCalls } from '../../store/views/client-turns.ts';
+import { sha256OfJson } from '../canonical-json.ts';
+import { parseSessionKey } from '../path-parameters.ts';
+import { Problem } from '../problem.ts';
+import type { ApiContext } from '../context.ts';
+import type { ApiRequest } from '../route.ts';
+import { chooseModel, type ChosenModel } from './models.ts';
+import type { ClientWish } from './read-chat.ts';
+import { historyOf, type Target } from './known-history.ts';
+
+/** What a request has begun: a message, of which it is to be told what follows after a step. */
+export interface BegunCall {
+  messageId: string;
+  /** 0: all that its turn does. */
+  afterStep: number;
+  differs: boolean;
+  /** True: an equal request has begun it. */
+  isReplay: boolean;
+  ignored: string[];
+}
+
+type ClientHttp = ApiRequest<unknown, unknown, unknown>;
+
+const INSTRUCTIONS_CHARS_MAX = 100_000;
+
+/** Reads the messages of a request. Throws `Problem` with the path of what does not fit. */
+export function conversationOf(messages: readonly ClientMessage[], list: string): Conversation {
+  try {
+    const conversation = readConversation(messages, list);
+    if ((conversation.instructions?.length ?? 0) <= INSTRUCTIONS_CHARS_MAX) return conversation;
+    throw new ConversationFault(list, `the system messages have more than ${INSTRUCTIONS_CHARS_MAX} characters`);
+  } catch (error) {
+    if (!(error instanceof ConversationFault)) throw error;
+    throw new Problem('invalid_body', `${error.path}: ${error.message}.`, {
+      errors: [{ path: error.path, message: error.message }],
+    });
+  }
+}
+
+/** Begins a request, or finds what an equal one has begun. Throws `Problem`. */
+export async function beginCall(
+  context: ApiContext,
+  request: ClientHttp,
+  { wish, conversation, target }: { wish: ClientWish; conversation: Conversation; target?: Target },
+): Promise<BegunCall> {
+  const chosen = chooseModel(context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
+  if (conversation.fresh.kind === 'results')
+    return await beginResults(context, conversation.fresh.results, wish.ignored);
+  const keyed = await keyOf(context, request);
+  const place = target ?? targetOf(request, chosen, wish.user, keyed);
+  const { sampling, ignored } = samplingOf(context.config, chosen, wish);
+  const history = await historyOf(context, {
+    target: place,
+    history: conversation.history,
+    mode: historyMode(request),
+    keyed,
+  });
+  const caller: CallerRequest = {
+    ...(wish.tools.length === 0 ? {} : { tools: wish.tools }),
+    ...(wish.isParallel ? {} : { isParallel: false }),
+    ...(wish.maxTokens === undefined ? {} : { maxTokens: wish.maxTokens }),
+    ...(sampling === undefined ? {} : { sampling }),
+    ...(conversation.fresh.images.length === 0 ? {} : { images: conversation.fresh.images }),
+    asked: { model: wish.model, ...(wish.metadata === undefined ? {} : { metadata: wish.metadata }), ...wish.asked },
+  };
+  const body: InboundMessage = {
+    text: conversation.fresh.text,
+    mode: 'followup',
+    caller,
+    ...(chosen.model === undefined ? {} : { model: chosen.model }),
+    ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),
+    ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
+  };
+  const accepted = await acceptClientMessage(context.service, {
+    sessionKey: history.key,
+    history: history.begin,
+    body,
+    idempotency: keyed,
+    sentBy: keyNameOf(request.principal.name),
+  });
+  if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
+  if (accepted.kind === 'full')
+    throw new Problem('inbox_full', 'Too many messages wait.', { retryAfterMs: accepted.retryAfterMs });
+  if (accepted.kind === 'mismatch')
+    throw new Problem(
+      'idempotency_mismatch',
+      'This Idempotency-Key was used for a request with another body; nothing was written.',
+    );
+  return {
+    messageId: accepted.messageId,
+    afterStep: 0,
+    differs: history.differs,
+    isReplay: accepted.isReplay,
+    ignored,
+  };
+}
+
+/** The key of the request, or the one that it or an equal earlier one is given. */
+async function keyOf(
+  context: ApiContext,
+  { idempotency, principal, headers, body, list }: ClientHttp,
+): Promise<KeyedRequest> {
+  if (idempotency !== null) return idempotency;
+  const sha256 = sha256OfJson(body);
+  const scope = `${principal.name} openai ${list.path}`;
+  const isRepeated = Number(headers['x-stainless-retry-count'] ?? 0) >= 1;
+  const key = await clientKey(context.service, { sentBy: principal.name, sha256, scope }, isRepeated);
+  return { scope, key, sha256 };
+}
+
+function targetOf(request: ClientHttp, { agent }: ChosenModel, user: string | undefined, keyed: KeyedRequest): Target {
+  const named = textHeader(request, 'x-holdfast-session-key');
+  if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
+  if (user !== undefined) {
+    const name = (keyNameOf(request.principal.name) ?? request.principal.name)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9_.-]/g, '-')
+      .slice(0, 40);
+    return { key: parseSessionKey(`agent:${agent.id}:openai:${name}:${shaOf(user)}`, 'user'), isNamed: true };
+  }
+  return freshTarget(agent.id, keyed);
+}
+
+/** A session of its own, which an equal request with the same key finds again. */
+export function freshTarget(agentId: string, keyed: KeyedRequest): Target {
+  return {
+    key: parseSessionKey(`agent:${agentId}:openai:${shaOf(`${keyed.scope} ${keyed.key}`)}`, 'model'),
+    isNamed: false,
+  };
+}
+
+function shaOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
+
+function historyMode(request: ClientHttp): 'server' | 'fork' {
+  const mode = textHeader(request, 'x-holdfast-history') ?? 'server';
+  if (mode === 'server' || mode === 'fork') return mode;
+  const message = 'expected server or fork';
+  throw new Problem('invalid_header', `x-holdfast-history: ${message}.`, {
+    errors: [{ path: 'x-holdfast-history', message }],
+  });
+}
+
+/** One value of a header; undefined: it is not there. */
+export function textHeader({ headers }: Pick<ClientHttp, 'headers'>, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** The settings that the model takes, and the names of those that have no effect. */
+function samplingOf(
+  config: Config,
+  { agent, model }: ChosenModel,
+  wish: ClientWish,
+): { sampling: Sampling | undefined; ignored: string[] } {
+  const named = modelOfRef(modelRefOf(agent, model ?? agent.model) ?? agent.model);
+  const thinks = (wish.thinking ?? agentOf(config, agent.id).thinking) !== 'off';
+  // Models that decide for themselves how much they think take no temperature.
+  const takes = !thinks && (knownModel(named.model) === undefined || thinkingFormOf(named.model).kind === 'budget');
+  const ignored = [...wish.ignored];
+  const sampling: Sampling = {};
+  if (wish.temperature !== undefined && takes) sampling.temperature = Math.min(1, wish.temperature);
+  else if (wish.temperature !== undefined) ignored.push('temperature');
+  // They take one of the two.
+  if (wish.topP !== undefined && takes && sampling.temperature === undefined) sampling.top_p = wish.topP;
+  else if (wish.topP !== undefined) ignored.push('top_p');
+  if (wish.stop !== undefined) sampling.stop_sequences = wish.stop;
+  // A model that thinks refuses to be forced to a call.
+  if (wish.toolChoice !== undefined && (wish.toolChoice.type === 'none' || !thinks))
+    sampling.tool_choice = wish.toolChoice;
+  else if (wish.toolChoice !== undefined) ignored.push('tool_choice');
+  return { sampling: Object.keys(sampling).length === 0 ? undefined : sampling, ignored };
+}
+
+/** Gives a turn the results that it waits for. What it was given before stays. */
+async function beginResults(
+  context: ApiContext,
+  results: readonly ClientResult[],
+  ignored: string[],
+): Promise<BegunCall> {
+  const calls = results.map((result) => ({ ...result, call: parseCallerCallId(result.callId) }));
+  const [first] = calls;
+  const stranger = calls.find(
+    ({ call }) => call === null || call.turnId !== first?.call?.turnId || call.step !== first.call.step,
+  );
+  if (first?.call === null || first === undefined || stranger !== undefined) throw unknownCall(stranger?.callId ?? '');
+  const { turnId, step } = first.call;
+  const turn = await findClientTurn(context.views, { turnId });
+  if (turn === null) throw unknownCall(first.callId);
+  const open = await readCallerCalls(context.views, { turnId, step, caller: turn.caller });
+  const sent = new Set(calls.map(({ call }) => call?.ordinal));
+  const unknown = calls.find(({ call }) => call !== null && !open.includes(call.ordinal));
+  if (unknown !== undefined) throw unknownCall(unknown.callId);
+  const missing = open.filter((ordinal) => !sent.has(ordinal));
+  if (missing.length > 0) {
+    const message = `results are missing for ${missing.length} tool calls of the same answer; send all of them together`;
+    throw new Problem('invalid_body', `messages: ${message}.`, { errors: [{ path: 'messages', message }] });
+  }
+  await answerCallerCalls(context.service, {
+    turnId,
+    step,
+    results: calls.flatMap(({ call, text }) => (call === null ? [] : [{ ordinal: call.ordinal, content: text }])),
+  });
+  return { messageId: turn.messageId, afterStep: step, differs: false, isReplay: false, ignored };
+}
+
+function unknownCall(id: string): Problem {
+  const message = `no turn waits for the result of the call ${JSON.stringify(id.slice(0, 100))}`;
+  return new Problem('invalid_body', `tool_call_id: ${message}.`, { errors: [{ path: 'tool_call_id', message }] });
+}

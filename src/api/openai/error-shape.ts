@@ -1,0 +1,46 @@
+// Errors in OpenAI's shape, for its clients: which of them they try again by themselves depends on the status and on `x-should-retry`.
+import type { Problem, ProblemCode } from '../problem.ts';
+
+const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models)(?:[/?]|$))/;
+
+/** True for a path of the OpenAI-compatible endpoints. */
+export function isOpenAiPath(url: string): boolean {
+  return PATHS.test(url);
+}
+
+export interface OpenAiError {
+  error: { message: string; type: string; param: string | null; code: string | null };
+}
+
+/** What OpenAI calls these; all other codes are ours. */
+const CODES: Partial<Record<ProblemCode, string>> = {
+  unauthorized: 'invalid_api_key',
+  unknown_agent: 'model_not_found',
+  inbox_full: 'rate_limit_exceeded',
+  too_many_attempts: 'rate_limit_exceeded',
+};
+
+/** The body of a problem. */
+export function openAiErrorOf({ code, status, message, errors }: Problem): OpenAiError {
+  return {
+    error: {
+      message,
+      type: typeOf(code, status),
+      param: errors?.[0]?.path || null,
+      code: CODES[code] ?? code,
+    },
+  };
+}
+
+function typeOf(code: ProblemCode, status: number): string {
+  if (code === 'insufficient_quota') return 'insufficient_quota';
+  if (status === 429) return 'rate_limit_error';
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
+}
+
+/** The headers of a problem: OpenAI's clients repeat some requests by themselves, which helps with some of these alone. */
+export function openAiHeadersOf({ code, status }: Problem): Record<string, string> {
+  const isLasting =
+    code === 'insufficient_quota' || code === 'turn_failed' || (status < 500 && status !== 429 && status !== 408);
+  return isLasting ? { 'x-should-retry': 'false' } : {};
+}

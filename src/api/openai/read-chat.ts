@@ -1,0 +1,198 @@
+// The body of a chat completion: every parameter is used, named as ignored, or refused with its name.
+import { z } from 'zod';
+import type { Sampling, ToolSpec } from '../../core/model-request.ts';
+import type { ClientMessage } from '../../core/openai/conversation.ts';
+import { fieldErrorsOf } from '../parse-request.ts';
+import { Problem } from '../problem.ts';
+import { checkNames, parseArguments, partsOf, refused, textOfContent, THINKING, toolSpecOf } from './read-parts.ts';
+
+/** What a request of a client asks for, in either of OpenAI's forms. */
+export interface ClientWish {
+  model: string;
+  messages: ClientMessage[];
+  isStreaming: boolean;
+  tools: ToolSpec[];
+  isParallel: boolean;
+  toolChoice: Sampling['tool_choice'] | undefined;
+  thinking: (typeof THINKING)[keyof typeof THINKING] | undefined;
+  maxTokens: number | undefined;
+  temperature: number | undefined;
+  topP: number | undefined;
+  stop: string[] | undefined;
+  user: string | undefined;
+  metadata: Record<string, string> | undefined;
+  /** What the answer repeats of the request. */
+  asked?: Record<string, unknown>;
+  /** Parameters without effect. */
+  ignored: string[];
+}
+
+export interface ChatWish extends ClientWish {
+  sendsUsage: boolean;
+}
+
+const text = z.union([z.string(), z.array(z.looseObject({ type: z.literal('text'), text: z.string() }))], {
+  error: 'expected a text, or a list of parts {type: "text", text}',
+});
+const calls = z.array(
+  z.looseObject({
+    id: z.string().min(1).max(200),
+    type: z.literal('function'),
+    function: z.looseObject({ name: z.string().min(1), arguments: z.string() }),
+  }),
+);
+const message = z.discriminatedUnion(
+  'role',
+  [
+    z.looseObject({ role: z.literal('system'), content: text }),
+    z.looseObject({ role: z.literal('developer'), content: text }),
+    z.looseObject({
+      role: z.literal('user'),
+      content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+    }),
+    z.looseObject({
+      role: z.literal('assistant'),
+      content: z.union([text, z.null()]).optional(),
+      tool_calls: calls.nullish(),
+    }),
+    z.looseObject({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1) }),
+  ],
+  { error: 'expected the role system, developer, user, assistant or tool' },
+);
+const functionTool = z.looseObject({
+  type: z.literal('function', { error: 'only tools of type function are supported' }),
+  function: z.looseObject({
+    name: z.string(),
+    description: z.string().nullish(),
+    parameters: z.record(z.string(), z.unknown()).nullish(),
+  }),
+});
+
+const TOKENS_MAX = 1_000_000;
+const tokens = z.int().min(1).max(TOKENS_MAX).nullish();
+
+/** Without effect in Holdfast. */
+const IGNORED = {
+  seed: z.int().nullish(),
+  frequency_penalty: z.number().min(-2).max(2).nullish(),
+  presence_penalty: z.number().min(-2).max(2).nullish(),
+  store: z.boolean().nullish(),
+  service_tier: z.string().nullish(),
+  logit_bias: z.record(z.string(), z.number()).nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  verbosity: z.string().nullish(),
+  top_logprobs: z.int().nullish(),
+};
+
+const body = z.strictObject({
+  model: z.string().min(1),
+  messages: z.array(message).min(1, 'there is no message'),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  max_tokens: tokens,
+  max_completion_tokens: tokens,
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(4)]).nullish(),
+  reasoning_effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish(),
+  tools: z.array(functionTool).max(128).nullish(),
+  tool_choice: z
+    .union([
+      z.enum(['auto', 'none', 'required']),
+      z.looseObject({ type: z.literal('function'), function: z.looseObject({ name: z.string() }) }),
+    ])
+    .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  user: z.string().min(1).max(1000).nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  n: z.literal(1, { error: 'only 1 is supported: a session has one answer' }).nullish(),
+  response_format: z
+    .looseObject({ type: z.literal('text', { error: 'only text is supported; describe the form in a tool instead' }) })
+    .nullish(),
+  modalities: z.array(z.literal('text', { error: 'only text is supported' })).nullish(),
+  logprobs: z.literal(false, { error: 'is not supported: models do not tell' }).nullish(),
+  audio: refused('audio is not supported'),
+  prediction: refused('is not supported'),
+  functions: refused('is not supported; use tools'),
+  function_call: refused('is not supported; use tool_choice'),
+  web_search_options: refused('is not supported; the agent has a tool of its own for the web'),
+  ...IGNORED,
+});
+
+/** Reads the body. Throws `Problem` with the parameter that does not fit. */
+export function readChat(raw: unknown): ChatWish {
+  const read = body.safeParse(raw);
+  if (!read.success) throw parameterProblem(read.error.issues);
+  const { data } = read;
+  const tools = (data.tools ?? []).map((tool, at) => toolSpecOf(tool.function, `tools[${at}].function`));
+  checkNames(tools, 'tools');
+  return {
+    model: data.model,
+    messages: data.messages.map((one, at) => messageOf(one, `messages[${at}]`)),
+    isStreaming: data.stream === true,
+    sendsUsage: data.stream_options?.include_usage === true,
+    tools,
+    isParallel: data.parallel_tool_calls !== false,
+    toolChoice: choiceOf(data.tool_choice, tools),
+    thinking: data.reasoning_effort ? THINKING[data.reasoning_effort] : undefined,
+    maxTokens: data.max_completion_tokens ?? data.max_tokens ?? undefined,
+    temperature: data.temperature ?? undefined,
+    topP: data.top_p ?? undefined,
+    stop: typeof data.stop === 'string' ? [data.stop] : (data.stop ?? undefined),
+    user: data.user ?? undefined,
+    metadata: data.metadata ?? undefined,
+    ignored: Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
+  };
+}
+
+/** The problem of a body that does not fit its schema. */
+export function parameterProblem(issues: readonly z.core.$ZodIssue[]): Problem {
+  const errors = issues.flatMap(fieldErrorsOf);
+  const [first] = errors;
+  return new Problem(
+    'invalid_body',
+    first === undefined ? 'The body does not fit.' : `${first.path}: ${first.message}`,
+    { errors },
+  );
+}
+
+function messageOf(one: z.output<typeof message>, path: string): ClientMessage {
+  switch (one.role) {
+    case 'system':
+    case 'developer':
+      return { role: 'system', text: textOfContent(one.content) };
+    case 'user':
+      return { role: 'user', parts: partsOf(one.content, `${path}.content`) };
+    case 'tool':
+      return { role: 'tool', callId: one.tool_call_id, text: textOfContent(one.content) };
+    case 'assistant':
+      return {
+        role: 'assistant',
+        text: textOfContent(one.content ?? ''),
+        calls: (one.tool_calls ?? []).map(({ id, function: called }, at) => ({
+          id,
+          name: called.name,
+          input: parseArguments(called.arguments, `${path}.tool_calls[${at}].function.arguments`),
+        })),
+      };
+  }
+}
+
+function choiceOf(
+  choice: z.output<typeof body>['tool_choice'],
+  tools: readonly ToolSpec[],
+): Sampling['tool_choice'] | undefined {
+  if (choice === undefined || choice === null || choice === 'auto') return undefined;
+  if (choice === 'none') return { type: 'none' };
+  if (choice === 'required') return { type: 'any' };
+  return namedChoice(choice.function.name, tools, 'tool_choice.function.name');
+}
+
+/** The choice of one tool. Throws `Problem` when the request does not have it. */
+export function namedChoice(name: string, tools: readonly ToolSpec[], path: string): Sampling['tool_choice'] {
+  if (tools.some((tool) => tool.name === name)) return { type: 'tool', name };
+  const message = `there is no tool ${JSON.stringify(name)} in tools`;
+  throw new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
+}

@@ -1,0 +1,104 @@
+// The parts that chat completions and responses have in common: contents, images, tools and levels of thinking.
+import { z } from 'zod';
+import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
+import type { ToolSpec } from '../../core/model-request.ts';
+import type { ClientPart } from '../../core/openai/conversation.ts';
+import { Problem } from '../problem.ts';
+
+/** OpenAI's levels of thinking and ours. */
+export const THINKING = {
+  none: 'off',
+  minimal: 'minimal',
+  low: 'low',
+  medium: 'medium',
+  high: 'high',
+  xhigh: 'xhigh',
+} as const;
+
+const TOOL_NAME = /^[\w-]{1,64}$/;
+const DATA_URL = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z\d+/]+={0,2})$/;
+
+/** What base64 of an image a model takes. */
+const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
+
+/** A parameter that is refused unless it is absent or null. */
+export function refused(why: string): z.ZodType<null | undefined> {
+  return z.null({ error: why }).optional();
+}
+
+/** Throws the problem of a field. */
+export function fail(path: string, message: string): never {
+  throw new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
+}
+
+/** A content of text parts as one text. */
+export function textOfContent(content: string | readonly { text: string }[]): string {
+  return typeof content === 'string' ? content : content.map((part) => part.text).join('\n');
+}
+
+/** The parts of a content of a user: texts and images. `types`: what the form calls them. */
+export function partsOf(
+  content: string | readonly { type: string; [key: string]: unknown }[],
+  path: string,
+  types: { text: string; image: string } = { text: 'text', image: 'image_url' },
+): ClientPart[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content.map((part, at): ClientPart => {
+    const place = `${path}[${at}]`;
+    if (part.type === types.text && typeof part['text'] === 'string') return { type: 'text', text: part['text'] };
+    if (part.type === types.image) return imageOf(part['image_url'], `${place}.image_url`);
+    return fail(
+      `${place}.type`,
+      `expected ${types.text} with a text or ${types.image}; ${JSON.stringify(part.type)} is not supported`,
+    );
+  });
+}
+
+function imageOf(value: unknown, path: string): ClientPart {
+  const url = typeof value === 'string' ? value : (value as { url?: unknown } | null | undefined)?.url;
+  if (typeof url !== 'string') return fail(path, 'expected a data URL of an image');
+  const [, mediaType, data] = DATA_URL.exec(url) ?? [];
+  if (mediaType === undefined || data === undefined)
+    return fail(path, 'expected data:image/png, jpeg, gif or webp in base64; addresses are not fetched');
+  if (data.length > IMAGE_CHARS_MAX)
+    return fail(path, `the image has ${data.length} characters of base64, and ${IMAGE_CHARS_MAX} are allowed`);
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+}
+
+/** A tool of the client, as models take it. */
+export function toolSpecOf(
+  {
+    name,
+    description,
+    parameters,
+  }: { name: string; description?: string | null | undefined; parameters?: Record<string, unknown> | null | undefined },
+  path: string,
+): ToolSpec {
+  if (!TOOL_NAME.test(name)) fail(`${path}.name`, 'expected 1 to 64 letters, digits, _ and -');
+  if (BUILT_IN_TOOLS.includes(name.toLowerCase()))
+    fail(`${path}.name`, `the agent has a tool ${JSON.stringify(name)} of its own; choose another name`);
+  const schema = parameters ?? { type: 'object', properties: {} };
+  if (schema['type'] !== 'object')
+    fail(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
+  const { properties } = schema;
+  if (properties !== undefined && (typeof properties !== 'object' || properties === null || Array.isArray(properties)))
+    fail(`${path}.parameters.properties`, 'expected an object');
+  return { name, description: description ?? '', input_schema: schema as ToolSpec['input_schema'] };
+}
+
+/** Throws when two tools have one name. */
+export function checkNames(tools: readonly ToolSpec[], path: string): void {
+  const at = tools.findIndex(({ name }, index) => tools.findIndex((other) => other.name === name) < index);
+  if (at >= 0) fail(`${path}[${at}]`, `two tools are named ${JSON.stringify(tools[at]?.name)}`);
+}
+
+/** The arguments of a call in a history. */
+export function parseArguments(json: string, path: string): object {
+  try {
+    const value: unknown = JSON.parse(json === '' ? '{}' : json);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  } catch {
+    // Answered below.
+  }
+  return fail(path, 'expected a JSON object as text');
+}

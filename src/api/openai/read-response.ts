@@ -1,0 +1,220 @@
+// The body of a response: every parameter is used, named as ignored, or refused with its name.
+import { z } from 'zod';
+import type { Sampling, ToolSpec } from '../../core/model-request.ts';
+import type { ClientMessage } from '../../core/openai/conversation.ts';
+import { namedChoice, parameterProblem, type ClientWish } from './read-chat.ts';
+import {
+  checkNames,
+  fail,
+  parseArguments,
+  partsOf,
+  refused,
+  textOfContent,
+  THINKING,
+  toolSpecOf,
+} from './read-parts.ts';
+
+export interface ResponseWish extends ClientWish {
+  previousId: string | undefined;
+  conversation: string | undefined;
+  isBackground: boolean;
+  /** What the answer repeats of the request. */
+  asked: Record<string, unknown>;
+}
+
+const part = z.looseObject({ type: z.string() });
+const texts = z.array(z.looseObject({ text: z.string() }));
+const item = z.looseObject({ type: z.string().optional(), role: z.string().optional() });
+const call = z.looseObject({ call_id: z.string().min(1), name: z.string().min(1), arguments: z.string() });
+const output = z.looseObject({ call_id: z.string().min(1), output: z.union([z.string(), texts]) });
+const said = z.looseObject({
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.union([z.string(), z.array(part)]),
+});
+const tool = z.looseObject({
+  type: z.literal('function', { error: 'only tools of type function are supported' }),
+  name: z.string(),
+  description: z.string().nullish(),
+  parameters: z.record(z.string(), z.unknown()).nullish(),
+});
+
+const TOKENS_MAX = 1_000_000;
+
+const IGNORED = {
+  store: z.boolean().nullish(),
+  truncation: z.string().nullish(),
+  include: z.array(z.string()).nullish(),
+  service_tier: z.string().nullish(),
+  safety_identifier: z.string().nullish(),
+  prompt_cache_key: z.string().nullish(),
+  prompt_cache_retention: z.string().nullish(),
+  top_logprobs: z.int().nullish(),
+  max_tool_calls: z.int().nullish(),
+  stream_options: z.looseObject({}).nullish(),
+};
+
+const body = z.strictObject({
+  model: z.string().min(1),
+  input: z.union([z.string().min(1, 'is empty'), z.array(item).min(1, 'is empty')]),
+  instructions: z.string().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string().min(1).max(1000), z.looseObject({ id: z.string().min(1).max(1000) })]).nullish(),
+  background: z.boolean().nullish(),
+  stream: z.boolean().nullish(),
+  tools: z.array(tool).max(128).nullish(),
+  tool_choice: z
+    .union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.literal('function'), name: z.string() })])
+    .nullish(),
+  parallel_tool_calls: z.boolean().nullish(),
+  max_output_tokens: z.int().min(1).max(TOKENS_MAX).nullish(),
+  temperature: z.number().min(0).max(2).nullish(),
+  top_p: z.number().min(0).max(1).nullish(),
+  reasoning: z.looseObject({ effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish() }).nullish(),
+  text: z
+    .looseObject({ format: z.looseObject({ type: z.literal('text', { error: 'only text is supported' }) }).optional() })
+    .nullish(),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  user: z.string().min(1).max(1000).nullish(),
+  prompt: refused('stored prompts are not supported'),
+  ...IGNORED,
+});
+
+/** Reads the body. Throws `Problem` with the parameter that does not fit. */
+export function readResponse(raw: unknown): ResponseWish {
+  const read = body.safeParse(raw);
+  if (!read.success) throw parameterProblem(read.error.issues);
+  const { data } = read;
+  const tools = (data.tools ?? []).map((one, at) => toolSpecOf(one, `tools[${at}]`));
+  checkNames(tools, 'tools');
+  const { conversation } = data;
+  if (conversation && data.previous_response_id)
+    fail('conversation', 'cannot be combined with previous_response_id: both name a session');
+  return {
+    model: data.model,
+    messages: messagesOf(data),
+    isStreaming: data.stream === true,
+    tools,
+    isParallel: data.parallel_tool_calls !== false,
+    toolChoice: choiceOf(data.tool_choice, tools),
+    thinking: data.reasoning?.effort ? THINKING[data.reasoning.effort] : undefined,
+    maxTokens: data.max_output_tokens ?? undefined,
+    temperature: data.temperature ?? undefined,
+    topP: data.top_p ?? undefined,
+    stop: undefined,
+    user: data.user ?? undefined,
+    metadata: data.metadata ?? undefined,
+    ignored: Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
+    previousId: data.previous_response_id ?? undefined,
+    conversation: typeof conversation === 'string' ? conversation : conversation?.id,
+    isBackground: data.background === true,
+    asked: askedOf(data),
+  };
+}
+
+/** The parameters that a response repeats. */
+function askedOf(data: z.output<typeof body>): Record<string, unknown> {
+  const {
+    instructions,
+    max_output_tokens,
+    parallel_tool_calls,
+    previous_response_id,
+    temperature,
+    tool_choice,
+    tools,
+    top_p,
+    metadata,
+    background,
+    user,
+  } = data;
+  const all = {
+    instructions,
+    max_output_tokens,
+    parallel_tool_calls,
+    previous_response_id,
+    temperature,
+    tool_choice,
+    tools,
+    top_p,
+    metadata,
+    background,
+    user,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
+}
+
+function messagesOf({ input, instructions }: z.output<typeof body>): ClientMessage[] {
+  const first: ClientMessage[] = instructions ? [{ role: 'system', text: instructions }] : [];
+  if (typeof input === 'string') return [...first, { role: 'user', parts: [{ type: 'text', text: input }] }];
+  return [...first, ...joinCalls(input.flatMap((one, at) => itemOf(one, `input[${at}]`)))];
+}
+
+function itemOf(one: z.output<typeof item>, path: string): ClientMessage[] {
+  switch (one.type ?? 'message') {
+    case 'message':
+      return [messageOf(parsed(said, one, path), path)];
+    case 'function_call': {
+      const { call_id: id, name, arguments: json } = parsed(call, one, path);
+      return [{ role: 'assistant', text: '', calls: [{ id, name, input: parseArguments(json, `${path}.arguments`) }] }];
+    }
+    case 'function_call_output': {
+      const { call_id: callId, output: result } = parsed(output, one, path);
+      return [{ role: 'tool', callId, text: textOfContent(result) }];
+    }
+    case 'reasoning':
+      return [];
+    default:
+      return fail(
+        `${path}.type`,
+        `expected message, function_call, function_call_output or reasoning; ${JSON.stringify(one.type)} is not supported`,
+      );
+  }
+}
+
+function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
+  const read = schema.safeParse(value);
+  if (read.success) return read.data;
+  const steps = path
+    .replaceAll(/\[(\d+)\]/g, '.$1')
+    .split('.')
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+  throw parameterProblem(read.error.issues.map((issue) => ({ ...issue, path: [...steps, ...issue.path] })));
+}
+
+function messageOf({ role, content }: z.output<typeof said>, path: string): ClientMessage {
+  if (role === 'user')
+    return { role, parts: partsOf(content, `${path}.content`, { text: 'input_text', image: 'input_image' }) };
+  const type = role === 'assistant' ? 'output_text' : 'input_text';
+  const text =
+    typeof content === 'string'
+      ? content
+      : partsOf(content, `${path}.content`, { text: type, image: '' })
+          .map((one) => (one.type === 'text' ? one.text : ''))
+          .join('\n');
+  return role === 'assistant' ? { role, text, calls: [] } : { role: 'system', text };
+}
+
+/** An answer and its calls are items of their own here, and one message everywhere else. */
+function joinCalls(messages: readonly ClientMessage[]): ClientMessage[] {
+  const joined: ClientMessage[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role === 'assistant' && last?.role === 'assistant' && (message.text === '' || last.text === ''))
+      joined[joined.length - 1] = {
+        role: 'assistant',
+        text: last.text + message.text,
+        calls: [...last.calls, ...message.calls],
+      };
+    else joined.push(message);
+  }
+  return joined;
+}
+
+function choiceOf(
+  choice: z.output<typeof body>['tool_choice'],
+  tools: readonly ToolSpec[],
+): Sampling['tool_choice'] | undefined {
+  if (choice === undefined || choice === null || choice === 'auto') return undefined;
+  if (choice === 'none') return { type: 'none' };
+  if (choice === 'required') return { type: 'any' };
+  return namedChoice(choice.name, tools, 'tool_choice.name');
+}

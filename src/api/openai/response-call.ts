@@ -1,0 +1,79 @@
+// What is known of a response: the request that began it, and how it stands.
+import { finishReasonOf } from '../../core/openai/chat-objects.ts';
+import type { SegmentEnd } from '../../core/openai/segment.ts';
+import {
+  endedState,
+  responseObject,
+  type ResponseIdentity,
+  type ResponseState,
+} from '../../core/openai/response-objects.ts';
+import { parseResponseId, responseIdOf, type ResponseName } from '../../core/openai/response-id.ts';
+import { isHiddenResponse } from '../../store/views/client-turns.ts';
+import { notFound, Problem } from '../problem.ts';
+import { calledTools, openCall, peek, problemOf, type ClientApi, type OpenCall } from './answer-call.ts';
+import type { Followed } from './follow-turn.ts';
+
+export type ResponseCall = Awaited<ReturnType<typeof openCall>>;
+
+/** The response of an id. Throws `Problem` 404. */
+export async function findResponse(
+  api: ClientApi,
+  id: string,
+  { isSentWhole }: { isSentWhole: boolean },
+): Promise<ResponseCall> {
+  const name = await knownName(api, id);
+  return await openCall(api, { ...name, differs: false, isReplay: false, ignored: [] }, { isSentWhole });
+}
+
+/** What an id names. Throws `Problem` 404 for one that was not given, and for a response that was deleted. */
+export async function knownName({ context }: Pick<ClientApi, 'context'>, id: string): Promise<ResponseName> {
+  const name = parseResponseId(id);
+  if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${id.slice(0, 100)}`);
+  return name;
+}
+
+export function identityOf({ turn, begun }: OpenCall): ResponseIdentity {
+  const { model = 'holdfast', ...asked } = turn.caller?.asked ?? {};
+  return { id: responseIdOf(begun), created: Math.floor(turn.receivedAt / 1000), model: String(model), asked };
+}
+
+/** The response as it stands now. */
+export async function responseNow(api: ClientApi, call: ResponseCall): Promise<object> {
+  const followed = await peek(api, call);
+  const identity = identityOf(call);
+  if (followed !== null) return responseObject(identity, await stateOf(api, call, followed));
+  const status = call.segment.turnId === null ? 'queued' : 'in_progress';
+  return responseObject(identity, { status, text: call.segment.text, calls: [], usage: null, error: null });
+}
+
+/** The state of a response whose turn has ended, or waits for the client. */
+export async function stateOf(
+  { context }: ClientApi,
+  { segment, turn }: OpenCall,
+  followed: Followed,
+): Promise<ResponseState> {
+  const { text, usage } = segment;
+  if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
+    const { end } = followed;
+    const calls = end.kind === 'calls' ? await calledTools(context, turn, end.calls) : [];
+    return endedState(finishOf(end), { text, calls, usage });
+  }
+  const problem = problemOf(followed);
+  const wasStopped = followed.kind === 'ended' && followed.end.kind === 'failed' && followed.end.wasStopped;
+  return {
+    status: wasStopped ? 'cancelled' : 'failed',
+    text,
+    calls: [],
+    usage,
+    error: wasStopped ? null : { code: errorCodeOf(problem), message: problem.message },
+  };
+}
+
+function finishOf(end: Exclude<SegmentEnd, { kind: 'failed' }>) {
+  return end.kind === 'calls' ? ('tool_calls' as const) : finishReasonOf(end.stopReason);
+}
+
+/** OpenAI has a few words for what went wrong with a response. */
+function errorCodeOf({ code }: Problem): string {
+  return code === 'rate_limit_exceeded' || code === 'insufficient_quota' ? 'rate_limit_exceeded' : 'server_error';
+}

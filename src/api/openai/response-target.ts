@@ -1,0 +1,64 @@
+// The session of a response that names one: the conversation, or the response before it.
+import { createHash } from 'node:crypto';
+import { copySession } from '../../service/copy-session.ts';
+import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
+import { parseSessionKey } from '../path-parameters.ts';
+import { notFound, Problem } from '../problem.ts';
+import type { ApiRequest } from '../route.ts';
+import type { ClientApi } from './answer-call.ts';
+import { textHeader } from './begin-call.ts';
+import type { Target } from './known-history.ts';
+import { chooseModel } from './models.ts';
+import type { ResponseWish } from './read-response.ts';
+import { knownName } from './response-call.ts';
+
+/** Null: the request names none. Throws `Problem` 404 for a response that there is not. */
+export async function conversationTarget(
+  api: ClientApi,
+  request: ApiRequest<unknown, unknown, unknown>,
+  wish: ResponseWish,
+): Promise<Target | null> {
+  if (wish.conversation !== undefined) {
+    const { agent } = chooseModel(api.context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
+    return {
+      key: parseSessionKey(`agent:${agent.id}:openai:conversation:${shaOf(wish.conversation)}`, 'conversation'),
+      isNamed: true,
+    };
+  }
+  return wish.previousId === undefined ? null : await afterResponse(api, request, wish.previousId);
+}
+
+/** The session of a response while it is the newest there; else a fork after its turn, the same one for a request that comes again. */
+async function afterResponse(
+  api: ClientApi,
+  request: ApiRequest<unknown, unknown, unknown>,
+  id: string,
+): Promise<Target> {
+  const { views, service } = api.context;
+  const name = await knownName(api, id).catch((error: unknown) => {
+    throw error instanceof Problem ? unknown(id) : error;
+  });
+  const turn = await findClientTurn(views, name);
+  if (turn === null) throw unknown(id);
+  const { isNewest, lastEntryId } = await readNewest(views, turn);
+  const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
+  // A repetition of the request is the newest itself.
+  if (isNewest || lastEntryId === null) return { key, isNamed: true };
+  const fork = parseSessionKey(
+    `${key.slice(0, 160)}:after-${shaOf(`${id} ${request.idempotency?.key ?? JSON.stringify(request.body)}`)}`,
+    'previous_response_id',
+  );
+  await copySession(service, { sourceKey: key, entryId: lastEntryId, targetKey: fork, idempotency: null });
+  return { key: fork, isNamed: true };
+}
+
+function unknown(id: string): Problem {
+  const problem = notFound(`response ${id.slice(0, 100)}`);
+  return new Problem(problem.code, `previous_response_id: ${problem.message}`, {
+    errors: [{ path: 'previous_response_id', message: problem.message }],
+  });
+}
+
+function shaOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}

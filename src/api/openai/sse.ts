@@ -1,0 +1,54 @@
+// Server-sent events of an answer. The headers are sent with the first byte, so a failure before it is an answer with a status.
+import type { ApiRequest } from '../route.ts';
+import { ANSWERED } from '../route.ts';
+
+export interface SseSink {
+  /** True once something was sent. */
+  readonly isOpen: boolean;
+  write(text: string): void;
+  /** A comment: nothing between closes a connection that is not silent. */
+  beat(): void;
+  end(text: string): void;
+  /** The client has left. */
+  abandon(): typeof ANSWERED;
+}
+
+/** Makes it; `headers` is asked when the answer begins. */
+export function sseSink(
+  { reply }: Pick<ApiRequest<unknown, unknown, unknown>, 'reply'>,
+  headers: () => Record<string, string>,
+): SseSink {
+  let isOpen = false;
+  function open(): void {
+    if (isOpen) return;
+    isOpen = true;
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      ...Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)])),
+      ...headers(),
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+      connection: 'close',
+    });
+  }
+  function write(text: string): void {
+    open();
+    if (!reply.raw.destroyed) reply.raw.write(text);
+  }
+  return {
+    get isOpen() {
+      return isOpen;
+    },
+    write,
+    beat: () => write(': alive\n\n'),
+    end(text) {
+      write(text);
+      reply.raw.end();
+    },
+    abandon() {
+      if (!isOpen) reply.hijack();
+      return ANSWERED;
+    },
+  };
+}

@@ -1,0 +1,122 @@
+// Chat completions in OpenAI's form. Each request is an ordinary message, answered by an ordinary turn.
+import { z } from 'zod';
+import {
+  ChatChunks,
+  chatCompletion,
+  finishReasonOf,
+  type ChatIdentity,
+  type ChatToolCall,
+  type FinishReason,
+} from '../../core/openai/chat-objects.ts';
+import type { SegmentEnd } from '../../core/openai/segment.ts';
+import type { Answer } from '../answer.ts';
+import { answerCallHeaders } from '../openai/call-headers.ts';
+import {
+  calledTools,
+  costHeader,
+  follow,
+  headersOf,
+  openCall,
+  problemOf,
+  SILENT,
+  type ClientApi,
+} from '../openai/answer-call.ts';
+import { beginCall, conversationOf } from '../openai/begin-call.ts';
+import { openAiErrorOf } from '../openai/error-shape.ts';
+import { readChat, type ChatWish } from '../openai/read-chat.ts';
+import { sseSink } from '../openai/sse.ts';
+import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
+
+type ChatRequest = ApiRequest<unknown, unknown, unknown>;
+type Call = Awaited<ReturnType<typeof openCall>>;
+
+async function complete(request: ChatRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+  const wish = readChat(request.body);
+  const conversation = conversationOf(wish.messages, 'messages');
+  const begun = await beginCall(api.context, request, { wish, conversation });
+  const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
+  return wish.isStreaming ? await stream(request, api, { wish, call }) : await whole(request, api, { wish, call });
+}
+
+function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
+  const suffix = begun.afterStep === 0 ? '' : `-${begun.afterStep}`;
+  return {
+    id: `chatcmpl-${turn.messageId.replaceAll('-', '')}${suffix}`,
+    created: Math.floor(turn.receivedAt / 1000),
+    model,
+  };
+}
+
+async function whole(
+  request: ChatRequest,
+  api: ClientApi,
+  { wish, call }: { wish: ChatWish; call: Call },
+): Promise<Answer> {
+  const timeoutMs = api.context.config.limits.waitSeconds * 1000;
+  const followed = await follow(api, request, call, { sink: SILENT, timeoutMs });
+  request.reply.headers(headersOf(call));
+  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
+  const { calls, finish } = await endOf(api, call, followed.end);
+  const { text, usage } = call.segment;
+  const body = chatCompletion(identityOf(call, wish), { text, calls, finish, usage });
+  return { status: 200, body, headers: costHeader(usage) };
+}
+
+async function endOf(
+  { context }: ClientApi,
+  { turn }: Call,
+  end: Exclude<SegmentEnd, { kind: 'failed' }>,
+): Promise<{ calls: ChatToolCall[]; finish: FinishReason }> {
+  if (end.kind === 'answered') return { calls: [], finish: finishReasonOf(end.stopReason) };
+  return { calls: await calledTools(context, turn, end.calls), finish: 'tool_calls' };
+}
+
+async function stream(
+  request: ChatRequest,
+  api: ClientApi,
+  { wish, call }: { wish: ChatWish; call: Call },
+): Promise<typeof ANSWERED> {
+  const chunks = new ChatChunks(identityOf(call, wish), wish);
+  const sse = sseSink(request, () => headersOf(call));
+  const send = (objects: readonly object[]): void =>
+    sse.write(objects.map((one) => `data: ${JSON.stringify(one)}\n\n`).join(''));
+  const sink = { text: (text: string) => send(chunks.text(text)), cut: () => undefined, beat: () => sse.beat() };
+  const followed = await follow(api, request, call, { sink, timeoutMs: null });
+  if (followed.kind === 'ended' && followed.end.kind !== 'failed') {
+    const { calls, finish } = await endOf(api, call, followed.end);
+    send(chunks.end(calls, finish, call.segment.usage));
+    sse.end('data: [DONE]\n\n');
+    return ANSWERED;
+  }
+  if (followed.kind === 'gone') return sse.abandon();
+  const problem = problemOf(followed);
+  // Before the first byte it is an answer with a status.
+  if (!sse.isOpen) {
+    request.reply.headers(headersOf(call));
+    throw problem;
+  }
+  sse.end(`data: ${JSON.stringify(openAiErrorOf(problem))}\n\n`);
+  return ANSWERED;
+}
+
+function chatRoute(path: string): Route {
+  return defineRoute({
+    method: 'POST',
+    path,
+    isAudited: false,
+    summary: "OpenAI's chat completions: a message to an agent, streamed or whole",
+    isLong: true,
+    isOpenAi: true,
+    body: z.record(z.string(), z.unknown()),
+    headers: answerCallHeaders,
+    answers: {
+      200: {
+        description: 'A chat.completion; with stream: true, server-sent events with a chat.completion.chunk each',
+        schema: z.looseObject({ id: z.string(), object: z.string() }),
+      },
+    },
+    handle: complete,
+  });
+}
+
+export const openAiChatRoutes: Route[] = [chatRoute('/v1/chat/completions'), chatRoute('/openai/v1/chat/completions')];

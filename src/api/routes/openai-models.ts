@@ -1,0 +1,48 @@
+// The models of the OpenAI-compatible endpoints.
+import { z } from 'zod';
+import { agentOf } from '../../config.ts';
+import { chooseModel, modelNames } from '../openai/models.ts';
+import { defineRoute, type Route } from '../route.ts';
+
+/** Models have no date of their own; clients want one. */
+const CREATED = 1_767_225_600;
+
+const model = z.looseObject({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
+
+function modelOf(id: string): z.output<typeof model> {
+  return { id, object: 'model', created: CREATED, owned_by: 'holdfast' };
+}
+
+function listRoute(path: string): Route {
+  return defineRoute({
+    method: 'GET',
+    path,
+    summary: 'The names that requests in OpenAI form may give as model',
+    isOpenAi: true,
+    answers: {
+      200: { description: 'All of them', schema: z.strictObject({ object: z.literal('list'), data: z.array(model) }) },
+    },
+    async handle(_request, { context }) {
+      return { status: 200, body: { object: 'list', data: modelNames(context.config).map(modelOf) } };
+    },
+  });
+}
+
+function getRoute(path: '/v1/models/{model}' | '/openai/v1/models/{model}'): Route {
+  return defineRoute({
+    method: 'GET',
+    path,
+    summary: 'One of these names, or a model of a provider',
+    isOpenAi: true,
+    answers: { 200: { description: 'The model', schema: model } },
+    async handle({ params }, { context }) {
+      const { agent } = chooseModel(context.config, params.model, undefined);
+      return { status: 200, body: { ...modelOf(params.model), agent: agentOf(context.config, agent.id).id } };
+    },
+  });
+}
+
+export const openAiModelRoutes: Route[] = ['/v1', '/openai/v1'].flatMap((base) => [
+  listRoute(`${base}/models`),
+  getRoute(`${base}/models/{model}` as '/v1/models/{model}'),
+]);

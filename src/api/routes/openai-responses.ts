@@ -1,0 +1,183 @@
+// Responses in OpenAI's form. They are messages and turns: they continue without the client, and can be read again.
+import { z } from 'zod';
+import { ResponseEvents, responseObject } from '../../core/openai/response-objects.ts';
+import { cancelWaiting } from '../../service/cancel-waiting.ts';
+import { hideResponse } from '../../service/hide-response.ts';
+import { stopTurn } from '../../service/stop-session.ts';
+import type { Answer } from '../answer.ts';
+import { costHeader, follow, headersOf, openCall, problemOf, SILENT, type ClientApi } from '../openai/answer-call.ts';
+import { beginCall, conversationOf } from '../openai/begin-call.ts';
+import { answerCallHeaders } from '../openai/call-headers.ts';
+import { fail } from '../openai/read-parts.ts';
+import { readResponse } from '../openai/read-response.ts';
+import { findResponse, identityOf, responseNow, stateOf, type ResponseCall } from '../openai/response-call.ts';
+import { conversationTarget } from '../openai/response-target.ts';
+import { sseSink } from '../openai/sse.ts';
+import { Problem } from '../problem.ts';
+import { ANSWERED, defineEffect, defineRoute, type ApiRequest, type Route } from '../route.ts';
+
+type ResponseRequest = ApiRequest<unknown, unknown, unknown>;
+
+const answers = {
+  200: {
+    description: 'A response; with stream=true, server-sent events',
+    schema: z.looseObject({ id: z.string(), object: z.string() }),
+  },
+};
+
+async function create(request: ResponseRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+  const wish = readResponse(request.body);
+  const conversation = conversationOf(wish.messages, 'input');
+  const target = await conversationTarget(api, request, wish);
+  const begun = await beginCall(api.context, request, { wish, conversation, ...(target === null ? {} : { target }) });
+  const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
+  if (wish.isStreaming) return await stream(request, api, call, -1);
+  if (wish.isBackground) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
+  return await whole(request, api, call);
+}
+
+async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCall): Promise<Answer> {
+  const followed = await follow(api, request, call, {
+    sink: SILENT,
+    timeoutMs: api.context.config.limits.waitSeconds * 1000,
+  });
+  request.reply.headers(headersOf(call));
+  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
+  const body = responseObject(identityOf(call), await stateOf(api, call, followed));
+  return { status: 200, body, headers: costHeader(call.segment.usage) };
+}
+
+/** The events after one that the client has; -1: all. */
+async function stream(
+  request: ResponseRequest,
+  api: ClientApi,
+  call: ResponseCall,
+  after: number,
+): Promise<typeof ANSWERED> {
+  const events = new ResponseEvents(identityOf(call));
+  const sse = sseSink(request, () => headersOf(call));
+  const send = (all: ReturnType<ResponseEvents['begin']>): void => {
+    const fresh = all.filter((event) => event.sequence_number > after);
+    if (fresh.length > 0)
+      sse.write(fresh.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''));
+  };
+  let isBegun = false;
+  const begin = (): void => {
+    if (!isBegun) send(events.begin());
+    isBegun = true;
+  };
+  const sink = {
+    text(text: string) {
+      begin();
+      send(events.text(text));
+    },
+    cut: () => undefined,
+    beat: () => sse.beat(),
+  };
+  const followed = await follow(api, request, call, { sink, timeoutMs: null });
+  if (followed.kind === 'gone') return sse.abandon();
+  begin();
+  if (followed.kind === 'ended') {
+    send(events.end(await stateOf(api, call, followed)));
+    sse.end('');
+  } else
+    sse.end(
+      `event: error\ndata: ${JSON.stringify({ type: 'error', code: 'server_error', message: problemOf(followed).message, param: null })}\n\n`,
+    );
+  return ANSWERED;
+}
+
+function createRoute(path: string): Route {
+  return defineRoute({
+    method: 'POST',
+    path,
+    isAudited: false,
+    summary: "OpenAI's responses: a message to an agent, streamed, whole, or in the background",
+    isLong: true,
+    isOpenAi: true,
+    body: z.record(z.string(), z.unknown()),
+    headers: answerCallHeaders,
+    answers,
+    handle: create,
+  });
+}
+
+const text = z.string().optional();
+
+function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
+  return defineRoute({
+    method: 'GET',
+    path,
+    summary: 'A response as it stands, or its events from the beginning or after one of them',
+    isLong: true,
+    isOpenAi: true,
+    query: z.looseObject({ stream: text, starting_after: text }),
+    answers,
+    async handle(request, api) {
+      const isStreaming = request.query.stream === 'true';
+      const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
+      if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
+      const { starting_after: after = '-1' } = request.query;
+      if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
+      return await stream(request, api, call, Number(after));
+    },
+  });
+}
+
+function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
+  return defineRoute({
+    method: 'DELETE',
+    path,
+    summary: 'Hide a response; the session keeps what was said',
+    isOpenAi: true,
+    answers: {
+      200: {
+        description: 'It is hidden',
+        schema: z.strictObject({ id: z.string(), object: z.string(), deleted: z.literal(true) }),
+      },
+    },
+    async handle({ params }, api) {
+      const call = await findResponse(api, params.responseId, { isSentWhole: true });
+      await hideResponse(api.context.service, call.begun);
+      return { status: 200, body: { id: params.responseId, object: 'response', deleted: true } };
+    },
+  });
+}
+
+function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/responses/{responseId}/cancel'): Route {
+  return defineEffect({
+    path,
+    summary: 'Stop the turn of a response',
+    isLong: true,
+    isOpenAi: true,
+    answers,
+    async perform(request, api) {
+      const { service } = api.context;
+      const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
+      const { turnId } = call.segment;
+      const isDone =
+        turnId === null
+          ? await cancelWaiting(service, call.turn.messageId, request.idempotency)
+          : (await stopTurn(service, turnId, request.idempotency)) === 'stopped';
+      if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
+      throw new Problem(
+        'conflict',
+        `The response has ended: its message is ${call.turn.status}. Only one that runs can be cancelled.`,
+      );
+    },
+    async answer(_result, request, api) {
+      const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
+      const followed = await follow(api, request, call, { sink: SILENT, timeoutMs: CANCEL_MS_MAX });
+      if (followed.kind !== 'ended') throw problemOf(followed);
+      return { status: 200, body: responseObject(identityOf(call), await stateOf(api, call, followed)) };
+    },
+  });
+}
+
+/** A worker notices a stop within a second, and a tool has some time to end. */
+const CANCEL_MS_MAX = 30_000;
+
+export const openAiResponseRoutes: Route[] = ['/v1', '/openai/v1'].flatMap((base) => {
+  const path = `${base}/responses/{responseId}` as '/v1/responses/{responseId}';
+  return [createRoute(`${base}/responses`), getRoute(path), deleteRoute(path), cancelRoute(`${path}/cancel`)];
+});

@@ -1,0 +1,31 @@
+// What the fields of the OpenAI-compatible endpoints mean, as far as their form is not OpenAI's own. A part of `field-descriptions.ts`.
+
+const ENDPOINTS = [
+  'createChatCompletion',
+  'createResponse',
+  'getResponse',
+  'deleteResponse',
+  'cancelResponse',
+  'listModels',
+  'getModel',
+];
+
+/** By operation and field; the endpoints exist under two paths. */
+export const OPENAI_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ...Object.fromEntries(
+    ENDPOINTS.flatMap((name) => [name, `${name}ForClients`]).flatMap((operation) => [
+      [`${operation}.object`, 'What kind of object it is'],
+      [`${operation}.created`, 'Seconds since the epoch'],
+      [`${operation}.owned_by`, 'Always holdfast'],
+      [`${operation}.data`, 'The models'],
+      [`${operation}.deleted`, 'It is hidden from now on'],
+      [`${operation}.stream`, 'true: server-sent events instead of one object'],
+      [`${operation}.starting_after`, 'The sequence_number of the last event that the client has'],
+    ]),
+  ),
+  'OpenAiError.error': 'What is wrong',
+  'OpenAiError.message': 'What is wrong and what is allowed, for people',
+  'OpenAiError.type': 'The kind of error, in the words of OpenAI',
+  'OpenAiError.param': 'The parameter that does not fit; null: none',
+  'OpenAiError.code': 'A stable code; that of a problem where OpenAI has none',
+};

@@ -1,0 +1,193 @@
+// What a conversation means that a client of OpenAI sends whole: instructions, a history, and what is new. A message of a known session is
+// never stored twice: of the request, only what follows its last answer is new.
+import type { ContentBlock, ImageBlock, ToolResultBlock } from '../content.ts';
+
+/** A picture or a text of a message, in the order of the message. */
+export type ClientPart = { type: 'text'; text: string } | ImageBlock;
+
+/** One message of a request, in either of OpenAI's forms, checked. */
+export type ClientMessage =
+  | { role: 'system'; text: string }
+  | { role: 'user'; parts: ClientPart[] }
+  | { role: 'assistant'; text: string; calls: ClientCall[] }
+  | { role: 'tool'; callId: string; text: string };
+
+export interface ClientCall {
+  id: string;
+  name: string;
+  /** The arguments as an object. */
+  input: object;
+}
+
+/** An entry of the transcript that a fresh session begins with. */
+export interface ClientEntry {
+  kind: 'prompt' | 'answer' | 'results';
+  role: 'user' | 'assistant';
+  content: ContentBlock[];
+}
+
+/** What a request asks for. */
+export interface Conversation {
+  /** All system messages, one below the other; null: there are none. */
+  instructions: string | null;
+  history: ClientEntry[];
+  /** `message`: a text to be answered. `results`: those of the last answer's tool calls, in the order in which they were sent. */
+  fresh: { kind: 'message'; text: string; images: ImageBlock[] } | { kind: 'results'; results: ClientResult[] };
+}
+
+export interface ClientResult {
+  callId: string;
+  text: string;
+}
+
+/** What is wrong with a conversation, and where: `messages[2]`. */
+export class ConversationFault extends Error {
+  readonly path: string;
+
+  constructor(path: string, message: string) {
+    super(message);
+    this.name = 'ConversationFault';
+    this.path = path;
+  }
+}
+
+/** Reads a conversation; `list` is the name of the messages in paths. Throws `ConversationFault`. */
+export function readConversation(messages: readonly ClientMessage[], list: string): Conversation {
+  const at = messages.map((message, index) => ({ ...message, path: `${list}[${index}]` }));
+  const instructions = at.flatMap((message) => (message.role === 'system' ? [message.text] : []));
+  const spoken = at.filter((message) => message.role !== 'system');
+  if (spoken.length === 0) throw new ConversationFault(list, 'there is no user message to answer');
+  checkCalls(spoken, list);
+  const answerAt = spoken.findLastIndex(({ role }) => role === 'assistant');
+  const fresh = spoken.slice(answerAt + 1);
+  if (fresh.length === 0)
+    throw new ConversationFault(
+      `${list}[${at.length - 1}]`,
+      'the last message must be of the user or of a tool, not of the assistant',
+    );
+  const text = instructions.join('\n\n').trim();
+  return {
+    instructions: text === '' ? null : text,
+    history: historyOf(spoken.slice(0, answerAt + 1)),
+    fresh: freshOf(fresh),
+  };
+}
+
+type Placed = Exclude<ClientMessage, { role: 'system' }> & { path: string };
+
+/** Each result follows its call, and each call of an answer that is not the last has one. */
+function checkCalls(spoken: readonly Placed[], list: string): void {
+  // Results alone: the calls are stored.
+  if (spoken.every(({ role }) => role === 'tool')) return;
+  let open = new Set<string>();
+  for (const message of spoken) {
+    if (message.role === 'tool') {
+      if (!open.delete(message.callId))
+        throw new ConversationFault(
+          `${message.path}.tool_call_id`,
+          `no call ${message.callId} is open: the answer before has none of this id, or it has a result already`,
+        );
+      continue;
+    }
+    if (open.size > 0)
+      throw new ConversationFault(list, `results are missing for the tool calls ${[...open].join(', ')}`);
+    if (message.role !== 'assistant') continue;
+    open = new Set(message.calls.map(({ id }) => id));
+    if (open.size < message.calls.length)
+      throw new ConversationFault(`${message.path}.tool_calls`, 'two calls have the same id');
+  }
+  if (open.size > 0)
+    throw new ConversationFault(list, `results are missing for the tool calls ${[...open].join(', ')}`);
+}
+
+function freshOf(fresh: readonly Placed[]): Conversation['fresh'] {
+  const results = fresh.filter((message) => message.role === 'tool');
+  const said = fresh.filter((message) => message.role === 'user');
+  const [first] = said;
+  if (results.length > 0) {
+    if (first !== undefined)
+      throw new ConversationFault(
+        first.path,
+        'send the results of the tools first, and this message after their answer',
+      );
+    return { kind: 'results', results: results.map(({ callId, text }) => ({ callId, text })) };
+  }
+  const parts = said.flatMap((message) => message.parts);
+  const images = parts.filter((part): part is ImageBlock => part.type === 'image');
+  const texts = said.map((message) => textOfParts(message.parts)).filter((text) => text !== '');
+  if (texts.length === 0 && images.length === 0) throw new ConversationFault(first?.path ?? '', 'the message is empty');
+  return { kind: 'message', text: texts.join('\n\n'), images };
+}
+
+function historyOf(messages: readonly Placed[]): ClientEntry[] {
+  const entries: ClientEntry[] = [];
+  for (const message of messages) {
+    if (message.role === 'tool') {
+      const block: ToolResultBlock = { type: 'tool_result', tool_use_id: message.callId, content: message.text };
+      const last = entries.at(-1);
+      if (last?.kind === 'results') last.content.push(block);
+      else entries.push({ kind: 'results', role: 'user', content: [block] });
+    } else if (message.role === 'user') {
+      const content = message.parts.filter((part) => part.type === 'image' || part.text !== '');
+      if (content.length > 0) entries.push({ kind: 'prompt', role: 'user', content });
+    } else {
+      const text: ContentBlock[] = message.text === '' ? [] : [{ type: 'text', text: message.text }];
+      const calls = message.calls.map(({ id, name, input }): ContentBlock => ({ type: 'tool_use', id, name, input }));
+      if (text.length + calls.length > 0)
+        entries.push({ kind: 'answer', role: 'assistant', content: [...text, ...calls] });
+    }
+  }
+  return entries;
+}
+
+function textOfParts(parts: readonly ClientPart[]): string {
+  return parts
+    .flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .join('\n')
+    .trim();
+}
+
+/** Something that was said, for comparing two histories. */
+export interface Said {
+  role: 'user' | 'assistant';
+  text: string;
+}
+
+/** What was said in a history: texts only, with answers of several steps joined, since clients drop and merge the rest. */
+export function saidIn(
+  entries: readonly { role: 'user' | 'assistant'; kind: string; texts: readonly string[] }[],
+): Said[] {
+  const said: Said[] = [];
+  for (const { role, kind, texts } of entries) {
+    const text = texts
+      .map((one) => one.trim())
+      .filter((one) => one !== '')
+      .join('\n');
+    if (kind === 'results' || text === '') continue;
+    const last = said.at(-1);
+    if (last?.role === role) last.text = `${last.text}\n\n${text}`;
+    else said.push({ role, text });
+  }
+  return said;
+}
+
+/** True when a client's history says something else than the end of the stored one. A client may leave out the beginning. */
+export function differs(stored: readonly Said[], sent: readonly Said[]): boolean {
+  const end = stored.slice(Math.max(0, stored.length - sent.length));
+  return (
+    end.length !== sent.length ||
+    sent.some((one, at) => one.role !== end[at]?.role || squeeze(one.text) !== squeeze(end[at].text))
+  );
+}
+
+/** How many of the first things that were said are the same in both. */
+export function commonLength(stored: readonly Said[], sent: readonly Said[]): number {
+  const at = sent.findIndex(
+    (one, index) => one.role !== stored[index]?.role || squeeze(one.text) !== squeeze(stored[index].text),
+  );
+  return at === -1 ? sent.length : at;
+}
+
+function squeeze(text: string): string {
+  return text.replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,15 @@
+// Cancels a message that still waits, because nobody wants its answer any more.
+import { cancelMessage } from '../store/cancel-message.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import type { Service } from './service.ts';
+
+/** Cancels it; false: it does not wait any more, or a worker is just taking it. */
+export async function cancelWaiting(
+  { database, publish }: Service,
+  messageId: string,
+  idempotency: KeyedRequest | null,
+): Promise<boolean> {
+  const reason = 'The client wants no answer any more.';
+  const { kind } = publish(await cancelMessage(database, { id: messageId, reason, idempotency }));
+  return kind === 'done';
+}

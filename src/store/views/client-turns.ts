@@ -1,0 +1,128 @@
+// Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a session has said.
+import type { ContentBlock } from '../../core/content.ts';
+import { toolUsesOf } from '../../core/content.ts';
+import { isCallersTool, type CallerRequest } from '../../core/caller-request.ts';
+import { sql } from '../drizzle.ts';
+import type { ViewDatabase } from './page.ts';
+
+/** A message of a client and the turn that has claimed it. */
+export interface ClientTurn {
+  sessionId: string;
+  sessionKey: string;
+  messageId: string;
+  /** Milliseconds since the epoch. */
+  receivedAt: number;
+  status: string;
+  caller: CallerRequest | null;
+  /** Null: no turn has claimed the message. */
+  turn: { id: string; startedAt: Date; isEnded: boolean; model: string } | null;
+  /** Null: it is not answered. */
+  reply: string | null;
+  error: { code?: string; message?: string } | null;
+}
+
+/** By the id of the message, or by that of the turn; null: there is none. */
+export async function findClientTurn(
+  db: ViewDatabase,
+  by: { messageId: string } | { turnId: string },
+): Promise<ClientTurn | null> {
+  const wanted =
+    'messageId' in by ? sql`i.id = ${by.messageId}` : sql`i.turn_id = ${by.turnId} and i.body -> 'caller' is not null`;
+  const { rows } = await db.execute<ClientTurnRow>(sql`
+    select i.id as "messageId", i.session_id as "sessionId", s.key as "sessionKey", i.status, i.body -> 'caller' as caller,
+      (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", t.id as "turnId", t.started_at::text as "startedAt",
+      t.ended_at is not null as "isEnded", t.model, coalesce(i.reply, t.reply) as reply, coalesce(i.error, t.error) as error
+    from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
+    where ${wanted} order by i.seq limit 1`);
+  const [row] = rows;
+  if (row === undefined) return null;
+  const { turnId, startedAt, isEnded, model, ...rest } = row;
+  const turn =
+    turnId === null || startedAt === null
+      ? null
+      : { id: turnId, startedAt: new Date(startedAt), isEnded, model: model ?? '' };
+  return { ...rest, turn };
+}
+
+interface ClientTurnRow extends Record<string, unknown>, Omit<ClientTurn, 'turn'> {
+  turnId: string | null;
+  startedAt: string | null;
+  isEnded: boolean;
+  model: string | null;
+}
+
+/** The places of the calls of a step that the client has to run; empty: the step has none, or there is no such step. */
+export async function readCallerCalls(
+  db: ViewDatabase,
+  { turnId, step, caller }: { turnId: string; step: number; caller: CallerRequest | null },
+): Promise<number[]> {
+  const { rows } = await db.execute<{ ordinal: number; name: string }>(sql`
+    select c.ordinal, c.name from holdfast.tool_calls c where c.turn_id = ${turnId} and c.step = ${step} order by c.ordinal`);
+  return rows.filter(({ name }) => isCallersTool(caller, name)).map(({ ordinal }) => ordinal);
+}
+
+/** The arguments of calls of a turn, by the ids that the model gave them. */
+export async function readArguments(
+  db: ViewDatabase,
+  { sessionId, turnId }: { sessionId: string; turnId: string },
+): Promise<Map<string, unknown>> {
+  const { rows } = await db.execute<{ content: ContentBlock[] }>(sql`
+    select e.content from holdfast.entries e
+    where e.session_id = ${sessionId} and e.turn_id = ${turnId} and e.kind = 'answer' order by e.seq`);
+  return new Map(rows.flatMap(({ content }) => toolUsesOf(content).map((call) => [call.id, call.input] as const)));
+}
+
+/** An entry of the active path with its texts. */
+export interface SaidEntry {
+  id: string;
+  role: 'user' | 'assistant';
+  kind: string;
+  texts: string[];
+}
+
+/** The most entries that are compared with what a client sends. */
+const SAID_MAX = 2_000;
+
+/** What the active path of a session says, oldest first: of a prompt, what its sender has written. */
+export async function readSaid(db: ViewDatabase, sessionKey: string): Promise<SaidEntry[]> {
+  const { rows } = await db.execute<{
+    id: string;
+    role: 'user' | 'assistant';
+    kind: string;
+    content: ContentBlock[];
+    body: string | null;
+  }>(sql`
+    select e.id, e.role, e.kind, e.content,
+      (select part ->> 'text' from json_array_elements(e.parts) as part where part ->> 'name' = 'clean-body' limit 1) as body
+    from holdfast.sessions s join holdfast.entries e on e.session_id = s.id
+    where s.key = ${sessionKey} and e.state = 'active' and e.transcript_no = s.transcript_no and e.kind in ('prompt', 'steer', 'answer')
+    order by e.seq desc limit ${SAID_MAX}`);
+  return rows.toReversed().map(({ content, body, ...entry }) => ({
+    ...entry,
+    texts: body === null ? content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) : [body],
+  }));
+}
+
+/** True for a response that its client has deleted. */
+export async function isHiddenResponse(
+  db: ViewDatabase,
+  response: { messageId: string; afterStep: number },
+): Promise<boolean> {
+  const { rows } = await db.execute<{ isHidden: boolean }>(sql`
+    select exists (select from holdfast.hidden_responses h
+      where h.message_id = ${response.messageId} and h.after_step = ${response.afterStep}) as "isHidden"`);
+  return rows[0]?.isHidden === true;
+}
+
+/** Whether a message is the newest of its session, and the last entry of its turn; null: it has none on the active path. */
+export async function readNewest(
+  db: ViewDatabase,
+  { sessionId, messageId, turn }: Pick<ClientTurn, 'sessionId' | 'messageId' | 'turn'>,
+): Promise<{ isNewest: boolean; lastEntryId: string | null }> {
+  const { rows } = await db.execute<{ isNewest: boolean; lastEntryId: string | null }>(sql`
+    select not exists (select from holdfast.inbox i join holdfast.inbox own on own.id = ${messageId}
+        where i.session_id = ${sessionId} and i.seq > own.seq) as "isNewest",
+      (select e.id from holdfast.entries e where e.session_id = ${sessionId} and e.turn_id = ${turn?.id ?? null} and e.state = 'active'
+        order by e.seq desc limit 1) as "lastEntryId"`);
+  return rows[0] ?? { isNewest: true, lastEntryId: null };
+}
