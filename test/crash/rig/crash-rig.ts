@@ -62,7 +62,7 @@ export interface CrashRig {
   close(): Promise<void>;
 }
 
-const apiKey = 'crash-tests-0123456789';
+export const apiKey = 'crash-tests-0123456789';
 const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
 
 /** Starts all of it; resolves when every process is ready. */

@@ -1,0 +1,132 @@
+// Goal: a streamed chat with a tool of the client survives the death of its worker and of its API at any moment: the client's repetition gets
+// the whole text, the agent's tools run once, and the transcript has one input. Method: record the round trips of such a chat, then hold it
+// again with a process that is killed at one of them; the client repeats what it got no end of, as OpenAI's does. The short form strikes
+// one point in six, the long form every second one, `HOLDFAST_CRASH_SWEEP=full` all.
+import { expect, test } from 'vitest';
+import { answerOf, faultsOfChunks } from '../openai/check-chunks.ts';
+import { readStream } from '../openai/read-stream.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { apiKey, startCrashRig, type CrashRig } from './rig/crash-rig.ts';
+import { isOfTurn, kindOf } from './rig/statement-kinds.ts';
+import { nameOfAny, strikeAny, type AnyPoint } from './rig/strike-any.ts';
+import { everyPoint, isFullSweep, printPoints } from './rig/sweep-points.ts';
+import type { Victim } from './rig/victim.ts';
+
+const REPETITIONS_MAX = 40;
+
+let rig: CrashRig;
+let second: Victim;
+let talks = 0;
+
+shareAmongTests(async (onEnd) => {
+  const testDatabase = await withTestDatabase();
+  onEnd(() => testDatabase.drop());
+  rig = await startCrashRig({ databaseUrl: testDatabase.url, workers: 2 });
+  onEnd(() => rig.close());
+  second = await rig.startVictim('api-2', 'api');
+});
+
+const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
+
+interface Talk {
+  name: string;
+  text: string;
+  /** Streams that ended as they should, and what was wrong with them. */
+  faults: string[];
+}
+
+/** Asks until an answer is complete, at the other API when one has died. */
+async function ask(body: object, first: Victim): Promise<Awaited<ReturnType<typeof readStream>>> {
+  for (let times = 0; times < REPETITIONS_MAX; times += 1) {
+    const api = times === 0 ? first : second;
+    const headers = { 'x-stainless-retry-count': String(times) };
+    const read = await readStream(api.service.url, { key: apiKey, body, headers }).catch(() => null);
+    if (read?.isDone === true) return read;
+    if (read !== null && read.status < 500 && read.status !== 200)
+      throw new Error(`refused: ${JSON.stringify(read.error)}`);
+  }
+  throw new Error(`no answer after ${REPETITIONS_MAX} repetitions`);
+}
+
+async function hold(first: Victim): Promise<Talk> {
+  talks += 1;
+  const name = `talk-${talks}x`;
+  const script = `[[reply: Let me see.]] [[tool: http_effect ${JSON.stringify({ key: name })}]] & [[tool: weather {"city": "Oslo"}]] [[slow: 5]] [[reply: It rains in Oslo today.]]`;
+  const messages: object[] = [{ role: 'user', content: `${name}: how is the weather? ${script}` }];
+  const base = { model: 'holdfast', tools: TOOLS };
+  const called = await ask({ ...base, messages }, first);
+  const { text, calls } = answerOf(called.chunks);
+  messages.push({
+    role: 'assistant',
+    content: text,
+    tool_calls: calls.map(({ id, ...call }) => ({ id, type: 'function', function: call })),
+  });
+  messages.push(...calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: 'rain' })));
+  const last = await ask({ ...base, messages }, first);
+  const faults = [called, last].flatMap(({ chunks }) => faultsOfChunks(chunks, { wantsUsage: false }));
+  return { name, text: `${text} ${answerOf(last.chunks).text}`, faults };
+}
+
+/** What is wrong with a talk that is over. */
+async function judge({ name, text, faults }: Talk): Promise<string[]> {
+  const { rows: inputs } = await rig.database.query<{ session_id: string; status: string }>(
+    `select session_id, status from holdfast.inbox where body ->> 'text' like $1`,
+    [`${name}:%`],
+  );
+  const effects = rig.effects.effects.filter(({ key }) => key === name).length;
+  const { rows: results } = await rig.database.query<{ content: { content: unknown }[] }>(
+    `select content from holdfast.entries where session_id = $1 and kind = 'results'`,
+    [inputs[0]?.session_id],
+  );
+  return [
+    ...faults,
+    ...(text === 'Let me see. It rains in Oslo today.' ? [] : [`the text is ${JSON.stringify(text)}`]),
+    ...(inputs.length === 1 && inputs[0]?.status === 'answered' ? [] : [`the inputs are ${JSON.stringify(inputs)}`]),
+    ...(effects > 1 ? [`the effect happened ${effects} times`] : []),
+    ...(results.length === 1 && results[0]?.content.length === 2 && results[0].content[1]?.content === 'rain'
+      ? []
+      : [`the results are ${JSON.stringify(results)}`]),
+  ];
+}
+
+async function pointsOf(victims: readonly Victim[], name: string): Promise<AnyPoint[]> {
+  const kinds = new Map<string, number>();
+  const stops = victims.map((victim) =>
+    victim.proxy.onRoundTrip((trip) => {
+      if (trip.outcome === 'pending' && isOfTurn(trip)) kinds.set(kindOf(trip), (kinds.get(kindOf(trip)) ?? 0) + 1);
+    }),
+  );
+  expect(await judge(await hold(rig.api))).toEqual([]);
+  for (const stop of stops) stop();
+  const all = everyPoint(kinds, 'kill').flatMap((point): AnyPoint[] =>
+    point.fault === 'race' ? [] : [{ ...point, fault: 'kill' }],
+  );
+  const chosen = isFullSweep() ? all : all.filter((_, at) => at % (isLongForm() ? 2 : 6) === 0);
+  printPoints(name, chosen, all);
+  return chosen;
+}
+
+async function strikeAll(victims: readonly Victim[], points: readonly AnyPoint[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const point of points) {
+    let talk: Talk | null = null;
+    const { faults } = await strikeAny(victims, point, {
+      play: async () => void (talk = await hold(rig.api)),
+      judge: async () => (talk === null ? ['the talk was not held'] : await judge(talk)),
+    });
+    found.push(...faults.map((fault) => `${nameOfAny(point)}: ${fault}`));
+  }
+  return found;
+}
+
+test('a worker killed at any round trip of a streamed chat costs no text and repeats no tool (G1, G2, G11)', async () => {
+  const points = await pointsOf(rig.workers, 'the worker of a chat');
+  expect(await strikeAll(rig.workers, points)).toEqual([]);
+});
+
+test('an API killed at any round trip of a streamed chat costs no text and makes no second turn (G1, G2)', async () => {
+  const points = await pointsOf([rig.api], 'the API of a chat');
+  expect(await strikeAll([rig.api], points)).toEqual([]);
+});
