@@ -2,13 +2,14 @@
 // something is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
 // scheduler whose clock is wrong checks at other times and fires nothing that is not due.
 //
-//   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ (now and then) retire, notices, trimming ──▶ the next known moment
+//   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ deliver messages ▶ (now and then) retire, notices, trimming ──▶ the next known moment
 //
 // node-cron provides the beat. A round in progress at a beat is not disturbed; one more follows it.
 import type { ScheduledTask } from 'node-cron';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
+import { deliverDue } from '../src/service/deliver-delayed.ts';
 import { releaseReservations } from '../src/store/budgets/release-reservations.ts';
 import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
@@ -39,6 +40,7 @@ const TIDY_MS = 5_000;
 const TRIM_MS = 3_600_000;
 
 export class Scheduler {
+  readonly #service: Service;
   readonly #parts: HeartbeatParts;
   readonly #batches: RoundLoop;
   readonly #bulk: RoundLoop;
@@ -53,6 +55,7 @@ export class Scheduler {
   #trimmedAtMs = performance.now();
 
   constructor({ service, logger }: SchedulerOptions) {
+    this.#service = service;
     this.#parts = { ...service, logger, owner: newId<string>(), signal: this.#stopped.signal };
     this.#batches = createBatchLoop({ ...service, logger });
     this.#bulk = createBulkLoop({ ...service, logger });
@@ -131,7 +134,8 @@ export class Scheduler {
       await giveNotices(this.#parts);
     }
     await this.#trim();
-    const moments = [nextInMs, pollInMs].filter((inMs) => inMs !== null);
+    const delayedInMs = await deliverDue(this.#service);
+    const moments = [nextInMs, pollInMs, delayedInMs].filter((inMs) => inMs !== null);
     return moments.length === 0 ? null : Math.min(...moments);
   }
 

@@ -92,3 +92,8 @@ export function modelProblem(fault: string): Problem {
   const message = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
   return new Problem('invalid_body', `model: ${message}`, { errors: [{ path: 'model', message }] });
 }
+
+/** The refusal of a field whose value cannot be used now. */
+export function fieldProblem(path: string, message: string): Problem {
+  return new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
+}

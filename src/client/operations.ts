@@ -1630,6 +1630,8 @@ export interface Schemas {
     };
     /** The message fails with the code `expired` when its answer has not begun by then */
     expiresAt?: string | number;
+    /** The message arrives in its session at this time, as if it were sent then; until then it waits with the code `delayed` */
+    deliverAt?: string | number;
   };
   Message: {
     /** The id */

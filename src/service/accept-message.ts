@@ -1,5 +1,6 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
+import { systemClock } from '../clock.ts';
 import { agentOf, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
 import { channelOf, platformKeyOf, routeOf, type InboundMessage } from '../core/inbound.ts';
@@ -33,14 +34,16 @@ export interface AcceptedAnswer {
 /**
  * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else it shows
  * the message as it is now. In all other cases nothing was written. `mismatch`: the key was used with another body. `refused`: no provider
- * serves the model. `full`: too many messages wait.
+ * serves the model, or the field at `path` does not fit. `full`: too many messages wait.
  */
 export type AcceptResult =
   | ({ kind: 'accepted'; sessionId: string } & AcceptedAnswer)
   | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
   | { kind: 'mismatch' }
-  | { kind: 'refused'; message: string }
+  | { kind: 'refused'; message: string; path?: string }
   | { kind: 'full'; retryAfterMs: number };
+
+const COMMANDS_ARE_NOW = 'a chat command takes effect immediately, and cannot be delivered later';
 
 /** How long a client is asked to wait when as much waits as may. */
 const FULL_RETRY_MS = 2_000;
@@ -58,7 +61,7 @@ export async function acceptMessage(
     isLiteral?: boolean;
   },
 ): Promise<AcceptResult> {
-  const { config, views, waiting } = service;
+  const { config, views, waiting, inbox, publish } = service;
   const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false } = message;
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
@@ -76,6 +79,12 @@ export async function acceptMessage(
   };
   const input = { ...row, sessionId, mode: body.mode ?? null, waitingMax: config.limits.waitingPerSession };
   const about = { sessionKey, sessionId, text: body.text };
+  const { deliverAt = 0 } = body;
+  if (deliverAt > systemClock.now().getTime()) {
+    if (command !== null) return { kind: 'refused', path: 'deliverAt', message: COMMANDS_ARE_NOW };
+    const queue = queuePolicyOf(config, body);
+    return answerOf(views, publish(await inbox.delay({ ...input, kind: 'message', queue, deliverAt })), about);
+  }
   if (command === null) {
     return store(service, { ...input, kind: 'message', queue: queuePolicyOf(config, body) }, about);
   }
@@ -114,7 +123,7 @@ function commandDelivery(
 }
 
 /** What holds for a message of this channel where neither it nor its session says otherwise. */
-function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
+export function queuePolicyOf({ messages: { queue } }: Config, body: InboundMessage) {
   const channel = channelOf(body);
   const byChannel = Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
   return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };

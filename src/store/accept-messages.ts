@@ -50,11 +50,12 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Commit
     if (row === undefined) return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
     const rings = rung.has(input.sessionId) ? null : row.rings;
     rung.add(input.sessionId);
-    return accepted(input, { ...row, rings });
+    return acceptedBy(input, { ...row, rings });
   });
 }
 
-function accepted({ sessionId }: NewInput, row: AcceptedRow): Committed<Acceptance> {
+/** The acceptance of a stored row. */
+export function acceptedBy({ sessionId }: NewInput, row: AcceptedRow): Committed<Acceptance> {
   const { message, session, disposition, isOverCap } = row;
   return {
     kind: 'accepted',
@@ -66,7 +67,7 @@ function accepted({ sessionId }: NewInput, row: AcceptedRow): Committed<Acceptan
   };
 }
 
-interface AcceptedRow {
+export interface AcceptedRow {
   id: MessageId;
   message: StoredMessage;
   disposition: StoredDisposition;
@@ -76,6 +77,13 @@ interface AcceptedRow {
   rings: string | null;
 }
 
+/** Why one message was not stored, or that an earlier sending has stored it. */
+export async function findReason(database: Database, input: NewInput): Promise<Committed<Acceptance>> {
+  const reasons = await findReasons(database, [input]);
+  // ACCEPT_REASONS has a row for each input.
+  return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
+}
+
 async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<string, ReasonRow>> {
   const result = await database.hot.query(ACCEPT_REASONS.prepared(inputs));
   return new Map(result.rows.map((row: ReasonRow) => [row.id, row]));
@@ -83,7 +91,7 @@ async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<
 
 function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance> {
   // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
-  if (row.message !== null) return accepted(input, { ...row, message: row.message, isOverCap: false, rings: null });
+  if (row.message !== null) return acceptedBy(input, { ...row, message: row.message, isOverCap: false, rings: null });
   if (row.is_mismatch) return { kind: 'mismatch' };
   // A key that made the message itself is replayed as such; one that was new and met an older platform message is not.
   if (row.resource_id !== null && row.resource_id !== row.id && (row.twin_id ?? row.resource_id) === row.resource_id) {

@@ -23,15 +23,15 @@ export interface StoredMessage {
 type Inputs = readonly NewInput[];
 
 // How many messages wait, this one included, as the answer reports it.
-const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
+export const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
-const KEY_COLUMNS: SqlColumns<NewInput> = {
+export const KEY_COLUMNS: SqlColumns<NewInput> = {
   scope: ['text', (input) => input.idempotency?.scope ?? null],
   key: ['text', (input) => input.idempotency?.key ?? null],
   sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
 };
 
-const newInputs = rows('input', (inputs: Inputs) => inputs, {
+export const newInputs = rows('input', (inputs: Inputs) => inputs, {
   n: ['int', (_, index) => index + 1],
   id: ['uuid', (input) => input.messageId],
   session_id: ['uuid', (input) => input.sessionId],
@@ -48,7 +48,7 @@ const newInputs = rows('input', (inputs: Inputs) => inputs, {
   ...KEY_COLUMNS,
 });
 
-const locked = cte(
+export const locked = cte(
   `locked as materialized (
   select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
   from holdfast.sessions s where s.id = any ($sessions::uuid[]) order by s.id for no key update
@@ -56,7 +56,7 @@ const locked = cte(
   { binds: { sessions: (inputs: Inputs) => inputs.map((input) => input.sessionId) } },
 );
 
-const fitting = cte(`fitting as materialized (
+export const fitting = cte(`fitting as materialized (
   select * from (
     select input.*, s.waiting + row_number() over (partition by input.session_id order by input.n) as would_wait
     from input join locked s on s.id = input.session_id
@@ -75,7 +75,7 @@ const insertedKeys = optional('keys', (inputs: Inputs) => inputs.some((input) =>
   ),
 );
 
-const numbered = cte(`numbered as materialized (
+export const numbered = cte(`numbered as materialized (
   select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
@@ -83,7 +83,7 @@ const numbered = cte(`numbered as materialized (
   where fitting.key is null or fitting.id in (select resource_id from inserted_keys)
 )`);
 
-const judged = cte(`judged as materialized (
+export const judged = cte(`judged as materialized (
   select *, case
       when command_reply is not null or kind = 'compaction' then 'command'
       when is_over or is_busy and mode = 'reject' then 'rejected'
@@ -109,14 +109,14 @@ const stored = cte(`stored as (
   returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
 )`);
 
-const counted = cte(`counted as materialized (
+export const counted = cte(`counted as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as arrived,
     coalesce(max(seq) filter (where disposition = 'steered'), 0) as steer_seq,
     bool_or(disposition = 'interrupting') as interrupts, bool_or(disposition = 'interrupting' and mode = 'rollback') as rolls_back
   from stored group by session_id
 )`);
 
-const updatedSessions = cte(`updated_sessions as (
+export const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
   set inbox_seq = counted.last_seq, waiting = s.waiting + counted.arrived, updated_at = clock_timestamp(),
     last_message_at = clock_timestamp(), steer_seq = greatest(s.steer_seq, counted.steer_seq),
@@ -128,12 +128,12 @@ const updatedSessions = cte(`updated_sessions as (
   returning s.*, counted.arrived, counted.interrupts
 )`);
 
-const rungDoorbells = cte(`rung_doorbells as (
+export const rungDoorbells = cte(`rung_doorbells as (
   ${ringSql('updated_sessions', { condition: 's.arrived > 0' })}
 )`);
 
 // The next worker ends a turn that is parked or released: it must not wait until it is due.
-const woken = cte(`woken as (
+export const woken = cte(`woken as (
   update holdfast.doorbells d set rings = d.rings + 1, rung_at = clock_timestamp(), due_at = clock_timestamp()
   from updated_sessions
   where updated_sessions.interrupts and updated_sessions.turn_id is not null and updated_sessions.owner is null and d.session_id = updated_sessions.id
@@ -141,7 +141,7 @@ const woken = cte(`woken as (
   returning d.session_id, d.rings
 )`);
 
-const acceptedEvents = cte(`accepted_events as (
+export const acceptedEvents = cte(`accepted_events as (
   select session_id, null::uuid as turn_id, 'message.accepted' as type,
     json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', disposition) as data, seq * 2 as n from stored
   union all
@@ -150,13 +150,14 @@ const acceptedEvents = cte(`accepted_events as (
 )`);
 
 /** SQL of a `StoredMessage`, from a row of the inbox. */
-function storedSql(alias: string): string {
+export function storedSql(alias: string): string {
   const fields: Record<keyof StoredMessage, string> = {
     id: `${alias}.id`,
     kind: `${alias}.kind`,
     seq: `${alias}.seq`,
     receivedAt: isoSql(`${alias}.received_at`),
-    status: `${alias}.status`,
+    // One that is delivered later waits, to those who ask.
+    status: `replace(${alias}.status, 'delayed', 'waiting')`,
     error: `${alias}.error`,
     reply: `${alias}.reply`,
     settledAt: isoSql(`${alias}.settled_at`),

@@ -19,15 +19,26 @@ export const CANCEL_MESSAGE = literal({
 locked as materialized (
   select s.* from holdfast.sessions s join found on s.id = found.session_id for no key update of s
 ),
-cancelled as (
+cancelled_waiting as (
   update holdfast.inbox i
   set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', $2::text)
   from locked where i.id = $1 and i.session_id = locked.id and i.status = 'waiting'
     and (locked.owner is null or locked.turn_id is not null and i.seq > locked.steer_seq)
   returning i.id, i.seq, i.session_id
 ),
+-- One that is delivered later is not counted yet.
+cancelled_delayed as (
+  update holdfast.inbox i
+  set status = 'cancelled', settled_at = clock_timestamp(), error = json_build_object('code', 'cancelled', 'message', $2::text)
+  from locked where i.id = $1 and i.session_id = locked.id and i.status = 'delayed'
+  returning i.id, i.seq, i.session_id
+),
+cancelled as (
+  select * from cancelled_waiting union all select * from cancelled_delayed
+),
 updated_sessions as (
-  update holdfast.sessions s set waiting = s.waiting - 1, updated_at = clock_timestamp() from cancelled where s.id = cancelled.session_id
+  update holdfast.sessions s set waiting = s.waiting - (select count(*) from cancelled_waiting)::int, updated_at = clock_timestamp()
+  from cancelled where s.id = cancelled.session_id
 ),
 inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'message.settled' as type,
@@ -52,6 +63,9 @@ export async function cancelMessage(
   );
   const [row] = rows;
   if (row === undefined) return { kind: 'unknown' };
-  if (!row.isCancelled) return row.status === 'waiting' ? { kind: 'taken' } : { kind: 'settled', status: row.status };
+  if (!row.isCancelled)
+    return row.status === 'waiting' || row.status === 'delayed'
+      ? { kind: 'taken' }
+      : { kind: 'settled', status: row.status };
   return { kind: 'done', after: { changed: [row.sessionId], settled: settledIn([row.sessionId]), rings: [] } };
 }

@@ -3,6 +3,7 @@
 import type { Committed } from '../after-commit.ts';
 import { createAccept, type Acceptance } from './accept-messages.ts';
 import type { Database } from './database.ts';
+import { deliverDelayed, storeDelayed, type DelayedInput, type Delivered } from './delayed-messages.ts';
 import { dropOverflow } from './drop-overflow.ts';
 import type { NewInput } from './new-input.ts';
 import { allOf } from './rings.ts';
@@ -13,20 +14,38 @@ export interface Inbox {
   ensureSession: EnsureSession;
   /** Stores an input of an existing session, and drops what is over its cap; resolves after the commits. */
   accept: (input: NewInput) => Promise<Committed<Acceptance>>;
+  /** Stores a message that is delivered later. */
+  delay: (input: DelayedInput) => Promise<Committed<Acceptance>>;
+  /** Delivers messages whose time has come, and drops what is over the caps of their sessions; resolves after the commits. */
+  deliver: (inputs: readonly NewInput[]) => Promise<Delivered[]>;
 }
 
 /** Makes the inbox of a process. */
 export function createInbox(database: Database): Inbox {
   const store = createAccept(database);
+  async function dropOver(input: NewInput, isOverCap: boolean): Promise<Committed<object>> {
+    const { sessionId, queue } = input;
+    return !isOverCap || queue === undefined
+      ? {}
+      : await dropOverflow(database, { sessionId, cap: queue.cap, drop: queue.drop });
+  }
   return {
     ensureSession: createEnsureSession(database),
     async accept(input) {
       const acceptance = await store(input);
-      if (acceptance.kind !== 'accepted' || !acceptance.isOverCap || input.queue === undefined) return acceptance;
-      const { sessionId, queue } = input;
-      const dropped = await dropOverflow(database, { sessionId, cap: queue.cap, drop: queue.drop });
+      if (acceptance.kind !== 'accepted' || !acceptance.isOverCap) return acceptance;
       // The session is rung for when the messages over the cap are gone, so no turn claims them.
-      return { ...acceptance, after: allOf([acceptance, dropped]) };
+      return { ...acceptance, after: allOf([acceptance, await dropOver(input, true)]) };
+    },
+    delay: (input) => storeDelayed(database, input),
+    async deliver(inputs) {
+      const delivered: Delivered[] = [];
+      for (const one of await deliverDelayed(database, inputs)) {
+        const input = inputs.find(({ messageId }) => messageId === one.id);
+        const dropped = input === undefined ? {} : await dropOver(input, one.isOverCap);
+        delivered.push({ ...one, after: allOf([one, dropped]) });
+      }
+      return delivered;
     },
   };
 }

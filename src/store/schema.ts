@@ -92,6 +92,7 @@ export const inbox = holdfast.table('inbox', {
   causeKey: text('cause_key'),
   receivedAt: time('received_at').notNull(),
   settledAt: time('settled_at'),
+  deliverAt: time('deliver_at'),
   disposition: text('disposition').notNull(),
   reply: text('reply'),
   isSummarized: boolean('is_summarized').notNull(),

@@ -16,7 +16,8 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 const lists: [column: string, known: readonly string[]][] = [
-  ['inbox.status', MESSAGE_STATUSES],
+  // To those who ask, a message that is delivered later waits.
+  ['inbox.status', ['delayed', ...MESSAGE_STATUSES]],
   ['turns.status', TURN_STATUSES],
   ['entries.kind', ENTRY_KINDS],
   ['entries.state', ENTRY_STATES],

@@ -10,7 +10,7 @@ import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 
 import { waitSecondsOf } from '../prefer.ts';
-import { modelProblem, notFound, Problem } from '../problem.ts';
+import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
 import { defineRoute, type ApiRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
@@ -75,7 +75,7 @@ function takenOf(result: AcceptResult): TakenMessage {
     case 'duplicate':
       return result;
     case 'refused':
-      throw modelProblem(result.message);
+      throw result.path === undefined ? modelProblem(result.message) : fieldProblem(result.path, result.message);
     case 'mismatch':
       throw idempotencyMismatch();
     case 'full':

@@ -110,6 +110,8 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   event: 'The system event',
   everyMs: 'The length of a step, in milliseconds; a request may also send a text such as "5m"',
   expiresAt: 'When delivery attempts end',
+  'InboundMessage.deliverAt':
+    'The message arrives in its session at this time, as if it were sent then; until then it waits with the code `delayed`',
   'InboundMessage.expiresAt': 'The message fails with the code `expired` when its answer has not begun by then',
   expr: 'A cron expression with 5 or 6 fields',
   failures: 'Failed runs in a row',

@@ -75,6 +75,7 @@ const fields = z.strictObject({
   via: z.enum(MESSAGE_LANES).exactOptional(),
   deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
   expiresAt: time,
+  deliverAt: time,
 });
 
 /** What `POST /v1/sessions/{key}/messages` takes. */
@@ -86,7 +87,7 @@ export const inboundMessage = fields.refine((message) => message.text !== '' || 
 const CUSTOM_ID_CHARS_MAX = 200;
 
 /** An item of a batch, which runs as its batch says. */
-export const batchItem = fields.omit({ mode: true, via: true }).extend({
+export const batchItem = fields.omit({ mode: true, via: true, deliverAt: true }).extend({
   text: z.string().min(1, 'must not be empty'),
   customId: z.string().min(1).max(CUSTOM_ID_CHARS_MAX).exactOptional(),
   sessionKey: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),

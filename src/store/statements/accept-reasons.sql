@@ -8,7 +8,7 @@ with input as (
   select id, session_id, platform_key, scope, key, sha256
   from json_to_recordset($1::json) as records (id uuid, session_id uuid, platform_key text, scope text, key text, sha256 text)
 )
-select input.id, case when own.id is not null then json_build_object('id', own.id, 'kind', own.kind, 'seq', own.seq, 'receivedAt', to_char(own.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', own.status, 'error', own.error, 'reply', own.reply, 'settledAt', to_char(own.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as message, own.disposition, s.lane,
+select input.id, case when own.id is not null then json_build_object('id', own.id, 'kind', own.kind, 'seq', own.seq, 'receivedAt', to_char(own.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', replace(own.status, 'delayed', 'waiting'), 'error', own.error, 'reply', own.reply, 'settledAt', to_char(own.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) end as message, own.disposition, s.lane,
   json_build_object(
     'id', s.id, 'key', s.key, 'agentId', s.agent_id, 'kind', s.kind,
     'status', case when s.turn_id is not null and not (s.owner is null and coalesce((

@@ -108,7 +108,7 @@ inserted_events as (
     select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from accepted_events) as source) as happened
 )
-select stored.id, json_build_object('id', stored.id, 'kind', stored.kind, 'seq', stored.seq, 'receivedAt', to_char(stored.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', stored.status, 'error', stored.error, 'reply', stored.reply, 'settledAt', to_char(stored.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as message, stored.disposition, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
+select stored.id, json_build_object('id', stored.id, 'kind', stored.kind, 'seq', stored.seq, 'receivedAt', to_char(stored.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', replace(stored.status, 'delayed', 'waiting'), 'error', stored.error, 'reply', stored.reply, 'settledAt', to_char(stored.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as message, stored.disposition, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
   updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap",
   json_build_object(
     'id', s.id, 'key', s.key, 'agentId', s.agent_id, 'kind', s.kind,

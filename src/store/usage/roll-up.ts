@@ -137,7 +137,7 @@ happened as materialized (
 ),
 changes as materialized (
   select ended.* from (
-    select 'messages' as subject, status, count(*)::int as change from holdfast.inbox where status not in ('waiting', 'claimed') group by status
+    select 'messages' as subject, status, count(*)::int as change from holdfast.inbox where status not in ('delayed', 'waiting', 'claimed') group by status
     union all select 'turns', status, count(*)::int from holdfast.turns where ended_at is not null group by status
     union all select 'deliveries', status, count(*)::int from holdfast.deliveries where status = 'sent' group by status
     union all select '${UNPRICED_CALLS}', coalesce(c.model, 'anthropic/' || t.model), count(*)::int from holdfast.model_calls c

@@ -71,7 +71,7 @@ export async function listMessages(
   page: PageRequest,
 ): Promise<Page<MessageView>> {
   const condition = and(
-    filter.statuses === undefined ? undefined : inArray(inbox.status, filter.statuses),
+    filter.statuses === undefined ? undefined : inArray(inbox.status, filter.statuses.flatMap(storedStatuses)),
     filter.ids === undefined ? undefined : inArray(inbox.id, filter.ids),
     page.after === null ? undefined : lt(inbox.id, page.after),
   );
@@ -99,6 +99,7 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
       parkWhy: sql<Why | null>`case when ${inbox.status} = 'claimed' then ${sql.raw(OPEN_TURN_WHY)} end`,
       wait: sql<WaitFacts | null>`case when ${inbox.status} = 'waiting' then ${sql.raw(WAIT_FACTS)} end`,
       lanes: sql<LanesRow | null>`case when ${inbox.status} = 'waiting' then ${sql.raw(LANE_FACTS_SQL)} end`,
+      deliverAt: inbox.deliverAt,
       receivedAt: inbox.receivedAt,
       settledAt: inbox.settledAt,
     })
@@ -108,17 +109,38 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
     .where(condition)
     .orderBy(desc(inbox.id))
     .limit(limit);
-  return rows.map(({ turnError, commandReply, announcement, parkWhy, wait, lanes, ...row }) => ({
+  return rows.map(({ turnError, commandReply, announcement, parkWhy, wait, lanes, deliverAt, ...row }) => ({
     ...row,
     text: messageText(row.text, announcement),
     // The table's check allows no other.
-    status: row.status as MessageStatus,
+    status: row.status === 'delayed' ? 'waiting' : (row.status as MessageStatus),
     reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,
-    why: wait === null || lanes === null ? parkWhy : whyOf(wait, lanes),
+    why:
+      row.status === 'delayed'
+        ? delayedWhy(row.receivedAt, deliverAt)
+        : wait === null || lanes === null
+          ? parkWhy
+          : whyOf(wait, lanes),
     error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
     receivedAt: isoOf(row.receivedAt),
     settledAt: isoOrNull(row.settledAt),
   }));
+}
+
+/** A message that is delivered later waits, to those who ask. */
+function storedStatuses(status: string): string[] {
+  return status === 'waiting' ? ['waiting', 'delayed'] : [status];
+}
+
+function delayedWhy(since: Date, until: Date | null): Why {
+  const at = isoOrNull(until);
+  return {
+    code: 'delayed',
+    text: `The message is delivered at ${at} (deliverAt).`,
+    since: isoOf(since),
+    until: at,
+    by: null,
+  };
 }
 
 /** The text of an input, from its body. */

@@ -21,7 +21,7 @@ export const SETTLEMENTS = literal({
   text: `select ${MESSAGE_SQL} as message, case when t.id is not null then ${TURN_SQL} end as turn,
   ${callsSql('holdfast.model_calls')} as calls, ${toolsSql('holdfast.tool_calls')} as tools
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
-where i.id = any ($1::uuid[]) and i.status not in ('waiting', 'claimed')`,
+where i.id = any ($1::uuid[]) and i.status not in ('delayed', 'waiting', 'claimed')`,
 });
 
 /** A turn and its steps as the SQL makes them. */

@@ -1,0 +1,35 @@
+// Delivers the messages whose time has come: from then on they are messages like any other.
+import type { InboundMessage } from '../core/inbound.ts';
+import type { NewInput } from '../store/new-input.ts';
+import { readDueMessages, type DueMessage } from '../store/delayed-messages.ts';
+import { queuePolicyOf } from './accept-message.ts';
+import type { Service } from './service.ts';
+
+/** What a scheduler needs for it. */
+export type DeliverParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'waiting'>;
+
+/** Delivers what is due; resolves with the milliseconds until the next one is, or null. Those whose session is full are tried again. */
+export async function deliverDue({ config, database, inbox, publish, waiting }: DeliverParts): Promise<number | null> {
+  const { due, nextInMs } = await readDueMessages(database);
+  if (due.length === 0) return nextInMs;
+  const delivered = publish(await inbox.deliver(due.map((message) => inputOf(config, message))));
+  const arrived = delivered.filter(({ isWaiting }) => isWaiting).length;
+  if (arrived > 0) waiting.add(arrived);
+  return delivered.length === 0 ? nextInMs : 0;
+}
+
+function inputOf(config: Service['config'], { id, sessionId, body, route, mode, platformKey }: DueMessage): NewInput {
+  return {
+    messageId: id,
+    sessionId,
+    kind: 'message',
+    body: JSON.stringify(body),
+    route,
+    mode,
+    platformKey,
+    idempotency: null,
+    // The store writes only bodies that were checked.
+    queue: queuePolicyOf(config, body as InboundMessage),
+    waitingMax: config.limits.waitingPerSession,
+  };
+}

@@ -1,0 +1,182 @@
+// Messages that are delivered later. Such a message is stored and its keys are taken when it is accepted, but it has not arrived: nothing
+// counts it, no turn sees it, and no stop reaches it. At its time a scheduler delivers it, and from then on it is a message like any other: its
+// number, its queue mode and what becomes of it are decided in that statement, which is the one that accepts.
+import type { Committed } from '../after-commit.ts';
+import type { MessageId, SessionId } from '../core/ids.ts';
+import {
+  acceptedEvents,
+  counted,
+  fitting,
+  judged,
+  KEY_COLUMNS,
+  locked,
+  newInputs,
+  numbered,
+  rungDoorbells,
+  storedSql,
+  updatedSessions,
+  WAITING_SQL,
+  woken,
+} from './accept-statement.ts';
+import type { Acceptance } from './accept-messages.ts';
+import { acceptedBy, findReason } from './accept-messages.ts';
+import type { Database } from './database.ts';
+import { insertedEvents } from './events.ts';
+import type { NewInput } from './new-input.ts';
+import { afterOf, type RungColumns } from './rings.ts';
+import { sendQuery } from './send-query.ts';
+import { sessionFactsSql } from './session-facts.ts';
+import { cte, literal, rows, statement } from './statement.ts';
+
+/** A message with its time. */
+export interface DelayedInput extends NewInput {
+  /** Milliseconds since the epoch. */
+  deliverAt: number;
+}
+
+type Inputs = readonly DelayedInput[];
+
+const NO_KEYS = cte('inserted_keys as (select null::uuid as resource_id where false)');
+
+export const STORE_DELAYED = statement<Inputs>({
+  name: 'store-delayed',
+  purpose: 'Store messages that are delivered later, with their keys. Answers a row per stored message.',
+  locking: 'The session rows in the order of their ids.',
+  ctes: [
+    rows('input', (inputs: Inputs) => inputs, {
+      id: ['uuid', (input) => input.messageId],
+      session_id: ['uuid', (input) => input.sessionId],
+      kind: ['text', (input) => input.kind],
+      body: ['json', (input) => input.body],
+      route: ['text', (input) => input.route],
+      mode: ['text', (input) => input.mode],
+      platform_key: ['text', (input) => input.platformKey],
+      waiting_max: ['int', (input) => input.waitingMax],
+      deliver_at: ['timestamptz', (input) => new Date(input.deliverAt)],
+      ...KEY_COLUMNS,
+    }),
+    locked,
+    cte(`fitting as materialized (
+  select input.*, s.inbox_seq + row_number() over (partition by s.id order by input.id) as seq from input join locked s on s.id = input.session_id
+  where (select count(*) from holdfast.inbox i where i.session_id = s.id and i.status = 'delayed') < input.waiting_max
+)`),
+    cte(`inserted_keys as (
+  insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
+  select scope, key, sha256, id from fitting where key is not null
+  on conflict do nothing
+  returning resource_id
+)`),
+    cte(`stored as (
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, status, deliver_at, answer)
+  select f.id, f.session_id, f.seq, f.kind, f.body, f.route, f.mode, f.platform_key, 'delayed', f.deliver_at,
+    case when f.key is not null then ${sessionFactsSql('s')} end
+  from fitting f join locked s on s.id = f.session_id
+  where f.key is null or f.id in (select resource_id from inserted_keys)
+  on conflict do nothing
+  returning *
+)`),
+    cte(`updated_sessions as (
+  update holdfast.sessions s set inbox_seq = counted.last_seq, updated_at = clock_timestamp()
+  from (select session_id, max(seq) as last_seq from stored group by session_id) as counted where s.id = counted.session_id
+)`),
+  ],
+  select: `select stored.id, ${storedSql('stored')} as message, 'queued' as disposition, s.lane, null as rings, false as "isOverCap",
+  ${sessionFactsSql('s')} as session
+from stored join locked s on s.id = stored.session_id`,
+});
+
+/** Stores a message that is delivered later. */
+export async function storeDelayed(database: Database, input: DelayedInput): Promise<Committed<Acceptance>> {
+  const result = await database.hot.query(STORE_DELAYED.prepared([input]));
+  const [row] = result.rows;
+  return row === undefined ? await findReason(database, input) : acceptedBy(input, row);
+}
+
+/** A message whose time has come. */
+export interface DueMessage {
+  id: MessageId;
+  sessionId: SessionId;
+  body: unknown;
+  route: string;
+  mode: NewInput['mode'];
+  platformKey: string | null;
+}
+
+/** So many are delivered together. */
+const DUE_MAX = 100;
+
+export const DUE_MESSAGES = literal({
+  name: 'due-messages',
+  purpose: 'Read the messages whose time has come, in its order, and in how many milliseconds the next one comes.',
+  text: `select coalesce((select json_agg(due) from (
+    select i.id, i.session_id as "sessionId", i.body, i.route, i.mode, i.platform_key as "platformKey" from holdfast.inbox i
+    where i.status = 'delayed' and i.deliver_at <= clock_timestamp() order by i.deliver_at, i.id limit ${DUE_MAX}
+  ) as due), '[]') as due,
+  (select (extract(epoch from next.deliver_at - clock_timestamp()) * 1000)::float8 from (
+    select i.deliver_at from holdfast.inbox i where i.status = 'delayed' and i.deliver_at > clock_timestamp() order by i.deliver_at limit 1
+  ) as next) as "nextInMs"`,
+});
+
+/** The messages whose time has come. */
+export async function readDueMessages(database: Database): Promise<{ due: DueMessage[]; nextInMs: number | null }> {
+  const [row] = await sendQuery<{ due: DueMessage[]; nextInMs: number | null }>(
+    database.views,
+    DUE_MESSAGES.prepared([]),
+  );
+  return row ?? { due: [], nextInMs: null };
+}
+
+export const DELIVER_DELAYED = statement<readonly NewInput[]>({
+  name: 'deliver-delayed',
+  purpose:
+    'Let messages arrive whose time has come, as if they were accepted now. Answers a row per message; those that another scheduler has delivered are left out.',
+  locking: 'The session rows in the order of their ids, then the messages.',
+  ctes: [
+    newInputs,
+    locked,
+    fitting,
+    NO_KEYS,
+    numbered,
+    judged,
+    cte(`stored as (
+  update holdfast.inbox i
+  set seq = judged.seq, mode = judged.mode, disposition = judged.disposition, received_at = clock_timestamp(),
+    status = case when judged.disposition = 'rejected' then 'dropped' else 'waiting' end,
+    settled_at = case when judged.disposition = 'rejected' then clock_timestamp() end,
+    error = case when judged.disposition <> 'rejected' then null
+      when judged.is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
+      else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end
+  from judged where i.id = judged.id and i.status = 'delayed'
+  returning i.id, i.session_id, i.seq, i.kind, i.mode, i.disposition, i.status, i.error, i.reply, i.received_at, i.settled_at
+)`),
+    counted,
+    updatedSessions,
+    rungDoorbells,
+    woken,
+    acceptedEvents,
+    insertedEvents('accepted_events'),
+  ],
+  select: `select stored.id, stored.session_id as "sessionId", stored.status, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
+  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap",
+  ${sessionFactsSql('s', WAITING_SQL)} as session
+from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
+join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
+left join woken on woken.session_id = stored.session_id
+order by stored.seq`,
+});
+
+/** A message that has arrived. */
+export type Delivered = Committed<{ id: MessageId; sessionId: SessionId; isWaiting: boolean; isOverCap: boolean }>;
+
+/** Delivers messages; those that do not fit into their session stay, and are tried again. */
+export async function deliverDelayed(database: Database, inputs: readonly NewInput[]): Promise<Delivered[]> {
+  type Row = RungColumns & { id: MessageId; sessionId: SessionId; status: string; isOverCap: boolean | null };
+  const delivered = await sendQuery<Row>(database.hot, DELIVER_DELAYED.prepared(inputs));
+  return delivered.map((row) => ({
+    id: row.id,
+    sessionId: row.sessionId,
+    isWaiting: row.status === 'waiting',
+    isOverCap: row.isOverCap === true,
+    after: afterOf('inbound', row.sessionId, row),
+  }));
+}

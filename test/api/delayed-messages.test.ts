@@ -1,0 +1,112 @@
+// Messages that are delivered later, from their acceptance to their turn. Time is played by the rows: what is due is for the database to say.
+import { randomUUID } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { deliverDue } from '../../src/service/deliver-delayed.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const holder = useApiRig({ limits: { waitingPerSession: 3 } });
+let numbers = 0;
+
+function newSession(): string {
+  numbers += 1;
+  return `delayed-${numbers}`;
+}
+
+const LATER = '2099-01-01T00:00:00.000Z';
+const pathOf = (session: string): string => `/v1/sessions/${session}/messages`;
+
+/** Lets the time of these messages come, in this order. */
+async function becomeDue(...ids: string[]): Promise<void> {
+  for (const [at, id] of ids.entries())
+    await holder.rig.rows(
+      `update holdfast.inbox set deliver_at = clock_timestamp() - interval '1 minute' + $2 * interval '1 second' where id = $1`,
+      [id, at],
+    );
+}
+
+const deliver = () => deliverDue(holder.rig.context.service);
+
+describe('a message with deliverAt', () => {
+  test('waits as delayed, is in nobody’s way, and is answered once its time has come (G1)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const { status, body } = await rig.post(pathOf(session), { text: '[[reply: Tea.]]', deliverAt: LATER });
+    expect(status).toBe(202);
+    const path = `/v1/messages/${body.message.id}`;
+    expect((await rig.get(path)).body).toMatchObject({
+      status: 'waiting',
+      why: { code: 'delayed', until: LATER, by: null },
+    });
+    expect((await rig.get(`/v1/messages?status=waiting`)).body.items.map(({ id }: { id: string }) => id)).toContain(
+      body.message.id,
+    );
+    await deliver();
+    await rig.work(session);
+    expect((await rig.get(path)).body.status).toBe('waiting');
+
+    await rig.post(pathOf(session), { text: '[[reply: First.]]' });
+    await rig.work(session);
+    await becomeDue(body.message.id);
+    await deliver();
+    const arrived = (await rig.get(path)).body;
+    expect(arrived).toMatchObject({ status: 'waiting', seq: 3, why: { code: 'no_worker' } });
+    await rig.work(session);
+    expect((await rig.get(path)).body).toMatchObject({ status: 'answered', reply: 'Tea.' });
+  });
+
+  test('arrives in the order of the times, each once, when several schedulers look at once (G3)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const ids: string[] = [];
+    for (const text of ['c', 'b', 'a'])
+      ids.push((await rig.post(pathOf(session), { text, deliverAt: LATER })).body.message.id);
+    await becomeDue(...ids.toReversed());
+    await Promise.all([deliver(), deliver(), deliver()]);
+    const rows = await rig.rows(
+      `select body ->> 'text' as text, status from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by seq`,
+      [`agent:main:${session}`],
+    );
+    expect(rows).toEqual(['a', 'b', 'c'].map((text) => ({ text, status: 'waiting' })));
+    expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(3);
+    // A fourth does not fit, and comes when there is room.
+    const { body } = await rig.post(pathOf(session), { text: 'd', deliverAt: LATER });
+    await becomeDue(body.message.id);
+    await deliver();
+    expect((await rig.get(`/v1/messages/${body.message.id}`)).body.why.code).toBe('delayed');
+    await rig.work(session);
+    await deliver();
+    await rig.work(session);
+    expect((await rig.get(`/v1/messages/${body.message.id}`)).body.status).toBe('answered');
+  });
+
+  test('is stored once per key and platform id, and can be cancelled (G2)', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const message = { text: 'x', messageId: 'p-1', chatId: session, deliverAt: LATER };
+    const key = { 'idempotency-key': randomUUID() };
+    const first = await rig.post(pathOf(session), message, key);
+    expect((await rig.post(pathOf(session), message, key)).body).toEqual(first.body);
+    expect((await rig.post(pathOf(session), message)).body).toMatchObject({
+      disposition: 'duplicate',
+      message: { id: first.body.message.id },
+    });
+    const cancelled = await rig.post('/v1/bulk-actions', {
+      action: 'cancel',
+      target: 'messages',
+      ids: [first.body.message.id],
+      dryRun: true,
+    });
+    expect(cancelled.body.total).toBe(1);
+  });
+
+  test('of the past is an ordinary one, and a chat command cannot wait', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const now = await rig.post(pathOf(session), { text: 'now', deliverAt: '2020-01-01T00:00:00Z' });
+    expect(now.body.session.waitingMessages).toBe(1);
+    expect(await rig.post(pathOf(session), { text: '/stop', deliverAt: LATER })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'deliverAt' }] },
+    });
+  });
+});
