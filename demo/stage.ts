@@ -168,6 +168,6 @@ export class StageManager {
 
 /** This machine's environment without what would make the demo another one. */
 function ownEnvironment(): Record<string, string | undefined> {
-  const decides = /^(HOLDFAST_|ANTHROPIC_)|^(DATABASE_URL|REDIS_URL)$/;
+  const decides = /^(HOLDFAST_|ANTHROPIC_)|^(DATABASE_URL|REDIS_URL)(_FILE)?$/;
   return Object.fromEntries(Object.entries(processEnvironment()).filter(([name]) => !decides.test(name)));
 }

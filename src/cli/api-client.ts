@@ -1,9 +1,11 @@
 // The command line's way to the service: the typed client, one key, every failure turned into an error with an exit code and a fix. Nothing is
 // sent again by itself: a person at a terminal wants to know, and commands that wait have their own way to continue.
+import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
 import { createClient, HoldfastError, type HoldfastClient } from '../client/create-client.ts';
 import { createTransport } from '../client/transport.ts';
 import { CliError, EXIT } from './cli-error.ts';
+import { explainConfigError } from './explain-config-error.ts';
 import { explainApiError } from './explain-api-error.ts';
 
 /** The typed client; its functions throw `CliError` in place of `HoldfastError`. */
@@ -28,7 +30,7 @@ export interface ClientFlags {
 
 /** A client of the service that flags, environment and data directory point to. */
 export function connectApi(flags: ClientFlags): ApiClient {
-  const settings = loadClientSettings(flags);
+  const settings = settingsOrRefuse(flags);
   if (!URL.canParse(settings.url) || !/^https?:$/.test(new URL(settings.url).protocol)) {
     throw new CliError({
       code: 'bad_url',
@@ -53,6 +55,14 @@ export function connectApi(flags: ClientFlags): ApiClient {
       }
     },
   };
+}
+
+function settingsOrRefuse(flags: ClientFlags): ClientSettings {
+  try {
+    return loadClientSettings(flags);
+  } catch (error) {
+    throw error instanceof ConfigError ? explainConfigError(error, EXIT.configuration) : error;
+  }
 }
 
 /**

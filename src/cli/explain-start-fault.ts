@@ -3,6 +3,7 @@
 import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
+import { explainConfigError } from './explain-config-error.ts';
 
 interface Explanation {
   exitCode: ExitCode;
@@ -108,18 +109,6 @@ const UNREACHABLE_CODES = [
   '57P03',
   '53300',
 ];
-
-/** A configuration that cannot be used, with every fault. */
-export function explainConfigError(error: ConfigError, exitCode: ExitCode): CliError {
-  return new CliError({
-    code: error.code,
-    exitCode,
-    message: error.message,
-    fix: 'correct the listed faults in the file or the environment, then check with "holdfast config validate"',
-    problem: { errors: error.issues.map(({ path, message }) => ({ path, message })) },
-    cause: error,
-  });
-}
 
 /**
  * The fault as an error of the command line; the same value when nothing is known about it. `badConfiguration` is the exit code of a

@@ -2,7 +2,9 @@
 // from the configuration because a client must start fast and work where there is no configuration file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ConfigError } from './config-error.ts';
 import { dataDirOf, type Environment } from './load-environment.ts';
+import { readSecretFiles } from './read-secret-files.ts';
 
 /** The file of the data directory that says where the service listens, written at each start of an api role. */
 export const API_URL_FILE = 'api-url';
@@ -18,7 +20,7 @@ export interface ClientSettings {
 
 /**
  * Where the service is and which key opens it. First what the command line says, then HOLDFAST_URL and HOLDFAST_API_KEY, then host and
- * port, then what the data directory says.
+ * port, then what the data directory says. Throws `ConfigError` when HOLDFAST_API_KEY_FILE names no file with a key.
  */
 export function loadClientSettings(
   flags: { url?: string | undefined; apiKey?: string | undefined },
@@ -26,7 +28,7 @@ export function loadClientSettings(
   cwd: string = process.cwd(),
 ): ClientSettings {
   const dataDir = dataDirOf(env, cwd);
-  const apiKey = flags.apiKey ?? valueOf(env, 'HOLDFAST_API_KEY') ?? readLine(join(dataDir, 'api-key'));
+  const apiKey = flags.apiKey ?? keyOf(env, cwd) ?? readLine(join(dataDir, 'api-key'));
   return { ...urlOf(flags.url, env, dataDir), ...(apiKey === undefined ? {} : { apiKey }), dataDir };
 }
 
@@ -66,6 +68,12 @@ export function terminalSettings(env: Environment = process.env): {
 
 function valueOf(env: Environment, name: string): string | undefined {
   return env[name]?.trim() || undefined;
+}
+
+function keyOf(env: Environment, cwd: string): string | undefined {
+  const read = readSecretFiles(env, cwd, ['HOLDFAST_API_KEY']);
+  if (read.issues.length > 0) throw new ConfigError(read.issues);
+  return valueOf(read.env, 'HOLDFAST_API_KEY');
 }
 
 /** A file that is not there or not for us to read counts as nothing: the API's answer then says that a key is missing. */

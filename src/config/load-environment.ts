@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { type ConfigIssue, describeValue } from './config-error.ts';
 import { API_KEY, API_KEY_TEXT, LANES, type Lane, type LogFormat, type LogLevel } from './choices.ts';
+import { readSecretFiles } from './read-secret-files.ts';
 import type { RuntimeSettings } from './runtime-type.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -20,8 +21,8 @@ export type EnvironmentSettings = Omit<RuntimeSettings, 'configPath' | 'concurre
 };
 
 /** Checks the environment. `isTty` decides the log format when HOLDFAST_LOG_FORMAT does not. */
-export function loadEnvironment(env: Environment, cwd: string, isTty: boolean): EnvironmentSettings {
-  const issues: ConfigIssue[] = [];
+export function loadEnvironment(given: Environment, cwd: string, isTty: boolean): EnvironmentSettings {
+  const { env, issues } = readSecretFiles(given, cwd);
   const reader = environmentReader(env, issues);
   const settings: EnvironmentSettings = {
     dataDir: dataDirOf(env, cwd),

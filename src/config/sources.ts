@@ -5,6 +5,7 @@ import type { Config } from './config-type.ts';
 import { knownKeys } from './known-keys.ts';
 import type { Environment } from './load-environment.ts';
 import type { LoadedFile } from './load-file.ts';
+import { fileVariableOf } from './read-secret-files.ts';
 import { createRedact } from './redact-secrets.ts';
 import { isSecret, shownSecret, shownValue } from './shown-value.ts';
 
@@ -70,7 +71,9 @@ export function settingsOf({ config, file, env, secrets }: SettingsInput): Setti
     const shown = isHidden ? shownSecret(value) : shownValue(path, value, redact);
     const base = { path, value: shown, isSecret: isHidden };
     const variable = variableOf(path, env);
-    if (variable !== undefined) return { ...base, source: 'environment', at: variable };
+    if (variable !== undefined) {
+      return { ...base, source: 'environment', at: fileVariableOf(variable, env) ?? variable };
+    }
     const filePath = filePathOf(path, given);
     if (filePath === undefined || file.path === null) return { ...base, source: 'default', at: null };
     return { ...base, source: 'file', at: `${file.path}:${lineOf(filePath)}` };
@@ -86,7 +89,7 @@ function variableOf(path: string, env: Environment): string | undefined {
   const found = Object.entries(VARIABLES).find(([own]) => path === own || path.startsWith(`${own}.`));
   if (found === undefined) return undefined;
   const [own, variable] = found;
-  const text = env[variable]?.trim() ?? '';
+  const text = env[fileVariableOf(variable, env) ?? variable]?.trim() ?? '';
   // A list such as `main=8` says nothing about the other lanes.
   const isSaid = text.includes('=') && path !== own ? text.includes(`${path.slice(own.length + 1)}=`) : text !== '';
   return isSaid ? variable : undefined;

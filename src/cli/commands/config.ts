@@ -3,7 +3,8 @@ import { ConfigError, loadConfigWithSources, secretsOf, type Config, type Settin
 import type { ShownSecret } from '../../config/shown-value.ts';
 import { createLogger } from '../../logger.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
-import { explainConfigError, explainStartFault } from '../explain-start-fault.ts';
+import { explainConfigError } from '../explain-config-error.ts';
+import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Prints every setting; with `sources` also where it comes from. */

@@ -1,0 +1,57 @@
+// Secrets from files: `DATABASE_URL_FILE` names a file that holds the value of DATABASE_URL, as secrets of Docker, Kubernetes and systemd are
+// mounted. What is read here counts as if the variable itself were set.
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { ConfigIssue } from './config-error.ts';
+
+/** The variables whose value may stand in a file. */
+export const FILE_VARIABLES = ['DATABASE_URL', 'REDIS_URL', 'HOLDFAST_API_KEY', 'ANTHROPIC_API_KEY'] as const;
+
+const SECRET_BYTES_MAX = 65_536;
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/**
+ * A copy of the environment with the content of each file, without white space at both ends, and every fault. `names` limits the variables
+ * that are looked at. Relative paths start in `cwd`.
+ */
+export function readSecretFiles(
+  env: Variables,
+  cwd: string,
+  names: readonly string[] = FILE_VARIABLES,
+): { env: Variables; issues: ConfigIssue[] } {
+  const read: Record<string, string> = {};
+  const issues: ConfigIssue[] = [];
+  for (const name of names) {
+    const variable = fileVariableOf(name, env);
+    const file = variable === undefined ? undefined : env[variable]?.trim();
+    if (variable === undefined || file === undefined) continue;
+    const path = resolve(cwd, file);
+    const allowed = `the path of a file that holds the value of ${name}`;
+    const content = env[name]?.trim() ? { fault: `is set together with ${name}: unset one of them` } : contentOf(path);
+    if ('text' in content) read[name] = content.text;
+    else issues.push({ path: variable, value: path, allowed, message: `${content.fault}; allowed: ${allowed}` });
+  }
+  return { env: { ...env, ...read }, issues };
+}
+
+/** The variable that names the file of `name` when it is set: `DATABASE_URL_FILE`. */
+export function fileVariableOf(name: string, env: Variables): string | undefined {
+  const variable = `${name}_FILE`;
+  const isOffered = FILE_VARIABLES.some((each) => each === name);
+  return isOffered && env[variable]?.trim() ? variable : undefined;
+}
+
+function contentOf(path: string): { text: string } | { fault: string } {
+  try {
+    const stats = statSync(path);
+    if (!stats.isFile()) return { fault: `names ${path}, which is not a file` };
+    if (stats.size > SECRET_BYTES_MAX) return { fault: `names ${path}, which has more than ${SECRET_BYTES_MAX} bytes` };
+    const text = readFileSync(path, 'utf8').trim();
+    return text === '' ? { fault: `names ${path}, which is empty` } : { text };
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    if (code === 'ENOENT') return { fault: `names ${path}, which does not exist` };
+    return { fault: `names ${path}, which cannot be read (${code})` };
+  }
+}
