@@ -10,16 +10,19 @@ import { LANES, type Lane } from './config/choices.ts';
 import type { Config } from './config/config-type.ts';
 import { deepFreeze } from './config/deep-freeze.ts';
 import { loadEnvironment, type Environment } from './config/load-environment.ts';
+import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
 import { crossCheck, mergeSettings } from './config/merge.ts';
 import { modelNotices } from './config/model-notices.ts';
-import { priceBookOf } from './config/price-book.ts';
+import { livePriceBook, priceBookOf } from './config/price-book.ts';
+import { reloadablePartOf } from './config/reloadable.ts';
 import { processEnvironment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
 import { modelFault, noteServedProviders } from './config/served-models.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
 
 export {
+  LiveConfig,
   agentOf,
   agentOrFirst,
   checkKnownTools,
@@ -29,13 +32,15 @@ export {
   modelNotices,
   modelRefOf,
   noteServedProviders,
+  livePriceBook,
   priceBookOf,
   UnknownAgentError,
   ConfigError,
   LANES,
   processEnvironment,
+  reloadablePartOf,
 };
-export type { Config, Lane, Setting };
+export type { Config, ConfigChange, Lane, Setting };
 export type { ProviderSettings } from './config/config-type.ts';
 export type { AgentSettings } from './config/agent-type.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
@@ -102,17 +107,17 @@ export async function ensureApiKey(
 }
 
 /**
- * The secret that webhooks are signed with: `channels.webhook.secret`, else the one in `<dataDir>/secrets`, made once. In the form of
+ * The secrets that webhooks are signed with: `channels.webhook.secret`, else the one in `<dataDir>/secrets`, made once. In the form of
  * Standard Webhooks, `whsec_` and base64.
  */
-export async function ensureWebhookSecret(config: Config): Promise<string> {
+export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
   const { secret } = config.channels.webhook;
-  if (secret !== undefined) return secret;
+  if (secret !== undefined) return [secret].flat();
   const generate = () => `whsec_${randomBytes(32).toString('base64')}`;
   const { dataDir } = config.runtime;
   const folder = join(dataDir, SECRETS_FOLDER);
   await adoptSecretFile(join(dataDir, 'webhook-secret'), join(folder, 'webhook-secret'));
-  return (await ensureSecretFile(folder, 'webhook-secret', generate)).secret;
+  return [(await ensureSecretFile(folder, 'webhook-secret', generate)).secret];
 }
 
 /** Every secret that the configuration holds: what the logger must never write (G31). */
@@ -123,7 +128,7 @@ export function secretsOf(config: Config): string[] {
     runtime.apiKey,
     runtime.anthropicApiKey,
     models.providers.anthropic.apiKey,
-    channels.webhook.secret,
+    ...[channels.webhook.secret].flat(),
     owner.displaySecret,
     ...Object.values(models.providers.anthropic.headers),
     ...api.keys.map((each) => each.key),

@@ -14,8 +14,11 @@ export interface LoggerOptions {
   name: string;
   /** The roles of this process, on every line: `api`, `worker,scheduler`; absent: none. */
   role?: string;
-  /** Known secret values, see `secretsOf`; each is replaced wherever it appears in a line. Shorter than 6 characters are ignored. */
-  secrets?: readonly string[];
+  /**
+   * Known secret values, see `secretsOf`; each is replaced wherever it appears in a line. Shorter than 6 characters are ignored. A function
+   * returns the same list until the secrets change.
+   */
+  secrets?: readonly string[] | (() => readonly string[]);
   /** Where the lines go; absent: stderr. */
   destination?: DestinationStream;
 }
@@ -45,6 +48,7 @@ const SECRET_FIELDS = [
 /** A logger. Its format and level are fixed for its life; children (`logger.child({ turnId })`) share its redaction. */
 export function createLogger(options: LoggerOptions): Logger {
   const destination = options.destination ?? stderrOf(options.format);
+  const { secrets = [] } = options;
   return pino(
     {
       name: options.name,
@@ -57,7 +61,7 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactPaths(), censor: CENSOR },
     },
-    withoutSecrets(destination, options.secrets ?? []),
+    withoutSecrets(destination, typeof secrets === 'function' ? secrets : () => secrets),
   );
 }
 
@@ -71,9 +75,17 @@ function redactPaths(): string[] {
 }
 
 /** Replaces known secret values and things shaped like keys in finished lines. */
-function withoutSecrets(destination: DestinationStream, secrets: readonly string[]): DestinationStream {
-  const pattern = new RegExp([...secretPatterns(secrets), ...KEY_SHAPES].join('|'), 'g');
-  return { write: (line: string) => destination.write(line.replace(pattern, CENSOR)) };
+function withoutSecrets(destination: DestinationStream, secrets: () => readonly string[]): DestinationStream {
+  const patternOf = (list: readonly string[]) => new RegExp([...secretPatterns(list), ...KEY_SHAPES].join('|'), 'g');
+  let known = secrets();
+  let pattern = patternOf(known);
+  return {
+    write(line: string) {
+      const now = secrets();
+      if (now !== known) [known, pattern] = [now, patternOf(now)];
+      destination.write(line.replace(pattern, CENSOR));
+    },
+  };
 }
 
 /** Keys that are recognised by their look: Anthropic's, webhook secrets, our own, bearer headers, passwords in URLs. */

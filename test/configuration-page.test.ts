@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf, loadConfig } from '../src/config.ts';
+import { RELOADABLE_PATHS } from '../src/config/reloadable.ts';
 import { configKeys } from './docs/config-keys.ts';
 import { codeBlocks, readPage, tableRows } from './docs/read-page.ts';
 
@@ -63,4 +64,11 @@ test.each(['docs/configuration.md', 'README.md'])('the configuration that %s sho
       rmSync(folder, { recursive: true });
     }
   }
+});
+
+test('the page lists every part of the configuration that can be read again, and no other', () => {
+  const rows = tableRows(page, ['part', 'what follows']).flatMap(([parts = '']) =>
+    [...parts.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
+  );
+  expect(rows.toSorted()).toEqual([...RELOADABLE_PATHS].toSorted());
 });

@@ -1,8 +1,8 @@
 // Builds what a turn is given in a worker process: the store's shared statements, the locks, the model, the tools.
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, priceBookOf, type Config } from '../src/config.ts';
-import { rateLimitsOf } from '../src/core/governor/rate-limit.ts';
+import { agentOf, livePriceBook, type AgentSettings, type Config } from '../src/config.ts';
+import { rateLimitsOf, type RateLimit } from '../src/core/governor/rate-limit.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
@@ -96,7 +96,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     }),
     transcripts: new TranscriptCache(),
     model: parts.model,
-    prices: priceBookOf(config),
+    prices: livePriceBook(config),
     budgets: parts.budgets,
     recentOutputs: new OutputHistory(),
     gate: createGate(parts),
@@ -117,7 +117,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
 
 function createGovernor({ config, clock, database, owner }: WorkerParts, accountOf: Model['accountOf']) {
   return new ModelGovernor({
-    limits: rateLimitsOf(config.models.limits),
+    limits: liveLimits(config),
     clock,
     accountOf,
     store: {
@@ -126,6 +126,16 @@ function createGovernor({ config, clock, database, owner }: WorkerParts, account
     },
     onFault: (error) => database.outages.report(error, 'Rate limits could not be read'),
   });
+}
+
+/** The rate limits of the running configuration; the same list while they are the same. */
+function liveLimits(config: Config): () => readonly RateLimit[] {
+  let known = { written: config.models.limits, limits: rateLimitsOf(config.models.limits) };
+  return () => {
+    const written = config.models.limits;
+    if (known.written !== written) known = { written, limits: rateLimitsOf(written) };
+    return known.limits;
+  };
 }
 
 /** When a provider answers again, the turns that wait for it are woken; if that fails, their own time comes. */
@@ -150,15 +160,16 @@ function createGate({ config, clock, database, logger }: WorkerParts): ProviderG
 }
 
 function createToolsets(config: Config, tools: readonly Tool[]): TurnContext['toolsetOf'] {
-  const toolsets = new Map<string, Toolset>();
+  const known = new Map<string, { agent: AgentSettings; toolset: Toolset }>();
   return (agentId, role) => {
+    const agent = agentOf(config, agentId);
     const name = `${agentId} ${role}`;
-    let toolset = toolsets.get(name);
-    if (toolset === undefined) {
-      const policy = [...agentOf(config, agentId).toolPolicies, { deny: DENIED_TOOLS[role] }];
-      toolset = createToolset({ tools, policy });
-      toolsets.set(name, toolset);
+    let made = known.get(name);
+    // The settings are others when the configuration was read again.
+    if (made?.agent !== agent) {
+      const policy = [...agent.toolPolicies, { deny: DENIED_TOOLS[role] }];
+      known.set(name, (made = { agent, toolset: createToolset({ tools, policy }) }));
     }
-    return toolset;
+    return made.toolset;
   };
 }

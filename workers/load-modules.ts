@@ -58,6 +58,7 @@ export async function loadModules(roles: readonly Role[]) {
     openQueueBackend: queue.openQueueBackend,
     createService: service.createService,
     openBudgets: budgets.openBudgets,
+    storeBudgets: budgets.storeBudgets,
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,

@@ -26,7 +26,7 @@ export interface ReconcilerOptions {
   logger: Logger;
   reconcileMs: number;
   /** How sessions take announcements that find them busy. */
-  modes: QueueModes;
+  modes: () => QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
   /** Rejects when the queue cannot be reached. */
@@ -159,7 +159,7 @@ export class Reconciler {
 
   async #endOverdue(): Promise<number | null> {
     const { database, publish, modes } = this.#options;
-    return publish(await endOverdue(database, modes)).nextInMs;
+    return publish(await endOverdue(database, modes())).nextInMs;
   }
 
   async #ringDeliveries(): Promise<null> {

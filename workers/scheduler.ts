@@ -71,6 +71,12 @@ export class Scheduler {
     );
   }
 
+  /** The configuration was read again: what it names is made so in the next round. */
+  syncAgain(): void {
+    this.#isSynced = false;
+    this.#look();
+  }
+
   async #beatEverySecond(): Promise<void> {
     const { default: cron } = await import('node-cron');
     if (this.#stopped.signal.aborted) return;
@@ -146,10 +152,20 @@ export class Scheduler {
   }
 
   async #sync(): Promise<void> {
+    // First, because the configuration may be read again meanwhile.
+    this.#isSynced = true;
+    try {
+      await this.#syncAll();
+    } catch (error) {
+      this.#isSynced = false;
+      throw error;
+    }
+  }
+
+  async #syncAll(): Promise<void> {
     const nowMs = await readDatabaseTime(this.#parts.database);
     await reconcileConfigCrons(this.#parts, nowMs);
     await syncHeartbeats(this.#parts, nowMs);
-    this.#isSynced = true;
   }
 
   async #fireAll(): Promise<{ nowMs: number; nextInMs: number | null }> {

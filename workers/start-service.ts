@@ -2,7 +2,7 @@
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
-import { agentOf, ensureApiKey, isAgent, type Config, type Setting, type ThinkingLevel } from '../src/config.ts';
+import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
@@ -14,13 +14,14 @@ import { listenWarnings } from './listen-warnings.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
+import { factsOf, thinkingOf } from './start-facts.ts';
 import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
 import type { RunningWorker } from './start-worker.ts';
 
 export interface ServiceOptions {
-  config: Config;
-  /** The configuration with its sources, for the API. */
-  settings: readonly Setting[];
+  live: LiveConfig;
+  /** The options of the command, which the API shows with the settings. */
+  flags: readonly Setting[];
   roles: readonly Role[];
   /** False: the database is used as it is. */
   migrate: boolean;
@@ -57,7 +58,8 @@ export async function startService(options: ServiceOptions): Promise<RunningServ
 }
 
 async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningService> {
-  const { config, roles, logger } = options;
+  const { live, roles, logger } = options;
+  const { config } = live;
   await openDataDir(config);
   // The database needs some time to start: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
@@ -76,17 +78,14 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const reconciler = createReconciler(options, { modules, base, worker: () => worker });
   enders.push(() => reconciler.stop());
   const metrics = modules.createApi === null ? null : new Registry();
-  const measured =
-    metrics === null || modules.startWorker === null
-      ? {}
-      : { onJobEnd: createJobMetrics(metrics), rateMetrics: createRateMetrics(metrics, systemClock) };
   const worker = await modules.startWorker?.({
     ...base,
+    live,
     owner: identity.name,
     logger,
     clock: systemClock,
     modelEndpoint,
-    ...measured,
+    ...(modules.startWorker === null ? {} : measuresOf(metrics)),
   });
   if (worker !== undefined) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   reporter = await modules.startReports({
@@ -99,7 +98,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
   if (roles.includes('scheduler')) startScheduling(options, { modules, service, modelEndpoint, metrics, enders });
-  const facts = factsOf(config, backend.kind, modelEndpoint);
+  const facts = factsOf(config, backend.kind, modelEndpoint.isScripted);
   const api = await startApi(options, {
     modules,
     base,
@@ -109,6 +108,8 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     enders,
     reconciler: isReconciling ? reconciler : null,
   });
+  // Last, because it writes: what another part refuses must not be stored.
+  live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
   return {
     url: api?.url ?? null,
     lines: [
@@ -126,9 +127,14 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   };
 }
 
+function measuresOf(metrics: Registry | null) {
+  if (metrics === null) return {};
+  return { onJobEnd: createJobMetrics(metrics), rateMetrics: createRateMetrics(metrics, systemClock) };
+}
+
 /** Starts the role of the scheduler. */
 function startScheduling(
-  { logger }: ServiceOptions,
+  { live, logger }: ServiceOptions,
   parts: {
     modules: Modules;
     service: Service;
@@ -143,6 +149,7 @@ function startScheduling(
     const scheduler = new modules.Scheduler({ service, logger });
     enders.push(() => scheduler.stop());
     scheduler.start();
+    live.follow({ apply: () => scheduler.syncAgain() });
   }
   if (modules.startProviderLane !== null) {
     const counted = metrics === null ? {} : { metrics: createLaneMetrics(metrics) };
@@ -154,7 +161,7 @@ type Base = Awaited<ReturnType<typeof openBase>>;
 
 /** Opens what every role needs: the database with its layout, the queue, and the use cases on both. */
 async function openBase(
-  { config, roles, migrate, logger }: ServiceOptions,
+  { live: { config }, roles, migrate, logger }: ServiceOptions,
   { modules, databaseUrl, enders }: { modules: Modules; databaseUrl: string; enders: Ender[] },
 ) {
   const { warnings } = await modules.inspectDatabase(databaseUrl);
@@ -173,7 +180,7 @@ async function openBase(
 }
 
 function createReconciler(
-  { config, roles, logger }: ServiceOptions,
+  { live: { config }, roles, logger }: ServiceOptions,
   { modules, base, worker }: { modules: Modules; base: Base; worker: () => RunningWorker | undefined },
 ) {
   const { service, backend } = base;
@@ -182,7 +189,7 @@ function createReconciler(
     publish: service.publish,
     logger,
     reconcileMs: config.runtime.reconcileMs,
-    modes: config.messages.queue,
+    modes: () => config.messages.queue,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),
     pingQueue: () => backend.ping(),
     onQueueFault: backend.outages.failed,
@@ -209,12 +216,13 @@ interface ApiParts {
 
 /** Starts the API, and returns where it listens and what to say of it; null without the role. */
 async function startApi(
-  { config, settings, logger }: ServiceOptions,
+  { live, flags, logger }: ServiceOptions,
   parts: ApiParts,
 ): Promise<{ url: string; lines: string[] } | null> {
   const { modules, base, facts, version, metrics, enders, reconciler } = parts;
   const { service, wake, backend } = base;
   if (modules.createApi === null || modules.createApiContext === null) return null;
+  const { config } = live;
   const apiKey = await ensureApiKey(config);
   const api = modules.createApi(
     modules.createApiContext({
@@ -222,7 +230,8 @@ async function startApi(
       clock: systemClock,
       service,
       wake,
-      settings,
+      live,
+      flags,
       installation: { holdfast: version, queue: facts.queue, database: facts.database },
       adminKey: apiKey.key,
       ...(metrics === null ? {} : { metrics }),
@@ -273,20 +282,6 @@ async function modelEndpointOf(config: Config, roles: readonly Role[], enders: E
   const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
   enders.push(() => scripted.close());
   return { apiKey: 'scripted', baseUrl: scripted.url, isScripted: true };
-}
-
-/** The thinking level of an agent's turns that set none. */
-function thinkingOf(config: Config): (agentId: string) => ThinkingLevel {
-  return (agentId) => (isAgent(config, agentId) ? agentOf(config, agentId).thinking : 'off');
-}
-
-function factsOf(config: Config, queue: string, { isScripted }: ModelEndpoint): ServiceFacts {
-  const database = config.runtime.databaseUrl === undefined ? 'embedded' : 'configured';
-  return { database, queue, model: defaultModelOf(config), isScripted };
-}
-
-function defaultModelOf(config: Config): string {
-  return agentOf(config, config.agents.list[0]?.id ?? 'main').model;
 }
 
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */

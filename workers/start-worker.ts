@@ -4,12 +4,22 @@ import type { Channel } from '../src/channels/channel.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 import { createWebhookChannel } from '../src/channels/webhook/webhook-channel.ts';
 import type { Clock } from '../src/clock.ts';
-import { ensureWebhookSecret, secretsOf, type Config } from '../src/config.ts';
+import {
+  checkKnownTools,
+  checkServedModels,
+  ensureWebhookSecrets,
+  priceBookOf,
+  secretsOf,
+  type Config,
+  type LiveConfig,
+} from '../src/config.ts';
 import { createRedact } from '../src/config/redact-secrets.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
-import { loadCheckedPlugins } from '../src/plugins/load-checked-plugins.ts';
+import { loadCheckedPlugins, providersOf, toolNamesOf } from '../src/plugins/load-checked-plugins.ts';
+import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/service/service.ts';
+import type { Database } from '../src/store/database.ts';
 import { storePriceVersion } from '../src/store/price-versions.ts';
 import type { LaneUse } from '../src/store/workers/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
@@ -34,6 +44,8 @@ import { createToolPorts } from './tool-ports.ts';
 export interface WorkerOptions {
   /** The owner of its locks; never used by two processes. */
   owner: string;
+  /** The configuration of `service`. */
+  live: LiveConfig;
   logger: Logger;
   clock: Clock;
   service: Service;
@@ -62,7 +74,7 @@ const DELIVERIES_CONCURRENCY = 8;
 
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { logger, clock, service, wake, backend, owner } = options;
+  const { live, logger, clock, service, wake, backend, owner } = options;
   const { config, database, publish, budgets } = service;
   const draining = new AbortController();
   await openWorkspaces(config);
@@ -98,6 +110,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     rateMetrics: options.rateMetrics,
   });
   await storePriceVersion(database, context.prices);
+  live.follow({ prepare: (next) => prepareReload(next, plugins, database) });
   const relay = await openRelay(options, owner);
   context.locks.start();
   ports.keeper?.start();
@@ -131,22 +144,42 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   };
 }
 
+/** Refuses models and tools that there are not, and keeps the table by which calls are priced from now on. */
+async function prepareReload(next: Config, plugins: Plugins, database: Database): Promise<void> {
+  checkServedModels(next, providersOf(plugins));
+  checkKnownTools(next, toolNamesOf(plugins));
+  await storePriceVersion(database, priceBookOf(next));
+}
+
 /** The relay of the outbox, with the channels that it delivers to. */
-async function openRelay({ clock, logger, service }: WorkerOptions, owner: string): Promise<OutboxRelay> {
+async function openRelay(options: WorkerOptions, owner: string): Promise<OutboxRelay> {
+  const { live, logger, service } = options;
   const { config, database, publish } = service;
+  const channels = new Map<string, Channel>([['webhook', await openWebhook(config, options)]]);
+  let next: Channel | undefined;
+  live.follow({
+    prepare: async (changed) => {
+      next = await openWebhook(changed, options);
+    },
+    apply() {
+      if (next !== undefined) channels.set('webhook', next);
+    },
+  });
+  return { database, config, owner, channels, publish, random: Math.random, logger };
+}
+
+async function openWebhook(config: Config, { clock }: WorkerOptions): Promise<Channel> {
   const { webhook } = config.channels;
-  const secret = await ensureWebhookSecret(config);
-  const channel = createWebhookChannel({
-    secret,
+  const secrets = await ensureWebhookSecrets(config);
+  return createWebhookChannel({
+    secrets,
     timeoutMs: webhook.timeoutMs,
     clock,
     trustedUrl: webhook.url,
     allowPrivate: webhook.allowPrivate,
     mayReachLoopback: isLoopbackHost(config.runtime.host),
-    redact: createRedact([...secretsOf(config), secret]),
+    redact: createRedact([...secretsOf(config), ...secrets]),
   });
-  const channels = new Map<string, Channel>([['webhook', channel]]);
-  return { database, config, owner, channels, publish, random: Math.random, logger };
 }
 
 /** Logs how a job ended, and counts it. */

@@ -10,6 +10,7 @@ import type * as crons from './schemas/crons.ts';
 import type * as deadLetters from './schemas/dead-letters.ts';
 import type * as keys from './schemas/keys.ts';
 import type * as pauses from './schemas/pauses.ts';
+import type * as settings from './schemas/settings.ts';
 import type * as subagents from './schemas/subagents.ts';
 import type * as transcripts from './schemas/transcripts.ts';
 import type * as views from './schemas/views.ts';
@@ -63,6 +64,8 @@ export type BulkActionAnswer = z.output<typeof bulkActions.bulkAction>;
 export type BulkItemAnswer = z.output<typeof bulkActions.bulkItem>;
 /** An API key, without its text. */
 export type ApiKeyAnswer = z.output<typeof keys.apiKey>;
+/** What differs between the running configuration and its file. */
+export type ConfigChangesAnswer = z.output<typeof settings.configChanges>;
 /** The price table in use. */
 export type PricesAnswer = z.output<typeof costs.prices>;
 

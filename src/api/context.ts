@@ -1,7 +1,7 @@
 // What the API is given. Writing is done by the use cases of src/service, reading through the views; nothing here knows a turn or a queue.
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
-import type { Config, Setting } from '../config.ts';
+import type { Config, LiveConfig, Setting } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Service } from '../service/service.ts';
@@ -10,8 +10,10 @@ import type { Wake } from '../wake.ts';
 
 export interface ApiContext {
   config: Config;
-  /** The configuration with its sources, without secrets. */
-  settings: readonly Setting[];
+  /** Reads the configuration again. */
+  live: LiveConfig;
+  /** The options of the command, as settings. */
+  flags: readonly Setting[];
   installation: Installation;
   logger: Logger;
   /** Takes the faults of the database that a request or a stream survives. */

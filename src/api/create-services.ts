@@ -86,13 +86,18 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
   };
 }
 
-function createKeyRing({ config, adminKey, views, service }: ApiContext): KeyRing {
-  const configured = config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: `key:${name}`, key, role }));
-  return new KeyRing({
-    fixed: [...configured, { name: 'admin', role: 'admin', key: adminKey }],
+function createKeyRing({ config, live, adminKey, views, service }: ApiContext): KeyRing {
+  const fixedKeys = () => [
+    ...config.api.keys.map(({ name, key, role = 'operator' }) => ({ name: `key:${name}`, key, role })),
+    { name: 'admin', role: 'admin' as const, key: config.runtime.apiKey ?? adminKey },
+  ];
+  const ring = new KeyRing({
+    fixed: fixedKeys(),
     readKeys: () => readValidApiKeys(views),
     readSessions: (ids) => readWebSessions(views, ids),
     onUse: (id) => noteUse(service, id),
     prefix: KEY_PREFIX,
   });
+  live.follow({ apply: () => ring.replaceFixed(fixedKeys()) });
+  return ring;
 }

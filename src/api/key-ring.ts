@@ -22,9 +22,16 @@ export interface SignedIn {
   expiresAt: Date;
 }
 
+/** A key of the configuration. */
+interface FixedKey {
+  name: string;
+  role: KeyRole;
+  key: string;
+}
+
 export interface KeyRingOptions {
-  /** Keys that never change while the process runs. */
-  fixed: readonly { name: string; role: KeyRole; key: string }[];
+  /** The keys of the configuration. */
+  fixed: readonly FixedKey[];
   readKeys: () => Promise<ValidApiKey[]>;
   /** Those of these sign-ins that there are. */
   readSessions: (ids: readonly string[]) => Promise<WebSession[]>;
@@ -48,7 +55,7 @@ const COOKIE = /^([0-9a-f-]{36})\.([\w-]{43})$/;
 
 export class KeyRing {
   readonly #options: KeyRingOptions;
-  readonly #fixed: Map<string, Principal>;
+  #fixed: Map<string, Principal>;
   #stored: { keys: Map<string, ValidApiKey>; readAtMs: number } | null = null;
   #reading: Promise<Map<string, ValidApiKey>> | null = null;
   readonly #sessions: LRUCache<string, WebSession>;
@@ -61,12 +68,7 @@ export class KeyRing {
   constructor(options: KeyRingOptions) {
     this.#options = options;
     this.#nowMs = options.nowMs ?? Date.now;
-    this.#fixed = new Map(
-      options.fixed.map(({ name, role, key }) => {
-        const keySha256 = sha256Of(key);
-        return [keySha256, { name, role, keySha256 }];
-      }),
-    );
+    this.#fixed = principalsOf(options.fixed);
     this.#sessions = new LRUCache({ max: SESSIONS_MAX, ttl: FRESH_MS });
     this.#inUse = new LRUCache({ max: SESSIONS_READ_MAX, ttl: IN_USE_MS });
   }
@@ -103,6 +105,11 @@ export class KeyRing {
     this.#inUse.set(id, true);
     const principal = await this.findStored(session.keySha256);
     return principal === null ? null : { principal, sessionId: id, expiresAt: session.expiresAt };
+  }
+
+  /** The configuration has other keys now: one that is gone opens nothing any more, and neither do the cookies that were given for it. */
+  replaceFixed(keys: readonly FixedKey[]): void {
+    this.#fixed = principalsOf(keys);
   }
 
   /** What was read does not count any more: a key or a sign-in was changed here. */
@@ -153,6 +160,15 @@ export class KeyRing {
       if (this.#reading === reading) this.#reading = null;
     }
   }
+}
+
+function principalsOf(keys: readonly FixedKey[]): Map<string, Principal> {
+  return new Map(
+    keys.map(({ name, role, key }) => {
+      const keySha256 = sha256Of(key);
+      return [keySha256, { name, role, keySha256 }];
+    }),
+  );
 }
 
 function sha256Of(text: string): string {

@@ -65,6 +65,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/heartbeats': 'listHeartbeats',
   'GET /v1/agents': 'listAgents',
   'GET /v1/config': 'getConfig',
+  'GET /v1/config/diff': 'compareConfig',
+  'PATCH /v1/config': 'reloadConfig',
   'POST /v1/agents/{agent}/heartbeat': 'pollAgent',
   'GET /v1/deliveries': 'listDeliveries',
   'GET /v1/deliveries/count': 'countDeliveries',

@@ -8,7 +8,7 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
   program
     .command('start')
     .helpGroup('Run:')
-    .description('run the service; SIGTERM, SIGHUP and Ctrl-C drain it')
+    .description('run the service; SIGTERM and Ctrl-C drain it, SIGHUP reads its configuration again')
     .option('--roles <roles>', 'the roles of this process: api, worker, scheduler', 'api,worker,scheduler')
     .option('--no-migrate', 'do not migrate the database first; refuse one whose layout is too old')
     .action((options: { roles: string; migrate: boolean }, command: Command) =>
@@ -66,6 +66,18 @@ function addConfigCommands(program: Command, run: RunCommand): void {
     .option('--sources', 'print where each setting comes from')
     .action((options: { sources?: boolean }, command: Command) =>
       run(command, async (terminal) => (await import('./commands/config.ts')).runConfigShow(options, terminal)),
+    );
+  config
+    .command('diff')
+    .description('print what differs between the running configuration and the file, and what needs a restart')
+    .action((_options: object, command: Command) =>
+      run(command, async (terminal, flags) => (await import('./commands/reload.ts')).runConfigDiff(flags, terminal)),
+    );
+  config
+    .command('reload')
+    .description('read the configuration again in the process of the API; SIGHUP does it in any process')
+    .action((_options: object, command: Command) =>
+      run(command, async (terminal, flags) => (await import('./commands/reload.ts')).runConfigReload(flags, terminal)),
     );
   config
     .command('validate')

@@ -3991,6 +3991,55 @@ export interface OperationFunctions {
       isScripted: boolean;
     };
   }>;
+  /** Read the configuration again in the process that answers, and use what can change while it runs. `PATCH /v1/config` */
+  reloadConfig(input: {
+    body: {
+      /** Always true */
+      reload: true;
+    };
+  }, options?: CallOptions): Promise<{
+    /** The file that the process reads; null: there is none */
+    file: string | null;
+    /** The machine of the process that answers */
+    host: string;
+    /** The id of that process */
+    pid: number;
+    /** Every setting that differs; empty: none */
+    items: {
+      /** As in `GET /v1/config` */
+      path: string;
+      /** The value of the running process; null: it has none. Of a secret, `isSet` and `fingerprint` */
+      value: unknown;
+      /** The value in the file or the environment as they are now, in the same form */
+      next: unknown;
+      /** Whether the values are fingerprints of a secret */
+      isSecret: boolean;
+      /** Whether the new value takes effect only when the process starts again */
+      needsRestart: boolean;
+    }[];
+  }>;
+  /** What differs between the configuration of this process and what its file and environment say now. `GET /v1/config/diff` */
+  compareConfig(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The file that the process reads; null: there is none */
+    file: string | null;
+    /** The machine of the process that answers */
+    host: string;
+    /** The id of that process */
+    pid: number;
+    /** Every setting that differs; empty: none */
+    items: {
+      /** As in `GET /v1/config` */
+      path: string;
+      /** The value of the running process; null: it has none. Of a secret, `isSet` and `fingerprint` */
+      value: unknown;
+      /** The value in the file or the environment as they are now, in the same form */
+      next: unknown;
+      /** Whether the values are fingerprints of a secret */
+      isSecret: boolean;
+      /** Whether the new value takes effect only when the process starts again */
+      needsRestart: boolean;
+    }[];
+  }>;
   /** What waits, runs and was spent, with the last 60 minutes; at most a second old. `GET /v1/overview` */
   getOverview(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The time of the database */

@@ -92,6 +92,8 @@ export const OPERATIONS = {
   resume: 'POST /v1/resume',
   listAgents: 'GET /v1/agents',
   getConfig: 'GET /v1/config',
+  reloadConfig: 'PATCH /v1/config',
+  compareConfig: 'GET /v1/config/diff',
   getOverview: 'GET /v1/overview',
   getAttention: 'GET /v1/attention',
   createChatCompletion: 'POST /v1/chat/completions',

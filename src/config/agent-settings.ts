@@ -18,7 +18,8 @@ export class UnknownAgentError extends Error {
   }
 }
 
-const settingsOfConfig = new WeakMap<Config, ReadonlyMap<string, AgentSettings>>();
+/** By the section: a configuration that is read again has another one. */
+const settingsOfAgents = new WeakMap<Config['agents'], ReadonlyMap<string, AgentSettings>>();
 
 /** True when the configuration lists the agent: ask before `agentOf` where the id comes from outside. */
 export function isAgent(config: Config, agentId: string): boolean {
@@ -45,10 +46,10 @@ export function modelRefOf(agent: AgentSettings, name: string): string | null {
 }
 
 function allOf(config: Config): ReadonlyMap<string, AgentSettings> {
-  const known = settingsOfConfig.get(config);
+  const known = settingsOfAgents.get(config.agents);
   if (known !== undefined) return known;
   const made = new Map(config.agents.list.map((entry) => [entry.id, settingsOf(config, entry)]));
-  settingsOfConfig.set(config, made);
+  settingsOfAgents.set(config.agents, made);
   return made;
 }
 

@@ -4,8 +4,8 @@
 export interface WebhookSettings {
   /** Absent: replies without a `deliver` of their own stay in the transcript. */
   url?: string;
-  /** Standard Webhooks secret (`whsec_...`); absent: generated once in the data directory. */
-  secret?: string;
+  /** Standard Webhooks secrets (`whsec_...`): replies are signed with each; absent: one is generated in the data directory. */
+  secret?: string | string[];
   /** Hosts (`hooks.lan`, `10.0.0.7:8080`) that messages and crons may name although their addresses are not public. */
   allowPrivate: string[];
   timeoutMs: number;

@@ -12,3 +12,24 @@ export function priceBookOf({ models }: Pick<Config, 'models'>): PriceBook {
   const sha256 = hash('sha256', JSON.stringify(table), 'hex');
   return { version: sha256.slice(0, VERSION_CHARS), sha256, table };
 }
+
+/** The book of the running configuration: it is another one after `models.prices` has changed. */
+export function livePriceBook(config: Pick<Config, 'models'>): PriceBook {
+  let known = { rows: config.models.prices, book: priceBookOf(config) };
+  const current = (): PriceBook => {
+    const { prices } = config.models;
+    if (known.rows !== prices) known = { rows: prices, book: priceBookOf(config) };
+    return known.book;
+  };
+  return {
+    get version() {
+      return current().version;
+    },
+    get sha256() {
+      return current().sha256;
+    },
+    get table() {
+      return current().table;
+    },
+  };
+}

@@ -4,13 +4,16 @@ import { count, host, httpUrl, LIST_MAX, storedMs, timerMs, word } from './schem
 
 const PLATFORMS_MAX = 100;
 
+const WEBHOOK_SECRETS_MAX = 5;
+
+const webhookSecret = z
+  .string()
+  .max(512)
+  .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64');
+
 const webhook = z.strictObject({
   url: httpUrl.optional(),
-  secret: z
-    .string()
-    .max(512)
-    .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64')
-    .optional(),
+  secret: z.union([webhookSecret, z.array(webhookSecret).min(1).max(WEBHOOK_SECRETS_MAX)]).optional(),
   allowPrivate: z.array(host).max(LIST_MAX).optional(),
   timeoutMs: timerMs(1).optional(),
   maxAttempts: count(1, 1000).optional(),

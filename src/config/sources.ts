@@ -64,7 +64,7 @@ export function settingsOf({ config, file, env, secrets }: SettingsInput): Setti
   const given = new Set(leavesOf(file.input, '').map(([path]) => inFile(path)));
   const lineOf = lineFinder(file.text);
   const redact = createRedact(secrets);
-  const leaves = leavesOf(withAbsentKeys(config), '').filter(([path]) => path !== NO_PLATFORMS);
+  const leaves = settingLeavesOf(config);
   return leaves.map(([ownPath, value]) => {
     const path = inFile(ownPath);
     const isHidden = isSecret(path, value);
@@ -78,6 +78,15 @@ export function settingsOf({ config, file, env, secrets }: SettingsInput): Setti
     if (filePath === undefined || file.path === null) return { ...base, source: 'default', at: null };
     return { ...base, source: 'file', at: `${file.path}:${lineOf(filePath)}` };
   });
+}
+
+/** Every setting by its path as it is, with its secrets: to compare two configurations, never to show one. */
+export function rawSettingsOf(config: Config): Map<string, unknown> {
+  return new Map(settingLeavesOf(config).map(([path, value]) => [inFile(path), value]));
+}
+
+function settingLeavesOf(config: Config): [path: string, value: unknown][] {
+  return leavesOf(withAbsentKeys(config), '').filter(([path]) => path !== NO_PLATFORMS);
 }
 
 /** In the file, platforms are siblings of `webhook`. */

@@ -42,7 +42,8 @@ export function createConfiguredModel({
     transports: all,
     ...wireFormsOf(config, all),
     observers: observersOf(config, clock, logger),
-    redact: createRedact([...secretsOf(config), endpoint.apiKey]),
+    // Made for each text: keys change while the process runs, and such texts are rare.
+    redact: (text) => createRedact([...secretsOf(config), endpoint.apiKey])(text),
     onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'Observer of the model failed'),
   });
 }

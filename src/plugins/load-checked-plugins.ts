@@ -10,12 +10,19 @@ import type { Plugins } from './plugins.ts';
 /** Loads the plugins; without an inbox they can queue nothing. Throws `PluginError`, or `ConfigError` with every name that neither they nor Holdfast know. */
 export async function loadCheckedPlugins(config: Config, logger: Logger, inbox?: PluginInbox): Promise<Plugins> {
   const plugins = await loadPlugins(config.plugins, { logger, cwd: process.cwd(), inbox });
-  const providers = [...new Set([...plugins.transports.map(({ provider }) => provider), DEFAULT_PROVIDER])];
+  const providers = providersOf(plugins);
   checkServedModels(config, providers);
   noteServedProviders(config, providers);
-  checkKnownTools(
-    config,
-    plugins.tools.map(({ spec }) => spec.name),
-  );
+  checkKnownTools(config, toolNamesOf(plugins));
   return plugins;
+}
+
+/** The providers that are served with these plugins. */
+export function providersOf({ transports }: Plugins): string[] {
+  return [...new Set([...transports.map(({ provider }) => provider), DEFAULT_PROVIDER])];
+}
+
+/** The tools that they add. */
+export function toolNamesOf({ tools }: Plugins): string[] {
+  return tools.map(({ spec }) => spec.name);
 }

@@ -6,11 +6,16 @@ import { newId } from '../ids.ts';
 import { syncBudgets } from '../store/budgets/budgets.ts';
 import type { Service } from './service.ts';
 
+/** Stores them, if the configuration has any word on them, and reads all that hold, now and every second. */
+export async function openBudgets(service: Service): Promise<void> {
+  await storeBudgets(service);
+  service.budgets.start();
+}
+
 /** Stores them, if the configuration has any word on them, and reads all that hold. */
-export async function openBudgets({ database, publish, budgets, config }: Service): Promise<void> {
+export async function storeBudgets({ database, publish, budgets, config }: Service): Promise<void> {
   if (config.budgets !== undefined) publish(await syncBudgets(database, config.budgets.map(rowOf)));
   await budgets.read();
-  budgets.start();
 }
 
 function rowOf({ limitUsd, ...settings }: NonNullable<Config['budgets']>[number]): BudgetSettings & { id: string } {

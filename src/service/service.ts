@@ -1,7 +1,7 @@
 // What the use cases of a process share. It is built once per process, because it holds what callers share: the memory of known sessions,
 // the statements that carry the rows of many messages, and the count of what waits.
 import type { Publish } from '../after-commit.ts';
-import { priceBookOf, type Config } from '../config.ts';
+import { livePriceBook, type Config } from '../config.ts';
 import type { PriceBook } from '../core/prices/price-book.ts';
 import { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { Database } from '../store/database.ts';
@@ -38,7 +38,7 @@ export function createService(parts: { config: Config; database: Database } & Pu
     inbox: createInbox(database),
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),
-    prices: priceBookOf(config),
+    prices: livePriceBook(config),
     budgets: new BudgetBook(database),
   };
 }

@@ -7,7 +7,7 @@ import type { ApiContext, Dependency } from '../../src/api/context.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { problem } from '../../src/api/schemas/answers.ts';
 import { systemClock } from '../../src/clock.ts';
-import type { Config } from '../../src/config.ts';
+import { LiveConfig, type Config } from '../../src/config.ts';
 import { settingsOf } from '../../src/config/sources.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -24,6 +24,8 @@ export interface ApiRigOptions {
   keys?: Config['api']['keys'];
   /** Other settings of the API. */
   api?: Partial<Config['api']>;
+  /** What the configuration says whenever it is read, over the rest. May throw `ConfigError`. */
+  changes?: () => Partial<Config>;
   dependencies?: Dependency[];
   /** Replaces parts of the context. */
   context?: Partial<ApiContext>;
@@ -71,18 +73,19 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     owner: { ...turns.config.owner, ids: options.ownerIds ?? turns.config.owner.ids },
     api: { ...turns.config.api, ...options.api, keys: options.keys ?? [] },
   };
-  const { service, rings } = recordedService({ config, database: turns.database, wake });
+  const file = { path: null, baseDir: '/', input: {}, text: '', issues: [] };
+  const live = new LiveConfig(() => {
+    const found = { ...config, ...options.changes?.() };
+    return { config: found, settings: settingsOf({ config: found, file, env: {}, secrets: [] }) };
+  });
+  const { service, rings } = recordedService({ config: live.config, database: turns.database, wake });
   const context: ApiContext = {
     ...createApiContext({
       service,
       logger,
       clock: systemClock,
-      settings: settingsOf({
-        config,
-        file: { path: null, baseDir: '/', input: {}, text: '', issues: [] },
-        env: {},
-        secrets: [],
-      }),
+      live,
+      flags: [],
       installation: { holdfast: '0.0.0', queue: 'postgres', database: 'configured' },
       adminKey: ADMIN_KEY,
       wake,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { loadConfigWithSources } from '../../src/config.ts';
+import { LiveConfig, loadConfigWithSources, type Config } from '../../src/config.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const VIEWER = 'viewer-key-0123456789';
@@ -10,23 +10,29 @@ const OPERATOR = 'operator-key-0123456789';
 const cwd = mkdtempSync(join(tmpdir(), 'holdfast-settings-'));
 afterAll(() => rmSync(cwd, { recursive: true }));
 
-const { settings } = loadConfigWithSources({
-  cwd,
-  env: { DATABASE_URL: 'postgres://u:canary-of-database@h/d', HOLDFAST_API_KEY: 'canary-of-admin-0123456789' },
-});
+const live = new LiveConfig(() =>
+  loadConfigWithSources({
+    cwd,
+    env: { DATABASE_URL: 'postgres://u:canary-of-database@h/d', HOLDFAST_API_KEY: 'canary-of-admin-0123456789' },
+  }),
+);
+const keys: Config['api']['keys'] = [
+  { name: 'viewer', role: 'viewer', key: VIEWER },
+  { name: 'operator', role: 'operator', key: OPERATOR },
+];
 const holder = useApiRig({
-  keys: [
-    { name: 'viewer', role: 'viewer', key: VIEWER },
-    { name: 'operator', role: 'operator', key: OPERATOR },
-  ],
-  context: { settings },
+  keys,
+  context: { live },
 });
 
 test('an admin reads every setting with its source, and what the service runs on', async () => {
   const { rig } = holder;
   const { status, body } = await rig.get('/v1/config');
   expect(status).toBe(200);
-  expect(body.items).toEqual(settings.map((setting) => ({ ...setting, needsRestart: true })));
+  expect(body.items).toHaveLength(live.settings.length);
+  expect(body.items).toMatchObject(live.settings);
+  const restart = (path: string) => body.items.find((item: { path: string }) => item.path === path).needsRestart;
+  expect([restart('lanes.main'), restart('models.prices'), restart('runtime.port')]).toEqual([true, false, true]);
   expect(body.items).toContainEqual(
     expect.objectContaining({ path: 'runtime.databaseUrl', source: 'environment', at: 'DATABASE_URL' }),
   );

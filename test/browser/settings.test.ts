@@ -3,16 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { loadConfigWithSources } from '../../src/config.ts';
+import { LiveConfig, loadConfigWithSources } from '../../src/config.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const cwd = mkdtempSync(join(tmpdir(), 'holdfast-settings-'));
 afterAll(() => rmSync(cwd, { recursive: true }));
 const file = join(cwd, 'holdfast.json');
 writeFileSync(file, '{\n  lanes: { main: 9 },\n  workspace: { path: "<img src=x onerror=alert(1)>" },\n}');
-const { settings } = loadConfigWithSources({ env: { HOLDFAST_API_KEY: 'canary-of-the-admin-01' }, cwd });
+const live = new LiveConfig(() => loadConfigWithSources({ env: { HOLDFAST_API_KEY: 'canary-of-the-admin-01' }, cwd }));
 
-const dashboard = useDashboard({ context: { settings } });
+const dashboard = useDashboard({ context: { live } });
 
 test('a setting is found by its path, with its value and the line of the file that decides it', async () => {
   const { page, signIn, open } = dashboard;

@@ -79,7 +79,7 @@ describe('on a fresh data directory', () => {
     expect((await service.ended).code).toBe(0);
   });
 
-  test('SIGUSR1 opens no debugger, SIGUSR2 is ignored, SIGHUP drains (G26)', { timeout: START_MS_MAX }, async () => {
+  test('SIGUSR1 opens no debugger, and SIGUSR2 is ignored (G26)', { timeout: START_MS_MAX }, async () => {
     const service = await startService();
     expect((await readFile(`/proc/${service.child.pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
     service.child.kill('SIGUSR1');
@@ -88,11 +88,57 @@ describe('on a fresh data directory', () => {
     expect((await runCli(['send', 'main', '[[reply: still here]]', '--wait', '20'], { cwd })).stdout).toBe(
       'still here\n',
     );
-    service.child.kill('SIGHUP');
+    service.child.kill('SIGTERM');
     const { code, stderr } = await service.ended;
     expect(code).toBe(0);
     expect(stderr).not.toContain('Debugger');
   });
+
+  test(
+    'SIGHUP and "config reload" use what can change, "config diff" names the rest, and a fault changes nothing',
+    { timeout: START_MS_MAX },
+    async () => {
+      const file = join(cwd, 'reloaded.json');
+      const write = (waiting: number, lane: number) =>
+        writeFile(file, `{limits: {waitingPerSession: ${waiting}}, lanes: {main: ${lane}}}`);
+      const diff = async () => {
+        const { code, stdout } = await runCli(['config', 'diff', '--json'], { cwd });
+        expect(code).toBe(0);
+        const { items } = JSON.parse(stdout) as { items: { path: string; value: unknown; needsRestart: boolean }[] };
+        return items.map(({ path, value, needsRestart }) => [path, value, needsRestart]);
+      };
+      await write(10, 3);
+      const service = await startService({ HOLDFAST_CONFIG: file });
+      expect(await diff()).toEqual([]);
+
+      await write(20, 4);
+      const lanes = [
+        ['lanes.main', 3, true],
+        ['runtime.concurrency.main', 3, true],
+      ];
+      const found = await diff();
+      expect(found).toHaveLength(3);
+      expect(found).toEqual(expect.arrayContaining([['limits.waitingPerSession', 10, false], ...lanes]));
+      service.child.kill('SIGHUP');
+      await expect.poll(diff, { timeout: 60_000 }).toEqual(lanes);
+
+      await writeFile(file, '{limits: {waitingPerSession: 0}}');
+      const refused = await runCli(['config', 'reload'], { cwd });
+      expect(refused).toMatchObject({ code: 6, stdout: '' });
+      expect(refused.stderr).toContain('limits.waitingPerSession');
+
+      await write(30, 3);
+      const reloaded = await runCli(['config', 'reload'], { cwd });
+      expect(reloaded).toMatchObject({ code: 0, stderr: '' });
+      expect(reloaded.stdout).toMatch(/limits\.waitingPerSession +20 +30 +now/);
+      expect(await diff()).toEqual([]);
+      service.child.kill('SIGTERM');
+      const { code, stderr } = await service.ended;
+      expect(code).toBe(0);
+      expect(stderr.match(/Configuration reloaded/g)).toHaveLength(2);
+      expect(stderr).toContain('Configuration was not reloaded; the running one stays in use');
+    },
+  );
 
   test('npm start hands on the signal, and ends when all has ended (G26)', { timeout: START_MS_MAX }, async () => {
     const env = { HOLDFAST_DATA_DIR: join(cwd, '.holdfast') };

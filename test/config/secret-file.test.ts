@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { ensureApiKey, ensureWebhookSecret, loadConfig, type Config } from '../../src/config.ts';
+import { ensureApiKey, ensureWebhookSecrets, loadConfig, type Config } from '../../src/config.ts';
 
 let cwd: string;
 let config: Config;
@@ -41,9 +41,9 @@ test('an empty key file is refused with what to do', async () => {
 });
 
 test('the webhook secret has the form of Standard Webhooks and stays', async () => {
-  const secret = await ensureWebhookSecret(config);
+  const [secret] = await ensureWebhookSecrets(config);
   expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
-  expect(await ensureWebhookSecret(config)).toBe(secret);
+  expect(await ensureWebhookSecrets(config)).toEqual([secret]);
   expect((await readFile(join(cwd, '.holdfast/secrets/webhook-secret'), 'utf8')).trim()).toBe(secret);
   expect((await stat(join(cwd, '.holdfast/secrets'))).mode & 0o777).toBe(0o700);
 });
@@ -52,7 +52,7 @@ test('a webhook secret that an earlier version left above the workspace is moved
   const old = join(cwd, '.holdfast/webhook-secret');
   await mkdir(join(cwd, '.holdfast'));
   await writeFile(old, 'whsec_b2xk\n', { mode: 0o600 });
-  const secrets = await Promise.all(Array.from({ length: 10 }, () => ensureWebhookSecret(config)));
-  expect(new Set(secrets)).toEqual(new Set(['whsec_b2xk']));
+  const secrets = await Promise.all(Array.from({ length: 10 }, () => ensureWebhookSecrets(config)));
+  expect(new Set(secrets.flat())).toEqual(new Set(['whsec_b2xk']));
   expect(await readdir(join(cwd, '.holdfast'))).toEqual(['secrets']);
 });

@@ -40,9 +40,11 @@ beforeEach(() => {
   said = [];
 });
 
-const channelWith = (secret: string) =>
+const OTHER_SECRET = `whsec_${Buffer.from('the secret of another service').toString('base64')}`;
+
+const channelWith = (...secrets: string[]) =>
   createWebhookChannel({
-    secret,
+    secrets,
     timeoutMs: 10_000,
     clock: systemClock,
     trustedUrl: url,
@@ -80,9 +82,14 @@ test('handles each delivery once, also when it is sent again (G21)', async () =>
 });
 
 test('refuses a delivery that was signed with another secret', async () => {
-  const stranger = channelWith(`whsec_${Buffer.from('the secret of another service').toString('base64')}`);
+  const stranger = channelWith(OTHER_SECRET);
   expect(await stranger.send(deliveryOf({ type: 'reply', text: 'x' }), never)).toMatchObject({
     kind: 'refused',
     status: 401,
   });
+});
+
+test('accepts a delivery that is signed with the old and the new secret while they are exchanged', async () => {
+  const rotating = channelWith(OTHER_SECRET, SECRET);
+  expect(await rotating.send(deliveryOf({ type: 'reply', text: 'x' }), never)).toEqual({ kind: 'sent', status: 204 });
 });

@@ -19,8 +19,9 @@ function governorOf(
   limit: Partial<WrittenLimit>,
 ): { governor: ModelGovernor; statements: () => number } {
   let statements = 0;
+  const limits = rateLimitsOf([{ model: 'anthropic/*', batchSharePercent: 100, counts: 'uncached', ...limit }]);
   const governor = new ModelGovernor({
-    limits: rateLimitsOf([{ model: 'anthropic/*', batchSharePercent: 100, counts: 'uncached', ...limit }]),
+    limits: () => limits,
     clock: systemClock,
     accountOf: () => account,
     store: {

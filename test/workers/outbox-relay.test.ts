@@ -21,7 +21,7 @@ const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('b
 const KEY = 'key-of-the-model-that-stays-secret';
 /** A service that listens on loopback only and has no webhook of its own. */
 const onLoopback: WebhookOptions = {
-  secret: SECRET,
+  secrets: [SECRET],
   timeoutMs: 2_000,
   clock: systemClock,
   trustedUrl: undefined,

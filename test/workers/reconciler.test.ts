@@ -33,7 +33,7 @@ function reconcilerOf(
     publish: createPublish({ wake: createWake(), doorbell }),
     logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
     reconcileMs: more.reconcileMs ?? 20,
-    modes: { mode: 'collect', byChannel: {} },
+    modes: () => ({ mode: 'collect', byChannel: {} }),
     stillWaiting: more.stillWaiting ?? (() => Promise.resolve(new Set())),
     pingQueue: more.pingQueue ?? (() => Promise.resolve()),
     onQueueFault: () => undefined,

@@ -1,5 +1,5 @@
 // Starts the provider lane of a process with the scheduler's role.
-import { priceBookOf } from '../../src/config.ts';
+import { livePriceBook } from '../../src/config.ts';
 import type { Logger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
@@ -35,7 +35,7 @@ export function startProviderLane(
       // The scripted model has another port after each start.
       ...(isScripted ? { account: SCRIPTED_ACCOUNT } : {}),
     }),
-    prices: priceBookOf(config),
+    prices: livePriceBook(config),
     ...(metrics === undefined ? {} : { metrics }),
     owner: newId<string>(),
     // A submission is leased like a session.

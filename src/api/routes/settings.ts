@@ -1,7 +1,13 @@
 // The configuration of the process that answers.
+import { hostname } from 'node:os';
+import type { z } from 'zod';
+import { ConfigError, reloadablePartOf, type ConfigChange } from '../../config.ts';
+import { reloadConfig } from '../../service/reload-config.ts';
 import { readDatabaseFacts } from '../../store/views/database-facts.ts';
+import type { ApiContext } from '../context.ts';
+import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { configuration } from '../schemas/settings.ts';
+import { configChanges, configReload, configuration } from '../schemas/settings.ts';
 
 const getConfig = defineRoute({
   method: 'GET',
@@ -10,14 +16,16 @@ const getConfig = defineRoute({
   role: 'admin',
   answers: { 200: { description: 'The configuration', schema: configuration } },
   async handle(_request, { context }) {
-    const { config, settings, installation, modelInfo, reads } = context;
+    const { config, live, flags, installation, modelInfo, reads } = context;
     const { version: postgres, layout } = await readDatabaseFacts(reads);
     return {
       status: 200,
       body: {
         file: config.runtime.configPath,
-        // The configuration is read once, when the process starts.
-        items: settings.map((setting) => ({ ...setting, needsRestart: true })),
+        items: [...live.settings, ...flags].map((setting) => ({
+          ...setting,
+          needsRestart: reloadablePartOf(setting.path) === undefined,
+        })),
         versions: { ...installation, node: process.versions.node, postgres, layout },
         model: modelInfo,
       },
@@ -25,4 +33,55 @@ const getConfig = defineRoute({
   },
 });
 
-export const settingsRoutes: Route[] = [getConfig];
+const getConfigDiff = defineRoute({
+  method: 'GET',
+  path: '/v1/config/diff',
+  summary: 'What differs between the configuration of this process and what its file and environment say now',
+  role: 'admin',
+  answers: {
+    200: { description: 'Every difference', schema: configChanges },
+    409: { description: 'The file or the environment has a fault' },
+  },
+  handle: async (_request, { context }) => ({
+    status: 200,
+    body: answerOf(context, await orProblem(async () => context.live.compare())),
+  }),
+});
+
+const patchConfig = defineRoute({
+  method: 'PATCH',
+  path: '/v1/config',
+  summary: 'Read the configuration again in the process that answers, and use what can change while it runs',
+  role: 'admin',
+  body: configReload,
+  answers: {
+    200: { description: 'Every difference, also those that need a restart', schema: configChanges },
+    409: { description: 'The file or the environment has a fault; the running configuration stays in use' },
+  },
+  handle: async (_request, { context }) => ({
+    status: 200,
+    body: answerOf(context, await orProblem(() => reloadConfig(context.live, context.logger))),
+  }),
+});
+
+function answerOf({ config }: ApiContext, items: ConfigChange[]): z.output<typeof configChanges> {
+  return { file: config.runtime.configPath, host: hostname(), pid: process.pid, items };
+}
+
+async function orProblem(work: () => Promise<ConfigChange[]>): Promise<ConfigChange[]> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    throw new Problem(
+      'conflict',
+      `The running configuration stays in use: ${error.message}. Correct the listed faults.`,
+      {
+        errors: error.issues.map(({ path, message }) => ({ path, message })),
+        cause: error,
+      },
+    );
+  }
+}
+
+export const settingsRoutes: Route[] = [getConfig, getConfigDiff, patchConfig];

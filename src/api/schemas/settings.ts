@@ -25,8 +25,41 @@ export const configuration = z.strictObject({
   model: z.strictObject({ provider: z.string(), name: z.string(), isScripted: z.boolean() }),
 });
 
+/** What differs between the running configuration and what its file and environment say now. */
+export const configChanges = z.strictObject({
+  file: z.string().nullable(),
+  host: z.string(),
+  pid: z.number(),
+  items: z.array(
+    z.strictObject({
+      path: z.string(),
+      value: z.unknown(),
+      next: z.unknown(),
+      isSecret: z.boolean(),
+      needsRestart: z.boolean(),
+    }),
+  ),
+});
+
+export const configReload = z.strictObject({ reload: z.literal(true) });
+
+const CHANGE_DESCRIPTIONS = {
+  file: 'The file that the process reads; null: there is none',
+  host: 'The machine of the process that answers',
+  pid: 'The id of that process',
+  items: 'Every setting that differs; empty: none',
+  'items.path': 'As in `GET /v1/config`',
+  'items.value': 'The value of the running process; null: it has none. Of a secret, `isSet` and `fingerprint`',
+  'items.next': 'The value in the file or the environment as they are now, in the same form',
+  'items.isSecret': 'Whether the values are fingerprints of a secret',
+  'items.needsRestart': 'Whether the new value takes effect only when the process starts again',
+};
+
 /** By operation and field. A part of `field-descriptions.ts`. */
 export const SETTINGS_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ...describedFor('compareConfig'),
+  ...describedFor('reloadConfig'),
+  'reloadConfig.reload': 'Always true',
   'getConfig.file': 'The file that the process has read; null: there is none',
   'getConfig.items': 'Every setting of the process that answers, in the order of the configuration',
   'getConfig.items.path':
@@ -46,3 +79,9 @@ export const SETTINGS_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'getConfig.versions.database': '`embedded`: its own in the data directory',
   'getConfig.model': 'The model that answers',
 };
+
+function describedFor(operation: string): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(CHANGE_DESCRIPTIONS).map(([field, text]) => [`${operation}.${field}`, text]),
+  );
+}

@@ -11,8 +11,8 @@ import type { ClaimedDelivery } from '../../store/outbox.ts';
 import type { Channel, DeliveryResult } from '../channel.ts';
 
 export interface WebhookOptions {
-  /** `whsec_...` */
-  secret: string;
+  /** `whsec_...`; every delivery is signed with each of them, so that receivers can move from one to the next. */
+  secrets: readonly string[];
   timeoutMs: number;
   clock: Clock;
   /** The operator's own URL: it may be any address, and the beginning of a refusal is kept. */
@@ -35,17 +35,17 @@ const PASSING_STATUSES = new Set([408, 409, 425, 429]);
 
 /** Makes the webhook channel. */
 export function createWebhookChannel(options: WebhookOptions): Channel {
-  const signer = new Webhook(options.secret);
+  const signers = options.secrets.map((secret) => new Webhook(secret));
   return {
     name: 'webhook',
-    send: (delivery, signal) => send(delivery, signal, signer, options),
+    send: (delivery, signal) => send(delivery, signal, signers, options),
   };
 }
 
 async function send(
   delivery: ClaimedDelivery,
   signal: AbortSignal,
-  signer: Webhook,
+  signers: readonly Webhook[],
   options: WebhookOptions,
 ): Promise<DeliveryResult> {
   const body = JSON.stringify({ ...(delivery.payload as object), deliveryId: delivery.id });
@@ -62,7 +62,7 @@ async function send(
         'user-agent': 'holdfast',
         'webhook-id': delivery.id,
         'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
-        'webhook-signature': signer.sign(delivery.id, now, body),
+        'webhook-signature': signers.map((signer) => signer.sign(delivery.id, now, body)).join(' '),
       },
       body,
       mayReach: reachOf(url, address, options),

@@ -7,14 +7,14 @@ import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Role } from '../../../workers/load-modules.ts';
 import type { ServiceOptions } from '../../../workers/start-service.ts';
-import { ensureApiKey, secretsOf, type Config, type Setting } from '../../config.ts';
+import { ensureApiKey, LiveConfig, loadConfigWithSources, secretsOf, type Setting } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';
 import { createLogger, type Logger } from '../../logger.ts';
+import { reloadConfig } from '../../service/reload-config.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
-import { loadOrRefuse } from './config.ts';
 
 const ROLES: readonly Role[] = ['api', 'worker', 'scheduler'];
 
@@ -27,15 +27,16 @@ type StopSignal = keyof typeof SIGNAL_EXITS;
 /** Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in time. */
 export async function runStart(options: { roles: string; migrate: boolean }, terminal: Terminal): Promise<ExitCode> {
   const roles = parseRoles(options.roles);
-  const { config, settings } = loadOrRefuse(EXIT.badConfiguration);
-  const logger = await openLog(config, roles);
+  const live = openConfig();
+  const { config } = live;
+  const logger = await openLog(live, roles);
   logConsoleWarnings(logger);
-  const stop = stopSignal(logger);
+  const stop = stopSignal(logger, () => void reloadConfig(live, logger).catch(() => undefined));
   // The service keeps running when the reader of its output has ended.
   process.stdout.removeAllListeners('error').on('error', () => undefined);
   const service = await startOrExplain({
-    config,
-    settings: [...settings, ...settingsOfFlags(roles, options.migrate)],
+    live,
+    flags: settingsOfFlags(roles, options.migrate),
     roles,
     migrate: options.migrate,
     logger,
@@ -55,17 +56,27 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   process.exit(isDrained ? EXIT.ok : EXIT.failed);
 }
 
+function openConfig(): LiveConfig {
+  try {
+    return new LiveConfig(() => loadConfigWithSources());
+  } catch (error) {
+    throw explainStartFault(error);
+  }
+}
+
 /** The key of the API is made here, before anything can log it. */
-async function openLog(config: Config, roles: readonly Role[]): Promise<Logger> {
+async function openLog(live: LiveConfig, roles: readonly Role[]): Promise<Logger> {
+  const { config } = live;
   const { logLevel: level, logFormat: format } = config.runtime;
   const keys = roles.includes('api') ? [(await ensureApiKey(config)).key] : [];
-  return createLogger({
-    level,
-    format,
-    name: 'holdfast',
-    role: roles.join(','),
-    secrets: [...secretsOf(config), ...keys],
+  let secrets = [...secretsOf(config), ...keys];
+  // Those that are replaced stay out of the log too.
+  live.follow({
+    prepare(next) {
+      secrets = [...new Set([...secrets, ...secretsOf(next)])];
+    },
   });
+  return createLogger({ level, format, name: 'holdfast', role: roles.join(','), secrets: () => secrets });
 }
 
 /** Stores the address where the command line reads it. Only a convenience: a data directory that cannot be written stops nothing. */
@@ -115,8 +126,8 @@ function parseRoles(text: string): readonly Role[] {
   });
 }
 
-/** Resolves at the first signal. From then on a second one ends the process. */
-function stopSignal(logger: Logger): Promise<StopSignal> {
+/** Resolves at the first signal that stops. From then on a second one ends the process. */
+function stopSignal(logger: Logger, reload: () => void): Promise<StopSignal> {
   const { promise, resolve } = Promise.withResolvers<StopSignal>();
   let firstAtMs: number | undefined;
   const onSignal = (signal: StopSignal) => {
@@ -132,9 +143,11 @@ function stopSignal(logger: Logger): Promise<StopSignal> {
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  // A terminal that is closed sends it, some shells twice: it drains, and never ends immediately.
   process.on('SIGHUP', () => {
-    if (firstAtMs === undefined) onSignal('SIGHUP');
+    if (firstAtMs !== undefined) return;
+    // A terminal that is closed sends it, some shells twice: it drains, and never ends immediately.
+    if (process.stdin.isTTY) onSignal('SIGHUP');
+    else reload();
   });
   return promise;
 }

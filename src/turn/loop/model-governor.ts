@@ -22,7 +22,8 @@ const TAKE_MS_PLENTY = 50;
 type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 export interface ModelGovernorOptions {
-  limits: readonly RateLimit[];
+  /** The limits that hold now. */
+  limits: () => readonly RateLimit[];
   clock: Clock;
   accountOf: Model['accountOf'];
   store: {
@@ -127,12 +128,14 @@ export class ModelGovernor {
   }
 
   #windowsFor({ model, lane }: Pick<GovernedCall, 'model' | 'lane'>): RateWindow[] {
-    const { limits, accountOf } = this.#options;
+    const { accountOf } = this.#options;
+    const limits = this.#options.limits();
     if (limits.length === 0) return [];
     return limitsFor(limits, { model: refOfModel(model), lane }).map((limit) => {
       const id = `${accountOf(model)} ${limit.id}`;
       let window = this.#windows.get(id);
-      if (window === undefined) this.#windows.set(id, (window = new RateWindow(id, limit)));
+      // A limit that was changed has a new window. Calls that wait for the old one are late.
+      if (window?.limit !== limit) this.#windows.set(id, (window = new RateWindow(id, limit)));
       return window;
     });
   }

@@ -28,7 +28,7 @@ export interface WaitingCost {
 
 export class RateWindow {
   readonly id: string;
-  readonly #limit: RateLimit;
+  readonly limit: RateLimit;
   readonly #units: readonly RateUnit[];
   /** Taken and not used; negative: used beyond what was taken. */
   readonly #held: Amounts = {};
@@ -46,7 +46,7 @@ export class RateWindow {
 
   constructor(id: string, limit: RateLimit) {
     this.id = id;
-    this.#limit = limit;
+    this.limit = limit;
     this.#units = RATE_UNITS.filter((unit) => limit.perMinute[unit] !== undefined);
   }
 
@@ -56,7 +56,7 @@ export class RateWindow {
   }
 
   costOf(tokens: CallTokens): Amounts {
-    return costOf(this.#limit, tokens);
+    return costOf(this.limit, tokens);
   }
 
   /** True when this worker holds enough for the call. One that is larger than the whole limit needs all of it. */
@@ -78,7 +78,7 @@ export class RateWindow {
   /** The provider has refused a call for its limit: nothing is left, and the first second after it refills at half the rate. */
   empty(): void {
     for (const unit of this.#units) this.#held[unit] = Math.min(0, this.#heldOf(unit));
-    this.correct(Object.fromEntries(this.#units.map((unit) => [unit, -perSecondOf(this.#limit, unit) / 2])));
+    this.correct(Object.fromEntries(this.#units.map((unit) => [unit, -perSecondOf(this.limit, unit) / 2])));
   }
 
   /** The provider has said what is left. */
@@ -116,7 +116,7 @@ export class RateWindow {
       const held = this.#heldOf(unit);
       const wanted = (wish[unit] ?? 0) - Math.max(0, held);
       ask.capacity[unit] = this.#capacityOf(unit);
-      ask.perSecond[unit] = perSecondOf(this.#limit, unit);
+      ask.perSecond[unit] = perSecondOf(this.limit, unit);
       ask.owed[unit] = Math.max(0, -held);
       ask.wanted[unit] = wanted;
       this.#held[unit] = Math.max(0, held) + Math.min(0, wanted);
@@ -139,7 +139,7 @@ export class RateWindow {
   waitMs(cost: Amounts, nowMs: number): number {
     const waits = this.#units.map((unit) => {
       const missing = this.#bounded(unit, cost) - this.#heldOf(unit) - this.#leftOf(unit, nowMs) * this.#share;
-      return missing <= 0 ? 0 : (missing / Math.max(TINY, perSecondOf(this.#limit, unit) * this.#share)) * SECOND;
+      return missing <= 0 ? 0 : (missing / Math.max(TINY, perSecondOf(this.limit, unit) * this.#share)) * SECOND;
     });
     return Math.max(0, ...waits);
   }
@@ -149,7 +149,7 @@ export class RateWindow {
     const needed = (unit: RateUnit) => waiting.reduce((total, { cost }) => total + this.#bounded(unit, cost), 0);
     const perCall = (unit: RateUnit) =>
       waiting.length > 0 ? needed(unit) / waiting.length : (this.#perCall[unit] ?? 0);
-    const poolOf = (unit: RateUnit) => this.#leftOf(unit, nowMs) + perSecondOf(this.#limit, unit);
+    const poolOf = (unit: RateUnit) => this.#leftOf(unit, nowMs) + perSecondOf(this.limit, unit);
     const pool = Math.min(...this.#units.map((unit) => poolOf(unit) / Math.max(TINY, perCall(unit))));
     const own = shareCalls({ pool, own: demand, others: this.#others });
     const total = countOf(demand) + countOf(this.#others);
@@ -171,7 +171,7 @@ export class RateWindow {
   }
 
   #capacityOf(unit: RateUnit): number {
-    return this.#limit.perMinute[unit] ?? 0;
+    return this.limit.perMinute[unit] ?? 0;
   }
 
   #bounded(unit: RateUnit, cost: Amounts): number {
@@ -183,7 +183,7 @@ export class RateWindow {
     const capacity = this.#capacityOf(unit);
     if (this.#left === null) return capacity;
     const { amounts, atMs } = this.#left;
-    const refilled = ((nowMs - atMs) / SECOND) * perSecondOf(this.#limit, unit);
+    const refilled = ((nowMs - atMs) / SECOND) * perSecondOf(this.limit, unit);
     return Math.max(0, Math.min(capacity, (amounts[unit] ?? 0) + refilled));
   }
 }

@@ -37,7 +37,7 @@ export function Configuration(): ReactElement {
       <h2 id="configuration">Configuration</h2>
       <p className="soft">
         Of the process that answers this page. {file === null ? 'It has read no file.' : <SafeText text={file} />} A
-        change of the file or of a variable takes effect when the process starts again.
+        change of a variable takes effect when the process starts again, one of the file as the table says.
       </p>
       <Filters>
         <TextFilter name="Path contains" value={q} onChange={(next) => filter({ q: next, only })} />

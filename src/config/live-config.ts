@@ -1,0 +1,128 @@
+// The configuration of a running process, which can be read again. `config` is one object for the life of the process: each of its sections is
+// replaced as a whole, so what reads a section when it uses it sees the newest one, and no read sees half of two. A configuration with a
+// fault, or one that a part of the process refuses, changes nothing.
+import type { Config } from './config-type.ts';
+import { changeableParts, reloadablePartOf, withParts } from './reloadable.ts';
+import { rawSettingsOf, type Setting } from './sources.ts';
+
+export interface LoadedConfig {
+  config: Config;
+  settings: readonly Setting[];
+}
+
+/** A setting that differs between the running configuration and what the file and the environment say now. */
+export interface ConfigChange {
+  path: string;
+  /** As they may be shown, see `Setting`. Null: there is no such setting. */
+  value: unknown;
+  next: unknown;
+  isSecret: boolean;
+  needsRestart: boolean;
+}
+
+/** A part of the process that follows the configuration. */
+interface ConfigFollower {
+  /** Called with the configuration that is about to be used. When it rejects, nothing is changed. */
+  prepare?: (next: Config) => void | Promise<void>;
+  /** Called when it is in use. Must not throw. */
+  apply?: () => void;
+}
+
+export class LiveConfig {
+  /** The running configuration. */
+  readonly config: Config;
+  readonly #load: () => LoadedConfig;
+  readonly #followers: ConfigFollower[] = [];
+  #current: Config;
+  #settings: readonly Setting[];
+  #reloading: Promise<unknown> = Promise.resolve();
+
+  /** `load` reads file and environment, and throws `ConfigError` with every fault. */
+  constructor(load: () => LoadedConfig) {
+    const { config, settings } = load();
+    this.#load = load;
+    this.#current = config;
+    this.#settings = settings;
+    this.config = Object.defineProperties(
+      {},
+      Object.fromEntries(
+        // The one section that may be absent.
+        [...new Set([...Object.keys(config), 'budgets'])].map((section) => [
+          section,
+          { enumerable: true, get: () => this.#current[section as keyof Config] },
+        ]),
+      ),
+    ) as Config;
+  }
+
+  /** The running configuration with its sources, without secrets. */
+  get settings(): readonly Setting[] {
+    return this.#settings;
+  }
+
+  /** Adds a part of the process that must hear of changes. */
+  follow(follower: ConfigFollower): void {
+    this.#followers.push(follower);
+  }
+
+  /** What a reload would change, and what only a restart can. Throws `ConfigError` when the configuration has a fault. */
+  compare(): ConfigChange[] {
+    return this.#changesTo(this.#load());
+  }
+
+  /**
+   * Reads the configuration again and uses what can change. Returns every difference. Rejects with `ConfigError` or with the fault of a
+   * follower, and then the configuration stays as it was.
+   */
+  reload(): Promise<ConfigChange[]> {
+    const reloaded = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloaded.catch(() => undefined);
+    return reloaded;
+  }
+
+  async #reload(): Promise<ConfigChange[]> {
+    const loaded = this.#load();
+    const changes = this.#changesTo(loaded);
+    const parts = changeableParts(this.#current, loaded.config);
+    const next = withParts(this.#current, loaded.config, parts);
+    for (const { prepare } of this.#followers) await prepare?.(next);
+    this.#settings = mergedSettings(this.#settings, loaded.settings, parts);
+    this.#current = next;
+    for (const { apply } of this.#followers) apply?.();
+    return changes;
+  }
+
+  #changesTo({ config, settings }: LoadedConfig): ConfigChange[] {
+    const [before, after] = [rawSettingsOf(this.#current), rawSettingsOf(config)];
+    const [shown, shownNext] = [byPath(this.#settings), byPath(settings)];
+    const parts = changeableParts(this.#current, config);
+    return [...new Set([...before.keys(), ...after.keys()])]
+      .filter((path) => JSON.stringify(before.get(path)) !== JSON.stringify(after.get(path)))
+      .map((path) => {
+        const part = reloadablePartOf(path);
+        return {
+          path,
+          value: shown.get(path)?.value ?? null,
+          next: shownNext.get(path)?.value ?? null,
+          isSecret: shown.get(path)?.isSecret ?? shownNext.get(path)?.isSecret ?? false,
+          needsRestart: part === undefined || !parts.includes(part),
+        };
+      });
+  }
+}
+
+function byPath(settings: readonly Setting[]): Map<string, Setting> {
+  return new Map(settings.map((setting) => [setting.path, setting]));
+}
+
+/** The settings in which these parts are those of `after`, at the place of the first setting of each part. */
+function mergedSettings(before: readonly Setting[], after: readonly Setting[], parts: readonly string[]): Setting[] {
+  const taken = new Set<string>();
+  return before.flatMap((setting) => {
+    const part = reloadablePartOf(setting.path);
+    if (part === undefined || !parts.includes(part)) return [setting];
+    if (taken.has(part)) return [];
+    taken.add(part);
+    return after.filter(({ path }) => reloadablePartOf(path) === part);
+  });
+}

@@ -1,0 +1,18 @@
+// Reads the configuration of this process again, and writes into the log what came of it.
+import { ConfigError, type ConfigChange, type LiveConfig } from '../config.ts';
+import type { Logger } from '../logger.ts';
+
+/** Returns every difference. Rejects, and changes nothing, when the configuration has a fault or cannot be used. */
+export async function reloadConfig(live: LiveConfig, logger: Logger): Promise<ConfigChange[]> {
+  try {
+    const changes = await live.reload();
+    const pathsOf = (isKept: boolean) =>
+      changes.filter(({ needsRestart }) => needsRestart === isKept).map(({ path }) => path);
+    logger.info({ changed: pathsOf(false), needsRestart: pathsOf(true) }, 'Configuration reloaded');
+    return changes;
+  } catch (error) {
+    const faults = error instanceof ConfigError ? error.issues.map(({ path, message }) => `${path} ${message}`) : [];
+    logger.error({ err: error, faults }, 'Configuration was not reloaded; the running one stays in use');
+    throw error;
+  }
+}

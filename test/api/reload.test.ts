@@ -1,0 +1,86 @@
+// The configuration is read again while the API runs: keys move on with overlap, bounds change, and what is at fault changes nothing.
+import { expect, test } from 'vitest';
+import { ConfigError, type Config } from '../../src/config.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const OLD = 'old-key-of-the-deployer-0001';
+const NEW = 'new-key-of-the-deployer-0002';
+const keyOf = (name: string, key: string) => ({ name, key, role: 'viewer' as const });
+
+let changes: () => Partial<Config> = () => ({});
+const holder = useApiRig({ keys: [keyOf('deployer', OLD)], changes: () => changes() });
+
+const reload = () => holder.rig.ask('PATCH', '/v1/config', { payload: { reload: true } });
+const statusWith = async (key: string) =>
+  (await holder.rig.get('/v1/sessions', { authorization: `Bearer ${key}` })).status;
+
+test('a key is replaced with overlap: both hold after one reload, the old one is refused after the next (G32)', async () => {
+  expect([await statusWith(OLD), await statusWith(NEW)]).toEqual([200, 401]);
+  const { api } = holder.rig.context.config;
+  changes = () => ({ api: { ...api, keys: [keyOf('deployer', OLD), keyOf('deployer-2', NEW)] } });
+  expect((await reload()).status).toBe(200);
+  expect([await statusWith(OLD), await statusWith(NEW)]).toEqual([200, 200]);
+  changes = () => ({ api: { ...api, keys: [keyOf('deployer-2', NEW)] } });
+  const { body } = await reload();
+  expect([await statusWith(OLD), await statusWith(NEW)]).toEqual([401, 200]);
+  expect(body.pid).toBe(process.pid);
+  expect(body.items.every((item: { needsRestart: boolean }) => !item.needsRestart)).toBe(true);
+  expect(JSON.stringify(body)).not.toMatch(/old-key|new-key/);
+});
+
+test('the difference names what needs a restart, and a reload leaves that as it was', async () => {
+  const { limits, lanes } = holder.rig.context.config;
+  changes = () => ({
+    limits: { ...limits, waitingPerSession: 1, pageItems: limits.pageItems + 1 },
+    lanes: { ...lanes, main: lanes.main + 1 },
+  });
+  const compared = await holder.rig.get('/v1/config/diff');
+  expect(compared.body.items).toEqual(
+    expect.arrayContaining([
+      {
+        path: 'limits.waitingPerSession',
+        value: limits.waitingPerSession,
+        next: 1,
+        isSecret: false,
+        needsRestart: false,
+      },
+      {
+        path: 'limits.pageItems',
+        value: limits.pageItems,
+        next: limits.pageItems + 1,
+        isSecret: false,
+        needsRestart: true,
+      },
+      { path: 'lanes.main', value: lanes.main, next: lanes.main + 1, isSecret: false, needsRestart: true },
+    ]),
+  );
+  expect(holder.rig.context.config.limits.waitingPerSession).toBe(limits.waitingPerSession);
+  await reload();
+  const running = holder.rig.context.config;
+  expect(running.limits).toEqual({ ...limits, waitingPerSession: 1 });
+  expect(running.lanes).toEqual(lanes);
+  const left = await holder.rig.get('/v1/config/diff');
+  expect(left.body.items.map(({ path }: { path: string }) => path)).not.toContain('limits.waitingPerSession');
+  expect(holder.rig.context.live.settings).toContainEqual(
+    expect.objectContaining({ path: 'limits.waitingPerSession', value: 1 }),
+  );
+});
+
+test('a configuration with a fault changes nothing, and the answer and the log name it', async () => {
+  const before = holder.rig.context.config.limits;
+  const fault = {
+    path: 'agents.defaults.maxSteps',
+    value: 0,
+    allowed: 'at least 1',
+    message: 'is 0; allowed: at least 1',
+  };
+  changes = () => {
+    throw new ConfigError([fault]);
+  };
+  const { status, body } = await reload();
+  expect(status).toBe(409);
+  expect(body).toMatchObject({ code: 'conflict', errors: [{ path: fault.path, message: fault.message }] });
+  expect((await holder.rig.get('/v1/config/diff')).status).toBe(409);
+  expect(holder.rig.context.config.limits).toBe(before);
+  expect(holder.rig.logLines.join('')).toContain('Configuration was not reloaded; the running one stays in use');
+});

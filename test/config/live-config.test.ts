@@ -1,0 +1,69 @@
+// A configuration that is read again: what changes, what waits for a restart, and who is asked first.
+import { expect, test } from 'vitest';
+import { agentOf, LiveConfig, livePriceBook, loadConfigWithSources, type Config } from '../../src/config.ts';
+import { knownKeys } from '../../src/config/known-keys.ts';
+import { RELOADABLE_PATHS } from '../../src/config/reloadable.ts';
+
+const base = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false });
+
+/** A live configuration that finds these changes when it is read again. */
+function liveConfig(changes: () => Partial<Config>): LiveConfig {
+  let reads = 0;
+  return new LiveConfig(() => {
+    reads += 1;
+    return reads === 1 ? base : { ...base, config: { ...base.config, ...changes() } };
+  });
+}
+
+const { agents, models } = base.config;
+const quick = { ...agents.defaults, maxSteps: 3 };
+
+test('every path that can be reloaded is one of the configuration', () => {
+  const keys = [...knownKeys().map((path) => path.join('.')), 'runtime.apiKey', 'heartbeat', 'budgets'];
+  const unknown = RELOADABLE_PATHS.filter((path) => !keys.some((key) => key === path || key.startsWith(`${path}.`)));
+  expect(unknown).toEqual([]);
+});
+
+test('what reads a section when it uses it sees the newest one: agents, and the price book with its version', async () => {
+  const rows = [
+    { model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 1, outputPerMTok: 2 },
+  ] as Config['models']['prices'];
+  const live = liveConfig(() => ({ agents: { ...agents, defaults: quick }, models: { ...models, prices: rows } }));
+  const prices = livePriceBook(live.config);
+  const { version } = prices;
+  expect(agentOf(live.config, 'main').maxSteps).toBe(100);
+  await live.reload();
+  expect(agentOf(live.config, 'main').maxSteps).toBe(3);
+  expect(prices.version).not.toBe(version);
+});
+
+test('agents change as a whole: one that is added waits for a restart, and so do the other changes of agents', async () => {
+  const live = liveConfig(() => ({ agents: { defaults: quick, list: [...agents.list, { id: 'clerk' }] } }));
+  const changes = await live.reload();
+  expect(changes.map(({ path, needsRestart }) => [path, needsRestart])).toEqual([
+    ['agents.defaults.maxSteps', true],
+    ['agents.list[1].id', true],
+  ]);
+  expect(live.config.agents).toBe(agents);
+});
+
+test('a part of the process that refuses a configuration keeps all of it from being used', async () => {
+  const live = liveConfig(() => ({ agents: { ...agents, defaults: quick } }));
+  const applied: string[] = [];
+  live.follow({ apply: () => void applied.push('first') });
+  live.follow({ prepare: ({ agents: next }) => Promise.reject(new Error(`not ${next.defaults.maxSteps}`)) });
+  await expect(live.reload()).rejects.toThrow('not 3');
+  expect(live.config.agents).toBe(agents);
+  expect(applied).toEqual([]);
+  // The next one is not kept from trying.
+  await expect(live.reload()).rejects.toThrow('not 3');
+});
+
+test('a change that may not be shown is still a change (G31)', async () => {
+  const { webhook } = base.config.channels;
+  const live = liveConfig(() => ({
+    channels: { platforms: {}, webhook: { ...webhook, url: 'https://hooks.example/canary-path' } },
+  }));
+  expect(live.compare()).toMatchObject([{ path: 'channels.webhook.url', needsRestart: false }]);
+  expect(JSON.stringify(live.compare())).not.toContain('canary');
+});
