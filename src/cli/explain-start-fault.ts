@@ -53,6 +53,11 @@ const EXPLANATIONS: Record<string, Explanation> = {
     message: (reason) => reason,
     fix: 'upgrade to PostgreSQL 15 or newer, or let DATABASE_URL name such a server',
   },
+  database_pooled: {
+    exitCode: EXIT.badConfiguration,
+    message: (reason) => reason,
+    fix: 'let DATABASE_URL name PostgreSQL itself; see "Poolers" in docs/operations.md',
+  },
   database_read_only: {
     exitCode: EXIT.notAllowed,
     message: (reason) => reason,

@@ -18,8 +18,10 @@ export class UnknownAgentError extends Error {
   }
 }
 
-/** By the section: a configuration that is read again has another one. */
-const settingsOfAgents = new WeakMap<Config['agents'], ReadonlyMap<string, AgentSettings>>();
+type Source = Pick<Config, 'agents' | 'workspace' | 'tools'>;
+
+/** By the section `agents`: a configuration that is read again may have another one. */
+const settingsOfAgents = new WeakMap<Config['agents'], { source: Source; all: ReadonlyMap<string, AgentSettings> }>();
 
 /** True when the configuration lists the agent: ask before `agentOf` where the id comes from outside. */
 export function isAgent(config: Config, agentId: string): boolean {
@@ -46,14 +48,16 @@ export function modelRefOf(agent: AgentSettings, name: string): string | null {
 }
 
 function allOf(config: Config): ReadonlyMap<string, AgentSettings> {
-  const known = settingsOfAgents.get(config.agents);
-  if (known !== undefined) return known;
-  const made = new Map(config.agents.list.map((entry) => [entry.id, settingsOf(config, entry)]));
-  settingsOfAgents.set(config.agents, made);
-  return made;
+  const { agents, workspace, tools } = config;
+  const known = settingsOfAgents.get(agents);
+  if (known?.source.workspace === workspace && known.source.tools === tools) return known.all;
+  const source = { agents, workspace, tools };
+  const all = new Map(agents.list.map((entry) => [entry.id, settingsOf(source, entry)]));
+  settingsOfAgents.set(agents, { source, all });
+  return all;
 }
 
-function settingsOf(config: Config, entry: AgentEntry): AgentSettings {
+function settingsOf(config: Source, entry: AgentEntry): AgentSettings {
   const { id, workspace, tools, ...own } = entry;
   const merged = mergeOver(config.agents.defaults, own);
   return deepFreeze({

@@ -17,6 +17,7 @@ type Fault =
   | 'database_silent'
   | 'not_postgres'
   | 'database_too_old'
+  | 'database_pooled'
   | 'database_read_only'
   | 'database_no_create'
   | 'foreign_schema';
@@ -36,24 +37,59 @@ const MAJOR_VERSION_MIN = 15;
 /** A server that needs longer to let a client in, or to answer, counts as not answering. */
 const ANSWER_MS_MAX = 5_000;
 
+/** How often the clients are compared: a pooler under load may give each another process by chance. */
+const SHARING_ROUNDS = 3;
+
 /** Throws `UnusableDatabaseError`, or the driver's error when the server cannot be reached or refuses the login. */
 export async function inspectDatabase(databaseUrl: string): Promise<InspectedDatabase> {
+  const [client, second] = [clientOf(databaseUrl), clientOf(databaseUrl)];
+  try {
+    await client.connect();
+    const found = await look(client);
+    await second.connect();
+    await refuseSharing(client, second);
+    return found;
+  } catch (error) {
+    throw explain(error, `${client.host}:${client.port}`);
+  } finally {
+    // A server that never answers would not answer to this either.
+    for (const one of [client, second]) void one.end().catch(() => undefined);
+  }
+}
+
+/** A client that connects as the pools do: with settings that a pooler refuses or drops. */
+function clientOf(databaseUrl: string): pg.Client {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'holdfast:inspect',
     connectionTimeoutMillis: ANSWER_MS_MAX,
     query_timeout: ANSWER_MS_MAX,
+    statement_timeout: ANSWER_MS_MAX,
+    options: '-c enable_seqscan=off',
   });
   client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await look(client);
-  } catch (error) {
-    throw explain(error, `${client.host}:${client.port}`);
-  } finally {
-    // A server that never answers would not answer to this either.
-    void client.end().catch(() => undefined);
+  return client;
+}
+
+/** Two clients of PostgreSQL have two servers of their own for as long as they are connected; those of a pooler take turns. */
+async function refuseSharing(...clients: pg.Client[]): Promise<void> {
+  const pids = new Map<number, pg.Client>();
+  for (let round = 1; round <= SHARING_ROUNDS; round += 1) {
+    for (const client of clients) {
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const pid = rows[0]?.pid ?? 0;
+      if ((pids.get(pid) ?? client) !== client) throw pooled('gives one server process to several connections');
+      pids.set(pid, client);
+    }
   }
+}
+
+function pooled(what: string, cause?: unknown): UnusableDatabaseError {
+  return new UnusableDatabaseError(
+    'database_pooled',
+    `DATABASE_URL names a pooler that ${what}. Holdfast needs connections of its own: it has prepared statements, notifications and locks on them.`,
+    cause,
+  );
 }
 
 async function look(client: pg.Client): Promise<InspectedDatabase> {
@@ -80,6 +116,7 @@ interface Facts {
   now: Date;
   database: string;
   role: string;
+  has_settings: boolean;
   is_read_only: boolean;
   synchronous_commit: string;
   fsync: string;
@@ -93,6 +130,7 @@ export const INSPECT = literal({
   name: 'inspect',
   purpose: 'Read what the database is, before it is used.',
   text: `select clock_timestamp() as now, current_database() as database, current_user as role,
+  current_setting('enable_seqscan') = 'off' as has_settings,
   current_setting('transaction_read_only')::boolean as is_read_only,
   current_setting('synchronous_commit') as synchronous_commit, current_setting('fsync') as fsync,
   to_regnamespace('holdfast') is not null as has_schema,
@@ -104,6 +142,7 @@ export const INSPECT = literal({
 
 function refuse(facts: Facts): void {
   const { database, role } = facts;
+  if (!facts.has_settings) throw pooled('drops the settings of connections');
   if (facts.has_objects && !facts.is_ours) {
     const message = `The database "${database}" has a schema "holdfast" that was not made by Holdfast.`;
     throw new UnusableDatabaseError('foreign_schema', message);
@@ -126,6 +165,8 @@ function warningsOf({ synchronous_commit: synchronousCommit, fsync }: Facts): st
 
 /** The driver's words for a server that is silent or speaks another protocol say neither; they have no code. */
 function explain(error: unknown, address: string): unknown {
+  if (error instanceof pg.DatabaseError && /unsupported startup parameter/i.test(error.message))
+    return pooled(`refuses the settings of connections (${error.message})`, error);
   if (!(error instanceof Error) || error instanceof UnusableDatabaseError || 'code' in error) return error;
   if (error instanceof AggregateError) return error;
   if (/timeout|timed out/i.test(error.message)) {
