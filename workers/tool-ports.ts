@@ -76,10 +76,16 @@ function commandPorts({ service: { config, database }, logger, owner }: ToolPort
 
 function messagePort(service: Service): MessageToolOptions {
   const { config, database } = service;
-  const { webhook, platforms } = config.channels;
+  const { platforms } = config.channels;
   const known = Object.keys(platforms).filter((name) => platforms[name]?.enabled !== false);
   return {
-    channels: { known, open: config.tools.message.channels, url: webhook.url },
+    channels: {
+      known,
+      open: config.tools.message.channels,
+      get url() {
+        return config.channels.webhook.url;
+      },
+    },
     featuresOf: (channel) => messageFeaturesOf(config, channel),
     mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
     chat: (call) => readTurnChat(database, call),

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { agentOf, LiveConfig, livePriceBook, loadConfigWithSources, type Config } from '../../src/config.ts';
 import { knownKeys } from '../../src/config/known-keys.ts';
 import { RELOADABLE_PATHS } from '../../src/config/reloadable.ts';
+import { agentFactsOf } from '../../src/turn/open/agent-facts.ts';
 
 const base = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false });
 
@@ -35,6 +36,16 @@ test('what reads a section when it uses it sees the newest one: agents, and the 
   await live.reload();
   expect(agentOf(live.config, 'main').maxSteps).toBe(3);
   expect(prices.version).not.toBe(version);
+});
+
+test('what prompts are told changes with its section, and is the same object otherwise', async () => {
+  const live = liveConfig(() => ({ tts: { enabled: true, hint: 'Speak slowly.' } }));
+  const factsNow = () => agentFactsOf(live.config, agentOf(live.config, 'main'));
+  const before = factsNow();
+  expect(factsNow()).toBe(before);
+  await live.reload();
+  expect(factsNow()).toMatchObject({ ttsHint: 'Speak slowly.' });
+  expect(factsNow()).toBe(factsNow());
 });
 
 test('agents change as a whole: one that is added waits for a restart, and so do the other changes of agents', async () => {

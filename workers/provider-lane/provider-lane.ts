@@ -12,14 +12,12 @@ const STEPS_MAX = 50;
 
 export class ProviderLane {
   readonly #parts: LaneParts;
-  readonly #roundMs: number;
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> = Promise.resolve();
   #isStopped = false;
 
   constructor(parts: LaneParts) {
     this.#parts = parts;
-    this.#roundMs = laneRoundMs(parts.config.batches);
   }
 
   start(): void {
@@ -54,7 +52,7 @@ export class ProviderLane {
       if (error instanceof LeaseLostError) logger.warn({ err: error }, 'Submission was not sent');
       else database.outages.report(error, 'Round of the provider lane failed; the next round repeats it');
     }
-    this.#schedule(this.#roundMs);
+    this.#schedule(laneRoundMs(this.#parts.config.batches));
   }
 
   async #repeat(step: () => Promise<boolean>): Promise<void> {

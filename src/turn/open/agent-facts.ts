@@ -31,14 +31,24 @@ const DOCS_MAX = 50;
 const TTS_HINT =
   'Replies are read out aloud. Keep them short, in whole sentences, without tables, lists of links or code.';
 
-const factsOfConfig = new WeakMap<Config, Map<string, AgentFacts>>();
+interface KnownFacts {
+  /** What they were made from. */
+  sources: readonly unknown[];
+  facts: AgentFacts;
+}
 
-/** What the configuration says to the prompts of an agent; the same object at every call. */
+const factsOfConfig = new WeakMap<Config, Map<string, KnownFacts>>();
+
+/** What the configuration says to the prompts of an agent; the same object until the configuration was read again and says something else. */
 export function agentFactsOf(config: Config, agent: AgentSettings): AgentFacts {
   let known = factsOfConfig.get(config);
   if (known === undefined) factsOfConfig.set(config, (known = new Map()));
-  let facts = known.get(agent.id);
-  if (facts === undefined) known.set(agent.id, (facts = factsOf(config, agent)));
+  const { owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox } = config;
+  const sources = [agent, owner, reasoning, memory, channels, docs, tts, heartbeat, sandbox];
+  const last = known.get(agent.id);
+  if (last?.sources.every((source, at) => source === sources[at]) === true) return last.facts;
+  const facts = factsOf(config, agent);
+  known.set(agent.id, { sources, facts });
   return facts;
 }
 
