@@ -110,6 +110,8 @@ describe('on a fresh data directory', () => {
       await write(10, 3);
       const service = await startService({ HOLDFAST_CONFIG: file });
       expect(await diff()).toEqual([]);
+      const call = '[[tool: exec {"command": "true"}]]';
+      expect((await runCli(['send', 'main', call, '--wait', '20'], { cwd })).code).toBe(0);
 
       await write(20, 4);
       const lanes = [
@@ -127,11 +129,18 @@ describe('on a fresh data directory', () => {
       expect(refused).toMatchObject({ code: 6, stdout: '' });
       expect(refused.stderr).toContain('limits.waitingPerSession');
 
-      await write(30, 3);
+      // What the process was built from follows: the tools of turns, and the budgets that hold.
+      const more = `agents: {list: [{id: 'main', tools: {deny: ['exec']}}]}, budgets: [{scope: 'all', per: 'day', limitUsd: 5}]`;
+      await writeFile(file, `{limits: {waitingPerSession: 30}, lanes: {main: 3}, ${more}}`);
       const reloaded = await runCli(['config', 'reload'], { cwd });
       expect(reloaded).toMatchObject({ code: 0, stderr: '' });
       expect(reloaded.stdout).toMatch(/limits\.waitingPerSession +20 +30 +now/);
       expect(await diff()).toEqual([]);
+      expect((await runCli(['budgets', 'list', '--json'], { cwd })).stdout).toContain('"scope":"all"');
+      const asked = await runCli(['send', 'main', call, '--wait', '20'], { cwd });
+      expect(asked.code).toBe(0);
+      const transcript = await runCli(['sessions', 'transcript', 'main', '--json'], { cwd });
+      expect(transcript.stdout).toContain('Unknown tool');
       service.child.kill('SIGTERM');
       const { code, stderr } = await service.ended;
       expect(code).toBe(0);
