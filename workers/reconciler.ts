@@ -79,10 +79,18 @@ export class Reconciler {
     await this.#round;
   }
 
+  /** True when no round has succeeded for ten intervals. */
+  get isStalled(): boolean {
+    return this.#sinceMs() > INTERVALS_MAX * this.#options.reconcileMs;
+  }
+
   /** Rejects when no round has succeeded for ten intervals; for readiness. */
   async check(): Promise<void> {
-    const sinceMs = performance.now() - this.#succeededAtMs;
-    if (sinceMs > INTERVALS_MAX * this.#options.reconcileMs) throw new ReconcilerStalledError(sinceMs);
+    if (this.isStalled) throw new ReconcilerStalledError(this.#sinceMs());
+  }
+
+  #sinceMs(): number {
+    return performance.now() - this.#succeededAtMs;
   }
 
   #schedule(delayMs: number): void {

@@ -12,6 +12,8 @@ export interface ReporterOptions {
   /** The lanes of this process as they are now. */
   lanes: () => Record<string, LaneUse>;
   isQueueAway: () => boolean;
+  /** True when the reconciler of this process has not completed a round for a while. */
+  isReconcilerStalled: () => boolean;
   /** Between two reports, in milliseconds. */
   everyMs?: number;
 }
@@ -34,12 +36,13 @@ export function identityOf(roles: readonly string[]): WorkerIdentity {
   return { id, name: `${host}:${pid}:${id}`, host, pid, roles, version };
 }
 
-/** Reports now, and then every 5 s. Resolves with the first report, and rejects when it cannot be written. */
+/** Reports now, and then every 3 s. Resolves with the first report, and rejects when it cannot be written. */
 export async function startReports({
   database,
   identity,
   lanes,
   isQueueAway,
+  isReconcilerStalled,
   everyMs = WORKER_REPORT_MS,
 }: ReporterOptions): Promise<ProcessReporter> {
   const { promise: drainRequested, resolve: requestDrain } = Promise.withResolvers<void>();
@@ -48,9 +51,13 @@ export async function startReports({
   let last: Promise<void> = Promise.resolve();
 
   async function report(): Promise<void> {
-    if (await reportWorker(database, identity, { lanes: lanes(), isQueueAway: isQueueAway(), isDraining })) {
-      requestDrain();
-    }
+    const facts = {
+      lanes: lanes(),
+      isQueueAway: isQueueAway(),
+      isDraining,
+      isReconcilerStalled: isReconcilerStalled(),
+    };
+    if (await reportWorker(database, identity, facts)) requestDrain();
   }
 
   /** A report that fails is followed by the next one. */

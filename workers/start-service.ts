@@ -5,18 +5,18 @@ import { systemClock } from '../src/clock.ts';
 import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
-import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createWake } from '../src/wake.ts';
+import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createJobMetrics } from './job-metrics.ts';
 import { createLaneMetrics } from './lane-metrics.ts';
 import { createRateMetrics } from './rate-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
+import { createReconciler } from './create-reconciler.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { factsOf, thinkingOf } from './start-facts.ts';
 import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
-import type { RunningWorker } from './start-worker.ts';
 
 export interface ServiceOptions {
   live: LiveConfig;
@@ -75,7 +75,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   enders.push(async () => reporter?.stop());
   enders.push(() => service.budgets.stop());
   await modules.openBudgets(service);
-  const reconciler = createReconciler(options, { modules, base, worker: () => worker });
+  // Messages of a process that only accepts are rung for by those that work.
+  const isReconciling = roles.includes('worker') || roles.includes('scheduler');
+  const reconciler = createReconciler(options, { ...base, modules, worker: () => worker });
   enders.push(() => reconciler.stop());
   const metrics = modules.createApi === null ? null : new Registry();
   const worker = await modules.startWorker?.({
@@ -93,11 +95,10 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     identity,
     lanes: () => worker?.lanes() ?? {},
     isQueueAway: () => backend.outages.isOngoing,
+    isReconcilerStalled: () => isReconciling && reconciler.isStalled,
   });
-  // Messages of a process that only accepts are rung for by those that work.
-  const isReconciling = roles.includes('worker') || roles.includes('scheduler');
   if (isReconciling) reconciler.start();
-  if (roles.includes('scheduler')) startScheduling(options, { modules, service, modelEndpoint, metrics, enders });
+  startScheduling(options, { modules, service, modelEndpoint, metrics, enders });
   const facts = factsOf(config, backend.kind, modelEndpoint.isScripted);
   const api = await startApi(options, {
     modules,
@@ -132,9 +133,9 @@ function measuresOf(metrics: Registry | null) {
   return { onJobEnd: createJobMetrics(metrics), rateMetrics: createRateMetrics(metrics, systemClock) };
 }
 
-/** Starts the role of the scheduler. */
+/** Starts the role of the scheduler, if it is one of this process; and the log of troubles, unless this process only works. */
 function startScheduling(
-  { live, logger }: ServiceOptions,
+  { live, roles, logger }: ServiceOptions,
   parts: {
     modules: Modules;
     service: Service;
@@ -144,6 +145,8 @@ function startScheduling(
   },
 ): void {
   const { modules, service, modelEndpoint, metrics, enders } = parts;
+  if (roles.some((role) => role !== 'worker')) enders.push(modules.startTroubleLog(service.database, logger));
+  if (!roles.includes('scheduler')) return;
   enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
   if (modules.Scheduler !== null) {
     const scheduler = new modules.Scheduler({ service, logger });
@@ -177,29 +180,6 @@ async function openBase(
   enders.push(() => doorbell.close());
   const wake = createWake();
   return { service: modules.createService({ config, database, wake, doorbell }), wake, backend, warnings };
-}
-
-function createReconciler(
-  { live: { config }, roles, logger }: ServiceOptions,
-  { modules, base, worker }: { modules: Modules; base: Base; worker: () => RunningWorker | undefined },
-) {
-  const { service, backend } = base;
-  return new modules.Reconciler({
-    database: service.database,
-    publish: service.publish,
-    logger,
-    reconcileMs: config.runtime.reconcileMs,
-    modes: () => config.messages.queue,
-    stillWaiting: (rings) => modules.stillWaiting(backend, rings),
-    pingQueue: () => backend.ping(),
-    onQueueFault: backend.outages.failed,
-    lanes: roles.includes('worker')
-      ? {
-          free: (lane) => worker()?.direct.free(lane) ?? 0,
-          look: (lane, ring) => worker()?.direct.look(lane, ring) ?? false,
-        }
-      : null,
-  });
 }
 
 interface ApiParts {
@@ -267,7 +247,11 @@ interface ModelEndpoint {
 }
 
 /** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
-async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
+async function modelEndpointOf(
+  config: Config,
+  roles: readonly Role[],
+  enders: Ender[],
+): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {
     return {

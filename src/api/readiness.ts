@@ -1,13 +1,17 @@
 // Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how long each took. A fault is
 // named by its code only, because a message may contain an address or a password (G31).
+import type { HealthKind } from '../core/service-health.ts';
 import { withDeadline } from '../deadline.ts';
+import { readServiceHealth } from '../store/views/service-health.ts';
 import { pingDatabase } from '../store/views/stats.ts';
 import type { ApiContext, Dependency, ModelInfo } from './context.ts';
 
 export interface Readiness {
-  /** `degraded`: something is missing without which messages are still accepted. */
+  /** `degraded`: messages are accepted, but something is missing, or keeps the service from working. */
   status: 'ready' | 'degraded' | 'unavailable';
   dependencies: { name: string; status: 'ok' | 'failed'; durationMs: number; error: string | null }[];
+  /** What keeps the service from working, each kind once. Without names, because the answer is public. */
+  troubles: HealthKind[];
   model: ModelInfo;
 }
 
@@ -17,13 +21,20 @@ const CHECK_MS_MAX = 2_000;
 export async function checkReadiness(context: ApiContext): Promise<Readiness> {
   const database: Dependency = { name: 'database', check: () => pingDatabase(context.views) };
   const asked = [database, ...context.dependencies];
-  const dependencies = await Promise.all(asked.map(checkOne));
+  const [troubles, dependencies] = await Promise.all([readTroubleKinds(context), Promise.all(asked.map(checkOne))]);
   const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
-  return { status: statusOf(missing), dependencies, model: context.modelInfo };
+  return { status: statusOf(missing, troubles), dependencies, troubles, model: context.modelInfo };
 }
 
-function statusOf(missing: Dependency[]): Readiness['status'] {
-  if (missing.length === 0) return 'ready';
+/** None when the database does not answer in time: that is said by its own check. */
+async function readTroubleKinds({ reads }: ApiContext): Promise<HealthKind[]> {
+  const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
+  const facts = await withDeadline({ ms: CHECK_MS_MAX, late }, () => readServiceHealth(reads.$client)).catch(() => []);
+  return [...new Set(facts.map(({ kind }) => kind))];
+}
+
+function statusOf(missing: Dependency[], troubles: HealthKind[]): Readiness['status'] {
+  if (missing.length === 0) return troubles.length === 0 ? 'ready' : 'degraded';
   return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
 }
 

@@ -1790,6 +1790,8 @@ export interface Schemas {
       /** What went wrong; null: nothing */
       error: string | null;
     }[];
+    /** What keeps the service from working; GET /v1/attention and holdfast doctor say more */
+    troubles: ('no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held')[];
     /** The model that answers */
     model: {
       /** The provider of the model */
@@ -3858,7 +3860,7 @@ export interface OperationFunctions {
     /** The cursor of the next page; null: this is the last one */
     nextCursor: string | null;
   }>;
-  /** Drain a process: it notices within 5 s, finishes or releases its turns, and ends. `POST /v1/workers/{id}/drain` */
+  /** Drain a process: it notices within 3 s, finishes or releases its turns, and ends. `POST /v1/workers/{id}/drain` */
   drainWorker(input: {
     /** The id */
     id: string;
@@ -4133,7 +4135,7 @@ export interface OperationFunctions {
     /** What needs a person, errors first; empty when all is well */
     items: {
       /** What kind it is */
-      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'paused' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'budget';
+      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'paused' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
       /** error: something does not work; warning: it may soon not */
       severity: 'error' | 'warning';
       /** The text */

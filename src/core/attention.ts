@@ -1,7 +1,8 @@
 // What needs a person, in words: what is wrong, where to look, and what to do next. Pure.
 import { budgetName, type BudgetSettings } from './budget/budget.ts';
+import { HEALTH_KINDS, wordsOfHealth, type HealthFact } from './service-health.ts';
 
-export const ATTENTION_KINDS = [
+const OWN_KINDS = [
   'dead_letters',
   'worker_silent',
   'lock_expired',
@@ -16,9 +17,13 @@ export const ATTENTION_KINDS = [
   'provider_batch_old',
 ] as const;
 
+export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
+
 /** A trouble as it is stored. */
-export interface AttentionFact {
-  kind: (typeof ATTENTION_KINDS)[number];
+export type AttentionFact = OwnFact | HealthFact;
+
+interface OwnFact {
+  kind: (typeof OWN_KINDS)[number];
   /** What it is about: an error code, a worker, a session key, what a pause names, the id of a cron or a submission, a channel or a model. */
   name: string;
   count: number;
@@ -39,13 +44,18 @@ export interface AttentionItem {
 }
 
 /** The item of a trouble. */
-export function attentionItem({ kind, name, count, since }: AttentionFact): AttentionItem {
-  return { kind, count, since, ...WORDS[kind](name, count) };
+export function attentionItem(fact: AttentionFact): AttentionItem {
+  const { kind, count, since } = fact;
+  return { kind, count, since, ...(isHealth(fact) ? wordsOfHealth(fact) : WORDS[fact.kind](fact.name, count)) };
+}
+
+function isHealth(fact: AttentionFact): fact is HealthFact {
+  return (HEALTH_KINDS as readonly string[]).includes(fact.kind);
 }
 
 type Words = Pick<AttentionItem, 'severity' | 'text' | 'href' | 'fix'>;
 
-const WORDS: Readonly<Record<AttentionFact['kind'], (name: string, count: number) => Words>> = {
+const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => Words>> = {
   dead_letters: (name, count) => ({
     severity: 'error',
     text: `${counted(count, 'dead letter')} with the code ${name}`,

@@ -86,7 +86,9 @@ describe('GET /v1/attention', () => {
     await rig.rows(`delete from holdfast.dead_letters`);
     await rig.rows(`delete from holdfast.workers`);
     await rig.rows(`update holdfast.usage_buckets set unpriced_calls = 0`);
-    expect((await rig.get('/v1/attention')).body).toEqual({ items: [] });
+    const before: { items: { kind: string }[] } = (await rig.get('/v1/attention')).body;
+    // Tests on the same server may have open transactions.
+    expect(before.items.filter(({ kind }) => kind !== 'events_held')).toEqual([]);
     const session = await rig.turns.sessionOf('troubled');
     const id = newId();
     await rig.rows(

@@ -8,6 +8,7 @@ import { COUNT_BY_AGENT } from '../../src/store/views/agents.ts';
 import { ATTENTION } from '../../src/store/views/attention.ts';
 import { OVERVIEW } from '../../src/store/views/overview.ts';
 import { SCRAPE_FIGURES } from '../../src/store/views/scrape-figures.ts';
+import { SERVICE_HEALTH } from '../../src/store/views/service-health.ts';
 import { STATS } from '../../src/store/views/stats.ts';
 import { USAGE } from '../../src/store/views/usage.ts';
 import * as waiting from '../../src/store/views/waiting.ts';
@@ -33,6 +34,7 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /v1/overview', OVERVIEW, []],
   ['GET /v1/agents', COUNT_BY_AGENT, [['main']]],
   ['GET /v1/attention', ATTENTION, []],
+  ['/readyz and the doctor', SERVICE_HEALTH, []],
   ['the roll-up', ROLL_UP, []],
   ['the count of sessions', COUNT_SESSIONS, []],
   ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51, null]],

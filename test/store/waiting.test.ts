@@ -25,7 +25,8 @@ const views = () => drizzle({ client: rig.database.views });
 async function report(name: string, more: { slots?: number; isQueueAway?: boolean; isDraining?: boolean } = {}) {
   const { slots = 1, isQueueAway = false, isDraining = false } = more;
   const identity = { id: newId<string>(), name, host: 'host', pid: 1, roles: ['worker'], version: '1.0.0' };
-  await reportWorker(rig.database, identity, { lanes: { main: { slots, inUse: 0 } }, isQueueAway, isDraining });
+  const facts = { isQueueAway, isDraining, isReconcilerStalled: false };
+  await reportWorker(rig.database, identity, { lanes: { main: { slots, inUse: 0 } }, ...facts });
 }
 
 const silence = (name: string) =>

@@ -10,7 +10,7 @@ import { reportWorker, trimWorkers } from '../../src/store/workers/report-worker
 import { identityOf, startReports } from '../../workers/report-process.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 
-const IDLE = { lanes: {}, isQueueAway: false, isDraining: false };
+const IDLE = { lanes: {}, isQueueAway: false, isDraining: false, isReconcilerStalled: false };
 
 async function startProcess(roles: string[] = ['worker']) {
   const server = await withTestDatabase();
@@ -21,7 +21,14 @@ async function startProcess(roles: string[] = ['worker']) {
   });
   const identity = identityOf(roles);
   const lanes = { main: { slots: 4, inUse: 1 } };
-  const reporter = await startReports({ database, identity, lanes: () => lanes, isQueueAway: () => true, everyMs: 10 });
+  const reporter = await startReports({
+    database,
+    identity,
+    lanes: () => lanes,
+    isQueueAway: () => true,
+    isReconcilerStalled: () => false,
+    everyMs: 10,
+  });
   const see = () => viewWorker(drizzle({ client: database.views }), identity.id);
   const seeEvents = async () => {
     const { rows } = await database.views.query<{ type: string; data: Record<string, unknown> }>(

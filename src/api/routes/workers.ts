@@ -30,7 +30,7 @@ const getWorkers = defineRoute({
 
 const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
   path: '/v1/workers/{id}/drain',
-  summary: 'Drain a process: it notices within 5 s, finishes or releases its turns, and ends',
+  summary: 'Drain a process: it notices within 3 s, finishes or releases its turns, and ends',
   answers: {
     202: { description: 'The process as it is now', schema: worker },
     409: { description: 'It is lost' },

@@ -1,5 +1,6 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
+import { HEALTH_KINDS } from '../../core/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 
 const EVENT_TEXT_CHARS_MAX = 10_000;
@@ -61,6 +62,7 @@ const dependency = z.strictObject({
 export const readiness = z.strictObject({
   status: z.enum(['ready', 'degraded', 'unavailable']),
   dependencies: z.array(dependency),
+  troubles: z.array(z.enum(HEALTH_KINDS)),
   model: z.strictObject({ provider: z.string(), name: z.string(), isScripted: z.boolean() }),
 });
 

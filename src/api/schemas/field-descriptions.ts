@@ -170,6 +170,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Subagent.mode': 'run: it ends with its task; session: it can be given further tasks',
   model: 'A model as provider/model, or an alias; null or absent: what the configuration says',
   'Readiness.model': 'The model that answers',
+  'Readiness.troubles': 'What keeps the service from working; GET /v1/attention and holdfast doctor say more',
   n: 'The number, counted from 1',
   name: 'The name',
   nextSlotAt: 'The next slot; null: there is none',

@@ -1,14 +1,14 @@
-// The checks of the database: whether it answers, how old it is, its layout, its clock.
+// The checks of the database: whether it answers, how old it is, its layout, its clock, and the processes that share it.
 import type { Config } from '../../config.ts';
 import { EmbeddedPostgresError } from '../../embedded-postgres/embedded-postgres-error.ts';
 import { inspectDatabase } from '../../store/inspect-database.ts';
 import { CliError } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
+import { CLOCK_OFF_MS } from '../../core/service-health.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
+import { healthChecks } from './health-checks.ts';
 
 const SERVER_VERSION_MIN = 15;
-/** Leases are decided by the database's clock alone (G8): a skew only misleads people, from about here on. */
-const SKEW_MS_MAX = 5000;
 
 /** The checks of the database that is configured, or of the embedded one if it runs. They share what the first one learns. */
 export function databaseChecks(config: Config): Check[] {
@@ -29,6 +29,7 @@ export function databaseChecks(config: Config): Check[] {
     },
     { code: 'migrations', title: 'layout of the database', run: whenReached(migrationsFinding) },
     { code: 'clock', title: 'clock against the database', run: whenReached(async () => skewFinding(seen.skewMs)) },
+    ...healthChecks(() => seen.url),
   ];
 }
 
@@ -97,7 +98,7 @@ async function migrationsFinding(url: string): Promise<Finding> {
 /** Positive: this machine is ahead. */
 export function skewFinding(skewMs: number): Finding {
   const reason = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'slow' : 'fast'}`;
-  if (Math.abs(skewMs) <= SKEW_MS_MAX) return { status: 'ok', reason };
+  if (Math.abs(skewMs) <= CLOCK_OFF_MS) return { status: 'ok', reason };
   return {
     status: 'warning',
     reason,

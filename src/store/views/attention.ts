@@ -6,14 +6,10 @@ import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 import { isPausedSql } from './pauses.ts';
+import { factSql, HEALTH_FACTS_SQL, NAMES_MAX } from './service-health.ts';
 
 /** Rows are counted up to this. */
 const COUNT_MAX = 10_000;
-/** The most rows of one kind. */
-const NAMES_MAX = 20;
-
-const factSql = (kind: string, name: string, count: string, since: string): string =>
-  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since`;
 
 export const ATTENTION = literal({
   name: 'attention',
@@ -52,6 +48,7 @@ export const ATTENTION = literal({
   union all (${factSql('provider_batch_old', 'p.id::text', 'p.request_count', 'p.submit_started_at')}
   from holdfast.provider_batches p where p.status in ('submitted', 'canceling', 'ended')
     and p.submit_started_at < clock_timestamp() - interval '20 hours' limit ${NAMES_MAX})
+  union all ${HEALTH_FACTS_SQL}
 )
 select kind, name, count, ${isoSql('since')} as since from facts`,
 });

@@ -1,5 +1,6 @@
 // What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and from what is open, so it costs the same
 // however much there is.
+import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '../oldest-transaction.ts';
 import { literal } from '../statement.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import type { ViewDatabase } from './page.ts';
@@ -16,10 +17,15 @@ export interface ScrapeFigures {
   /** Submissions to the provider whose results were not read, by status. */
   providerBatches: Record<string, number>;
   providerBatchOldestMs: number | null;
+  /** The transaction that holds back live events; null: none does. */
+  oldestTransaction: OldestTransaction | null;
+  /** Age of the oldest event that readers do not see yet because of it, in milliseconds; 0: they see all. */
+  heldBackMs: number;
 }
 
-const ageMsSql = (rows: string): string =>
-  `(select round(greatest(extract(epoch from clock_timestamp() - min(created_at)), 0) * 1000)::float8 from ${rows})`;
+const sinceMsSql = (at: string): string => `round(extract(epoch from clock_timestamp() - ${at}) * 1000)::float8`;
+
+const ageMsSql = (rows: string): string => `(select greatest(${sinceMsSql('min(created_at)')}, 0) from ${rows})`;
 
 const countedSql = (rows: string): string =>
   `(select coalesce(json_object_agg(status, count), '{}') from (select status, count(*) as count from ${rows} group by status) as counted)`;
@@ -52,7 +58,10 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
     ${ITEM_STATES.map((state) => `'${state}', coalesce(sum(${state}), 0)`).join(', ')}) from open_batches) as "batchItems",
   ${ageMsSql('open_batches')} as "batchOldestMs",
   ${countedSql('open_submissions')} as "providerBatches",
-  ${ageMsSql('open_submissions')} as "providerBatchOldestMs"`,
+  ${ageMsSql('open_submissions')} as "providerBatchOldestMs",
+  (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
+    from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
+  coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs"`,
 });
 
 /** Reads them. */

@@ -28,6 +28,7 @@ export interface WorkerReport {
   lanes: Record<string, LaneUse>;
   isQueueAway: boolean;
   isDraining: boolean;
+  isReconcilerStalled: boolean;
 }
 
 /** SQL of an event about each row of `rows`, which has the columns of a process. */
@@ -47,13 +48,16 @@ export const REPORT_WORKER = literal({
   from holdfast.workers w where w.id = $1 for no key update
 ),
 reported as (
-  insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at)
+  insert into holdfast.workers as w (id, name, host, pid, roles, version, lanes, queue_away_since, draining_at, clock_ahead_ms,
+    reconciler_stalled_since)
   -- Selected from the row as it was, so that it is read and locked before it is written.
-  select $1, $2, $3, $4, $5, $6, $7, case when $8 then clock_timestamp() end, case when $9 then clock_timestamp() end
+  select $1, $2, $3, $4, $5, $6, $7, case when $8 then clock_timestamp() end, case when $9 then clock_timestamp() end,
+    $10::bigint - (extract(epoch from clock_timestamp()) * 1000)::bigint, case when $11 then clock_timestamp() end
   from (select count(*) from before) as looked
   on conflict (id) do update set seen_at = clock_timestamp(), lost_at = null, lanes = excluded.lanes,
     queue_away_since = case when $8 then coalesce(w.queue_away_since, clock_timestamp()) end,
-    draining_at = coalesce(w.draining_at, excluded.draining_at)
+    draining_at = coalesce(w.draining_at, excluded.draining_at), clock_ahead_ms = excluded.clock_ahead_ms,
+    reconciler_stalled_since = case when $11 then coalesce(w.reconciler_stalled_since, clock_timestamp()) end
   returning id, name, host, pid, roles, version, draining_at
 ),
 started as (
@@ -83,9 +87,10 @@ select draining_at is not null as "isDraining" from reported`,
 export async function reportWorker(
   database: Database,
   { id, name, host, pid, roles, version }: WorkerIdentity,
-  { lanes, isQueueAway, isDraining }: WorkerReport,
+  { lanes, isQueueAway, isDraining, isReconcilerStalled }: WorkerReport,
 ): Promise<boolean> {
-  const values = [id, name, host, pid, [...roles], version, JSON.stringify(lanes), isQueueAway, isDraining];
+  const process = [id, name, host, pid, [...roles], version];
+  const values = [...process, JSON.stringify(lanes), isQueueAway, isDraining, Date.now(), isReconcilerStalled];
   const result = await database.hot.query<{ isDraining: boolean }>(REPORT_WORKER.prepared(values));
   return result.rows[0]?.isDraining === true;
 }

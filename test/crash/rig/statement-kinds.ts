@@ -19,6 +19,7 @@ const polls = new Set([
   'event-ids-raise',
   'read-budgets',
   'report-worker',
+  'service-health',
   'trim-workers',
   'queue: ping',
   'queue: other',

@@ -1,0 +1,50 @@
+// The checks of the processes that share the database: whether there are workers and a scheduler for what there is to do, whether a part has
+// stalled, and what holds back live events.
+import { wordsOfHealth, type HealthFact, type HealthKind } from '../../core/service-health.ts';
+import { inspectService } from '../../store/inspect-service.ts';
+import { reasonOf, type Check, type Finding } from './check.ts';
+
+const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
+  no_worker: { code: 'workers', title: 'workers', ok: 'every lane with work has one' },
+  no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'one runs, or no cron waits for one' },
+  reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'none has stalled' },
+  outbox_stalled: { code: 'outbox', title: 'outbox', ok: 'no delivery is overdue' },
+  versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'the same' },
+  clock_off: { code: 'clocks', title: 'clocks of the processes', ok: 'agree with the database' },
+  events_held: { code: 'transactions', title: 'open transactions', ok: 'none holds back live events' },
+};
+
+/** The checks, which share one look at the database. `url` answers null as long as the database could not be reached. */
+export function healthChecks(url: () => string | null): Check[] {
+  let looking: Promise<HealthFact[]> | undefined;
+  return Object.entries(CHECKS).map(([kind, { code, title, ok }]) => ({
+    code,
+    title,
+    async run(): Promise<Finding> {
+      const reached = url();
+      if (reached === null) return { status: 'skipped', reason: 'the database could not be reached' };
+      looking ??= inspectService(reached);
+      try {
+        return healthFinding(
+          (await looking).filter((fact) => fact.kind === kind),
+          ok,
+        );
+      } catch (error) {
+        return { status: 'skipped', reason: `the processes could not be looked at: ${reasonOf(error)}` };
+      }
+    },
+  }));
+}
+
+/** What is found of the facts of one kind. */
+export function healthFinding(facts: readonly HealthFact[], ok: string): Finding {
+  const [first] = facts;
+  if (first === undefined) return { status: 'ok', reason: ok };
+  const { severity, fix } = wordsOfHealth(first);
+  return { status: severity, reason: facts.map(sentenceOf).join('; '), fix };
+}
+
+function sentenceOf(fact: HealthFact): string {
+  const { text } = wordsOfHealth(fact);
+  return fact.since === null ? text : `${text}, since ${fact.since}`;
+}

@@ -1,0 +1,73 @@
+// Whether anything keeps the service from working: no process for what there is to do, a part that has stalled, clocks and versions that differ,
+// a transaction that holds back events. Nothing here reads a table that grows with turns. The attention, the readiness, the doctor, the log and
+// the metrics say the same, because all of them read these facts.
+import type { QueryResult } from 'pg';
+import type { HealthFact } from '../../core/service-health.ts';
+import { CLOCK_OFF_MS, DELIVERY_STALLED_MS, HELD_BACK_MS, WORK_UNSERVED_MS } from '../../core/service-health.ts';
+import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
+import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../oldest-transaction.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal, type PreparedQuery } from '../statement.ts';
+import { isPausedSql } from './pauses.ts';
+
+/** Rows of one kind are counted up to this. */
+const COUNT_MAX = 10_000;
+/** The most rows of one kind. */
+export const NAMES_MAX = 20;
+
+/** SQL of a row of facts. */
+export const factSql = (kind: string, name: string, count: string, since: string): string =>
+  `select '${kind}' as kind, ${name} as name, (${count})::int as count, ${since} as since`;
+
+const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 millisecond'`;
+const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
+const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
+
+/** SQL of the facts, as rows of `kind, name, count, since`. */
+export const HEALTH_FACTS_SQL = `(${factSql('no_worker', 'lanes.lane', 'work.count', 'work.since')}
+  from unnest(array['main', 'subagent', 'cron', 'batch']) as lanes (lane) cross join lateral (
+    select count(*) as count, min(due_at) as since from (
+      select d.due_at from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
+      where d.lane = lanes.lane and d.due_at < ${agoSql(WORK_UNSERVED_MS)} and not ${isPausedSql('s')} limit ${COUNT_MAX}
+    ) as due
+  ) as work
+  where work.count > 0 and not exists (
+    select from holdfast.workers w where ${WORKING_SQL} and (w.lanes -> lanes.lane ->> 'slots')::int > 0))
+  union all (${factSql('no_scheduler', "'scheduler'", 'due.count', "(select max(w.seen_at) from holdfast.workers w where 'scheduler' = any (w.roles))")}
+  from (select count(*) as count from holdfast.crons c where c.is_enabled and c.next_slot_at is not null) as due
+  where due.count > 0 and not exists (select from holdfast.workers w where ${WORKING_SQL} and 'scheduler' = any (w.roles)))
+  union all (${factSql('reconciler_stalled', 'w.name', '1', 'w.reconciler_stalled_since')}
+  from holdfast.workers w where ${RUNNING_SQL} and w.reconciler_stalled_since is not null order by w.reconciler_stalled_since limit ${NAMES_MAX})
+  union all (${factSql('outbox_stalled', 'channel', 'count(*)', 'min(due_at)')}
+  from (
+    select d.channel, d.due_at from holdfast.deliveries d
+    where d.status = 'pending' and d.due_at < ${agoSql(DELIVERY_STALLED_MS)} and d.expires_at > clock_timestamp() and not exists (
+      select from holdfast.deliveries earlier
+      where earlier.session_id = d.session_id and earlier.seq < d.seq and earlier.status in ('pending', 'sending'))
+    limit ${COUNT_MAX}
+  ) as stalled group by channel limit ${NAMES_MAX})
+  union all (${factSql('versions_differ', "string_agg(version, ', ' order by since)", 'count(*)', 'max(since)')}
+  from (select w.version, min(w.started_at) as since from holdfast.workers w where ${RUNNING_SQL} group by w.version) as versions
+  having count(*) > 1)
+  union all (${factSql('clock_off', "format('%s by %s ms', w.name, w.clock_ahead_ms)", '1', 'w.started_at')}
+  from holdfast.workers w where ${RUNNING_SQL} and abs(w.clock_ahead_ms) > ${CLOCK_OFF_MS} limit ${NAMES_MAX})
+  union all (${factSql('events_held', "concat(coalesce(pid::text, 'without a process'), ' in the database ', database, ' (', application, ')')", '1', 'held.since')}
+  from (select o.*, coalesce(o.began_at, ${HELD_SINCE_SQL}) as since from (${OLDEST_TRANSACTION_SQL}) as o) as held
+  where held.since < ${agoSql(HELD_BACK_MS)})`;
+
+export const SERVICE_HEALTH = literal({
+  name: 'service-health',
+  purpose: 'Read what keeps the service from working.',
+  text: `select kind, name, count, ${isoSql('since')} as since from (${HEALTH_FACTS_SQL}) as facts`,
+});
+
+/** Reads the facts; none: nothing is wrong. */
+export async function readServiceHealth(client: Queried): Promise<HealthFact[]> {
+  const { rows } = await client.query(SERVICE_HEALTH.prepared([]));
+  return rows as HealthFact[];
+}
+
+/** A connection, or a pool of them. */
+interface Queried {
+  query(query: PreparedQuery): Promise<QueryResult>;
+}

@@ -1,0 +1,119 @@
+// What keeps the service from working, as it is read from rows: one database, in which each trouble is made and repaired.
+import { randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readServiceHealth } from '../../src/store/views/service-health.ts';
+import { reportWorker } from '../../src/store/workers/report-worker.ts';
+import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
+import { drizzle } from '../../src/store/drizzle.ts';
+import { createStoreRig, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+beforeEach(() => rig.rows('truncate holdfast.workers, holdfast.doorbells, holdfast.crons cascade'));
+
+/** Without what other tests do on the same server. */
+async function troubles() {
+  const facts = await readServiceHealth(rig.database.reads);
+  return facts.filter(({ kind }) => kind !== 'events_held').map(({ kind, name, count }) => `${kind} ${name} ${count}`);
+}
+
+interface Process {
+  name?: string;
+  roles?: string[];
+  version?: string;
+  slots?: number;
+  isReconcilerStalled?: boolean;
+}
+
+async function report(more: Process = {}): Promise<string> {
+  const { name = randomUUID(), roles = ['worker'], version = '1.0.0', slots = 1, isReconcilerStalled = false } = more;
+  const identity = { id: randomUUID(), name, host: 'host', pid: 1, roles, version };
+  const lanes = roles.includes('worker') ? { main: { slots, inUse: 0 } } : {};
+  await reportWorker(rig.database, identity, { lanes, isQueueAway: false, isDraining: false, isReconcilerStalled });
+  return identity.id;
+}
+
+test('work that is due has no worker until a process with slots in its lane reports', async () => {
+  for (const id of [await rig.session(), await rig.session()])
+    await rig.rows(
+      `insert into holdfast.doorbells (session_id, lane, due_at, rings) values ($1, 'main', now() - interval '10 seconds', 1)`,
+      [id],
+    );
+  await report({ slots: 0 });
+  expect(await troubles()).toEqual(['no_worker main 2']);
+  await rig.rows(`insert into holdfast.pauses (id, lane, paused_by) values ($1, 'main', 'admin')`, [randomUUID()]);
+  expect(await troubles()).toEqual([]);
+  await rig.rows('truncate holdfast.pauses');
+  const id = await report();
+  expect(await troubles()).toEqual([]);
+  await rig.rows(`update holdfast.workers set seen_at = now() - interval '1 minute' where id = $1`, [id]);
+  expect(await troubles()).toEqual(['no_worker main 2']);
+});
+
+test('crons have no scheduler until one reports', async () => {
+  await rig.rows(
+    `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, next_slot_at)
+     values ($1, 'c', 'main', 'api', '{}', 'main', '{}', now())`,
+    [randomUUID()],
+  );
+  await report();
+  expect(await troubles()).toEqual(['no_scheduler scheduler 1']);
+  await report({ roles: ['scheduler'] });
+  expect(await troubles()).toEqual([]);
+});
+
+test('a stalled reconciler, versions that differ and a clock that is off are reported with the process', async () => {
+  await report({ name: 'stuck', isReconcilerStalled: true });
+  const id = await report({ name: 'late', version: '2.0.0' });
+  await rig.rows('update holdfast.workers set clock_ahead_ms = -6000 where id = $1', [id]);
+  expect(await troubles()).toEqual([
+    'reconciler_stalled stuck 1',
+    'versions_differ 1.0.0, 2.0.0 2',
+    'clock_off late by -6000 ms 1',
+  ]);
+});
+
+test('a process reports how far its clock is ahead of that of the database', async () => {
+  await report();
+  const [row] = await rig.rows('select abs(clock_ahead_ms) < 1000 as agrees from holdfast.workers');
+  expect(row).toEqual({ agrees: true });
+});
+
+test('the outbox has stalled when the oldest delivery of a session is overdue', async () => {
+  const session = await rig.session();
+  const insert = (seq: number, due: string) =>
+    rig.rows(
+      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, due_at, expires_at)
+       values ($1, $2, $3, 'webhook', '{}', '{}', now() + $4::interval, now() + interval '1 hour')`,
+      [randomUUID(), session, seq, due],
+    );
+  await insert(1, '1 hour');
+  await insert(2, '-1 minute');
+  expect(await troubles(), 'the first one is repeated later').toEqual([]);
+  await rig.rows(`update holdfast.deliveries set due_at = now() - interval '1 minute' where seq = 1`);
+  expect(await troubles()).toEqual(['outbox_stalled webhook 1']);
+});
+
+test('an open transaction that has written something is named with its session', async () => {
+  const client = new pg.Client({ connectionString: rig.url, application_name: 'abandoned' });
+  await client.connect();
+  await client.query('begin');
+  await client.query('select pg_current_xact_id()');
+  const { rows } = await client.query('select pg_backend_pid() as pid, current_database() as database');
+  const isNamed = async () => {
+    const { oldestTransaction } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
+    return oldestTransaction?.application;
+  };
+  // Another test on this server may have begun one before.
+  await expect.poll(isNamed, { timeout: 20_000 }).toBe('abandoned');
+  const { oldestTransaction, heldBackMs } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
+  expect(oldestTransaction).toMatchObject({ ...rows[0], ageMs: expect.any(Number) });
+  await report();
+  expect((await readScrapeFigures(drizzle({ client: rig.database.reads }))).heldBackMs).toBeGreaterThan(heldBackMs);
+  await client.query('rollback');
+  await client.end();
+});

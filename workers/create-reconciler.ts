@@ -1,0 +1,38 @@
+// Makes the reconciler of a process from what the process has.
+import type { LiveConfig } from '../src/config.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Service } from '../src/service/service.ts';
+import type { Modules, Role } from './load-modules.ts';
+import type { QueueBackend } from './queue/queue-backend.ts';
+import type { RunningWorker } from './start-worker.ts';
+
+interface ReconcilerParts {
+  modules: Modules;
+  service: Service;
+  backend: QueueBackend;
+  /** The worker of this process, once it runs. */
+  worker: () => RunningWorker | undefined;
+}
+
+/** Makes the reconciler of a process, which is not started. */
+export function createReconciler(
+  { live: { config }, roles, logger }: { live: LiveConfig; roles: readonly Role[]; logger: Logger },
+  { modules, service, backend, worker }: ReconcilerParts,
+) {
+  return new modules.Reconciler({
+    database: service.database,
+    publish: service.publish,
+    logger,
+    reconcileMs: config.runtime.reconcileMs,
+    modes: () => config.messages.queue,
+    stillWaiting: (rings) => modules.stillWaiting(backend, rings),
+    pingQueue: () => backend.ping(),
+    onQueueFault: backend.outages.failed,
+    lanes: roles.includes('worker')
+      ? {
+          free: (lane) => worker()?.direct.free(lane) ?? 0,
+          look: (lane, ring) => worker()?.direct.look(lane, ring) ?? false,
+        }
+      : null,
+  });
+}

@@ -1,0 +1,45 @@
+// Logs what keeps the service from working: one line when a trouble begins, and one when it is over. For processes that somebody watches anyway:
+// a trouble is one of the service, so each of them logs it.
+import { wordsOfHealth, type HealthFact } from '../src/core/service-health.ts';
+import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Database } from '../src/store/database.ts';
+import { readServiceHealth } from '../src/store/views/service-health.ts';
+
+/** Looks now and then; resolves, when it is called, after the look in progress. A look that fails is followed by the next one. */
+export function startTroubleLog(
+  database: Database,
+  logger: Pick<Logger, 'info' | 'warn'>,
+  everyMs = WORKER_REPORT_MS,
+): () => Promise<void> {
+  let known = new Map<string, HealthFact>();
+  let looking: Promise<void> | null = null;
+
+  async function look(): Promise<void> {
+    const facts = await readServiceHealth(database.reads);
+    const found = new Map(facts.map((fact) => [keyOf(fact), fact]));
+    for (const [key, fact] of found) if (!known.has(key)) logger.warn(factsOf(fact), 'Service is impaired');
+    for (const [key, fact] of known) if (!found.has(key)) logger.info(factsOf(fact), 'Service is no longer impaired');
+    known = found;
+  }
+
+  const timer = setInterval(() => {
+    looking ??= look()
+      .catch((error: unknown) => database.outages.report(error, 'Troubles of the service could not be read'))
+      .finally(() => (looking = null));
+  }, everyMs);
+  return async () => {
+    clearInterval(timer);
+    await looking;
+  };
+}
+
+/** The amount by which a clock is off changes all the time. */
+function keyOf({ kind, name }: HealthFact): string {
+  return kind === 'clock_off' ? kind : `${kind} ${name}`;
+}
+
+function factsOf(fact: HealthFact): object {
+  const { text, fix } = wordsOfHealth(fact);
+  return { trouble: fact.kind, reason: text, count: fact.count, since: fact.since, fix };
+}
