@@ -1,14 +1,9 @@
 // docs/operations.md stays true: its table of time limits, its metrics and its flags are those of the code.
 import { globSync } from 'node:fs';
-import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createMetrics } from '../src/api/metrics.ts';
 import { formatDuration, parseDuration } from '../src/config/durations.ts';
 import { configKeys } from './docs/config-keys.ts';
-import { systemClock } from '../src/clock.ts';
-import { createJobMetrics } from '../workers/job-metrics.ts';
-import { createLaneMetrics } from '../workers/lane-metrics.ts';
-import { createRateMetrics } from '../workers/rate-metrics.ts';
+import { metricNames } from './docs/metric-names.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/operations.md');
@@ -42,21 +37,10 @@ test('every budget for sending a statement again stands in one file, and is a ti
 });
 
 test('every metric of Holdfast is on the page, and no other', () => {
-  const registry = new Registry();
-  createJobMetrics(registry);
-  createRateMetrics(registry, systemClock);
-  createLaneMetrics(registry);
-  createMetrics(registry, {
-    budgets: () => [],
-    requestsInside: () => 0,
-    eventStreams: () => 0,
-    waitingRequests: () => 0,
-  });
-  const names = registry
-    .getMetricsAsArray()
-    .map(({ name }) => name)
-    .filter((name) => name.startsWith('holdfast_'));
-  const rows = tableRows(page, ['metric', '']).flatMap(([cell = '']) => cell.match(/holdfast_[a-z_]+/g) ?? []);
+  const names = [...metricNames()].filter((name) => /^(holdfast|gen_ai)_/.test(name));
+  const rows = tableRows(page, ['metric', '']).flatMap(
+    ([cell = '']) => cell.match(/(?:holdfast|gen_ai)_[a-z_]+/g) ?? [],
+  );
   expect(rows.toSorted()).toEqual(names.toSorted());
 });
 

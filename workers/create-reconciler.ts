@@ -10,6 +10,8 @@ interface ReconcilerParts {
   modules: Modules;
   service: Service;
   backend: QueueBackend;
+  /** Absent: nothing counts the jobs that are added again. */
+  onRepeated?: ((rings: number) => void) | undefined;
   /** The worker of this process, once it runs. */
   worker: () => RunningWorker | undefined;
 }
@@ -17,12 +19,13 @@ interface ReconcilerParts {
 /** Makes the reconciler of a process, which is not started. */
 export function createReconciler(
   { live: { config }, roles, logger }: { live: LiveConfig; roles: readonly Role[]; logger: Logger },
-  { modules, service, backend, worker }: ReconcilerParts,
+  { modules, service, backend, onRepeated, worker }: ReconcilerParts,
 ) {
   return new modules.Reconciler({
     database: service.database,
     publish: service.publish,
     logger,
+    onRepeated,
     reconcileMs: config.runtime.reconcileMs,
     modes: () => config.messages.queue,
     stillWaiting: (rings) => modules.stillWaiting(backend, rings),

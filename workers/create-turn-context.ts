@@ -34,6 +34,7 @@ import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
 import type { RateMetrics } from './rate-metrics.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
+import { NO_METER, type TurnMeter } from '../src/turn/turn-meter.ts';
 
 export interface WorkerParts {
   config: Config;
@@ -50,6 +51,8 @@ export interface WorkerParts {
   /** Names this process among the owners of locks; never used twice. */
   owner: string;
   isDraining: () => boolean;
+  /** Absent: nothing measures the turns. */
+  meter?: TurnMeter | undefined;
   /** Absent: nothing measures the waits for models. */
   rateMetrics?: RateMetrics | undefined;
 }
@@ -102,6 +105,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     gate: createGate(parts),
     blocks,
     governor: createGovernor(parts, accountOf),
+    meter: parts.meter ?? NO_METER,
     onRateWait: (wait) => parts.rateMetrics?.waited(wait),
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,

@@ -1,4 +1,4 @@
-// What a process that has both roles, worker and api, counts of its jobs for `/metrics`.
+// What a worker counts of its jobs for `/metrics`.
 import { Counter, type Registry } from 'prom-client';
 import type { JobEnd } from './queue/start-lane-worker.ts';
 

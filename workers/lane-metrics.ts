@@ -1,4 +1,4 @@
-// What a process that has both roles, scheduler and api, counts of the batches of the provider for `/metrics`.
+// What a scheduler counts of the batches of the provider for `/metrics`.
 import { Counter, type Registry } from 'prom-client';
 
 /** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */

@@ -12,6 +12,7 @@ import type { Database } from '../src/store/database.ts';
 import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from '../src/store/outbox.ts';
 import { retryPassingFaults } from '../src/store/retry-passing-faults.ts';
 import type { Logger } from '../src/logger.ts';
+import type { DeliveryOutcome } from './process-metrics.ts';
 
 export interface OutboxRelay {
   database: Database;
@@ -21,6 +22,8 @@ export interface OutboxRelay {
   publish: Publish;
   random: () => number;
   logger: Logger;
+  /** Called when an attempt is stored; absent: nothing counts them. */
+  onSettled?: ((status: DeliveryOutcome) => void) | undefined;
 }
 
 /** A lease outlives the attempt that it covers by this much, in milliseconds. */
@@ -48,6 +51,7 @@ export async function relayDeliveries(
     // A delivery that was acknowledged but could not be stored is sent again when the lease expires: until then the
     // write is retried.
     relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
+    relay.onSettled?.(settlement.status === 'pending' ? 'retried' : settlement.status);
     if (settlement.status === 'failed') logGivenUp(relay.logger, settlement);
     if (settlement.status === 'pending') return settled;
   }

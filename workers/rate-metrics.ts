@@ -1,11 +1,9 @@
-// What a process that has both roles, worker and api, measures of the waits for models for `/metrics`.
+// What a worker measures of the waits for models for `/metrics`.
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../src/clock.ts';
+import { createBoundedLabel } from './bounded-label.ts';
 
 const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
-
-/** The most models with labels of their own; the rest is `other`. */
-const MODELS_MAX = 100;
 
 export interface RateMetrics {
   /** A call has waited for a rate limit or a block. */
@@ -16,7 +14,7 @@ export interface RateMetrics {
 
 /** Adds the metrics to the registry. */
 export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics {
-  const labelOf = boundedLabels();
+  const labelOf = createBoundedLabel();
   const untilMs = new Map<string, number>();
   const waits = new Histogram({
     name: 'holdfast_rate_wait_seconds',
@@ -40,13 +38,5 @@ export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics
       const label = labelOf(model);
       untilMs.set(label, Math.max(untilMs.get(label) ?? 0, clock.monotonicMs() + leftMs));
     },
-  };
-}
-
-function boundedLabels(): (model: string) => string {
-  const known = new Set<string>();
-  return (model) => {
-    if (known.size < MODELS_MAX) known.add(model);
-    return known.has(model) ? model : 'other';
   };
 }

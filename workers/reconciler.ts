@@ -29,6 +29,8 @@ export interface ReconcilerOptions {
   modes: () => QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
+  /** Called when so many jobs were added again; absent: nothing counts them. */
+  onRepeated?: ((rings: number) => void) | undefined;
   /** Rejects when the queue cannot be reached. */
   pingQueue: () => Promise<void>;
   /** Called each time that the queue could not be asked. Must not throw. */
@@ -140,6 +142,7 @@ export class Reconciler {
     const alive = await this.#stillWaiting(stale.filter((ring) => !ring.isAbandoned));
     const lost = stale.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`));
     const { rings } = publish(await countRings(database, lost));
+    this.#options.onRepeated?.(rings);
     if (rings > 0) logger.debug({ rings }, 'Jobs are enqueued again');
     return nextInMs;
   }

@@ -19,10 +19,14 @@ export interface ReporterOptions {
 }
 
 export interface ProcessReporter {
+  /** The lanes of this process, as its reports say. */
+  lanes(): Record<string, LaneUse>;
   /** Resolves when a person has asked this process to drain. */
   drainRequested: Promise<void>;
   /** Reports that the process drains. Reports continue until `stop`, so that a long drain does not look like a crash. */
   startDrain(): void;
+  /** How long ago the last report was written, in milliseconds. */
+  ageMs(): number;
   /** Ends the reports and deletes the row. */
   stop(): Promise<void>;
 }
@@ -48,6 +52,7 @@ export async function startReports({
   const { promise: drainRequested, resolve: requestDrain } = Promise.withResolvers<void>();
   let isDraining = false;
   let isReporting = false;
+  let reportedAtMs = performance.now();
   let last: Promise<void> = Promise.resolve();
 
   async function report(): Promise<void> {
@@ -58,6 +63,7 @@ export async function startReports({
       isReconcilerStalled: isReconcilerStalled(),
     };
     if (await reportWorker(database, identity, facts)) requestDrain();
+    reportedAtMs = performance.now();
   }
 
   /** A report that fails is followed by the next one. */
@@ -74,7 +80,9 @@ export async function startReports({
     if (!isReporting) reportAgain();
   }, everyMs);
   return {
+    lanes,
     drainRequested,
+    ageMs: () => performance.now() - reportedAtMs,
     startDrain() {
       isDraining = true;
       // A database that is away must not delay the drain, so nothing waits for the report.

@@ -18,11 +18,14 @@ import { fireCrons, type Firing } from '../src/store/cron-fires.ts';
 import { disableCron, type Cron } from '../src/store/crons.ts';
 import { readLastUrl } from '../src/store/last-url.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from '../src/store/settle-fires.ts';
+import type { ScheduleMeter } from './schedule-metrics.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 import { enqueueSystemEvent } from '../src/store/system-events.ts';
 
 export interface CronParts extends Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'budgets'> {
   logger: Logger;
+  /** Absent: nothing counts. */
+  meter?: ScheduleMeter | undefined;
 }
 
 /** Why a cron is disabled whose only slot had passed when a scheduler first saw it. */
@@ -40,8 +43,13 @@ export async function fireDueCrons(parts: CronParts, due: readonly Cron[], nowMs
     const result = publish(await fireCronEvent(database, firing));
     if (result !== null) results.push(result);
   }
-  const applied = new Set(results.map(({ cronId }) => cronId));
-  for (const { firing } of fitting) if (applied.has(firing.cronId)) logPassedTicks(parts.logger, firing);
+  const applied = new Map(results.map(({ cronId, fired }) => [cronId, fired]));
+  for (const plan of fitting) {
+    const fired = applied.get(plan.firing.cronId);
+    if (fired === undefined) continue;
+    logPassedTicks(parts.logger, plan.firing);
+    countTicks(parts, plan, fired);
+  }
   return fitting.some(({ isBehind }) => isBehind);
 }
 
@@ -62,8 +70,18 @@ function logPassedTicks(logger: Logger, { cronId, ticks }: Firing): void {
   );
 }
 
+function countTicks({ meter }: CronParts, { firing, lagMs }: PlannedFiring, fired: number): void {
+  if (fired > 0) meter?.cronLagged(lagMs);
+  meter?.cronFired('fired', fired);
+  const due = firing.ticks.filter(({ tick }) => tick.kind === 'fire').length;
+  meter?.cronFired('skipped', Math.max(0, due - fired));
+  for (const { tick } of firing.ticks) if (tick.kind !== 'fire') meter?.cronFired(tick.kind, tick.count);
+}
+
 interface PlannedFiring {
   firing: Firing | EventFiring;
+  /** How long ago its first slot was due, in milliseconds. */
+  lagMs: number;
   isBehind: boolean;
 }
 
@@ -89,7 +107,7 @@ async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<
     cron.delivery?.mode === 'last' ? await readLastUrl(parts.database, await lastSessionOf(parts, cron)) : null;
   const input = tickInputOf(cron, { config, nowMs, eventId: newId<SystemEventId>(), lastUrl });
   const firing = firingOf(cron, { plan: { ...plan, ticks }, timetable, sessionId, config }, input);
-  return { firing, isBehind: plan.isBehind };
+  return { firing, lagMs: nowMs - cron.dueMs, isBehind: plan.isBehind };
 }
 
 function budgetFactsOf(cron: Cron): BudgetFacts {

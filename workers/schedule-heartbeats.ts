@@ -84,7 +84,8 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
     const settlements = await looks.finally(() => clearInterval(renewing));
     // Unfinished polls are left to the next scheduler.
     const found = settlements.filter((one) => one !== null);
-    publish(await settlePolls(database, found));
+    for (const { status, reason } of publish(await settlePolls(database, found)))
+      parts.meter?.polled(status === 'fired' ? 'made' : (reason ?? 'skipped'));
   }
 }
 

@@ -20,11 +20,14 @@ import { createBulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
 import type { RoundLoop } from './round-loop.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
+import type { ScheduleMeter } from './schedule-metrics.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
 
 export interface SchedulerOptions {
   service: Service;
   logger: Logger;
+  /** Absent: nothing counts. */
+  meter?: ScheduleMeter | undefined;
 }
 
 /** Every second, on the second: what is written to the second is fired without delay. */
@@ -54,9 +57,9 @@ export class Scheduler {
   #tidiedAtMs = Number.NEGATIVE_INFINITY;
   #trimmedAtMs = performance.now();
 
-  constructor({ service, logger }: SchedulerOptions) {
+  constructor({ service, logger, meter }: SchedulerOptions) {
     this.#service = service;
-    this.#parts = { ...service, logger, owner: newId<string>(), signal: this.#stopped.signal };
+    this.#parts = { ...service, logger, meter, owner: newId<string>(), signal: this.#stopped.signal };
     this.#batches = createBatchLoop({ ...service, logger });
     this.#bulk = createBulkLoop({ ...service, logger });
   }

@@ -1,18 +1,16 @@
 // Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
-import { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
 import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { createWake } from '../src/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
-import { createJobMetrics } from './job-metrics.ts';
-import { createLaneMetrics } from './lane-metrics.ts';
-import { createRateMetrics } from './rate-metrics.ts';
 import { listenWarnings } from './listen-warnings.ts';
 import { createReconciler } from './create-reconciler.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
+import { measureProcess, type ProcessMeters } from './measure-process.ts';
+import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { factsOf, thinkingOf } from './start-facts.ts';
@@ -68,7 +66,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     modelEndpointOf(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
-  const { service, backend } = base;
+  const { service, backend, meters } = base;
   const identity = modules.identityOf(roles);
   let reporter: ProcessReporter | undefined;
   // The row says that the process drains until everything else has ended.
@@ -77,9 +75,13 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   await modules.openBudgets(service);
   // Messages of a process that only accepts are rung for by those that work.
   const isReconciling = roles.includes('worker') || roles.includes('scheduler');
-  const reconciler = createReconciler(options, { ...base, modules, worker: () => worker });
+  const reconciler = createReconciler(options, {
+    ...base,
+    modules,
+    onRepeated: meters?.onRepeated,
+    worker: () => worker,
+  });
   enders.push(() => reconciler.stop());
-  const metrics = modules.createApi === null ? null : new Registry();
   const worker = await modules.startWorker?.({
     ...base,
     live,
@@ -87,7 +89,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     logger,
     clock: systemClock,
     modelEndpoint,
-    ...(modules.startWorker === null ? {} : measuresOf(metrics)),
+    meters: meters?.work ?? {},
   });
   if (worker !== undefined) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
   reporter = await modules.startReports({
@@ -98,23 +100,23 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     isReconcilerStalled: () => isReconciling && reconciler.isStalled,
   });
   if (isReconciling) reconciler.start();
-  startScheduling(options, { modules, service, modelEndpoint, metrics, enders });
+  startScheduling(options, { modules, service, modelEndpoint, meters, enders });
   const facts = factsOf(config, backend.kind, modelEndpoint.isScripted);
   const api = await startApi(options, {
     modules,
     base,
     facts,
     version: identity.version,
-    metrics,
     enders,
     reconciler: isReconciling ? reconciler : null,
   });
+  const metrics = await startMetrics(meters, { service, version: identity.version, reporter, enders });
   // Last, because it writes: what another part refuses must not be stored.
   live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
   return {
     url: api?.url ?? null,
     lines: [
-      ...(api === null ? [] : [`holdfast   ${api.url}`]),
+      ...addressesOf(api, metrics),
       ...linesOf(config, roles, facts),
       ...base.warnings.map(asWarning),
       ...(api?.lines ?? []),
@@ -128,11 +130,6 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   };
 }
 
-function measuresOf(metrics: Registry | null) {
-  if (metrics === null) return {};
-  return { onJobEnd: createJobMetrics(metrics), rateMetrics: createRateMetrics(metrics, systemClock) };
-}
-
 /** Starts the role of the scheduler, if it is one of this process; and the log of troubles, unless this process only works. */
 function startScheduling(
   { live, roles, logger }: ServiceOptions,
@@ -140,22 +137,22 @@ function startScheduling(
     modules: Modules;
     service: Service;
     modelEndpoint: ModelEndpoint;
-    metrics: Registry | null;
+    meters: ProcessMeters;
     enders: Ender[];
   },
 ): void {
-  const { modules, service, modelEndpoint, metrics, enders } = parts;
+  const { modules, service, modelEndpoint, meters, enders } = parts;
   if (roles.some((role) => role !== 'worker')) enders.push(modules.startTroubleLog(service.database, logger));
   if (!roles.includes('scheduler')) return;
   enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
   if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ service, logger });
+    const scheduler = new modules.Scheduler({ service, logger, meter: meters?.schedule ?? undefined });
     enders.push(() => scheduler.stop());
     scheduler.start();
     live.follow({ apply: () => scheduler.syncAgain() });
   }
   if (modules.startProviderLane !== null) {
-    const counted = metrics === null ? {} : { metrics: createLaneMetrics(metrics) };
+    const counted = meters === null || meters.providerLane === null ? {} : { metrics: meters.providerLane };
     enders.push(modules.startProviderLane(service, { logger, endpoint: modelEndpoint, ...counted }));
   }
 }
@@ -171,15 +168,16 @@ async function openBase(
   for (const warning of warnings) logger.warn({ dependency: 'database' }, warning);
   await (migrate ? modules.migrate(databaseUrl) : modules.requireLayout(databaseUrl));
   const role = roles.length === 1 ? (roles[0] ?? 'service') : 'service';
-  const database = modules.openDatabase({ url: databaseUrl, role, logger });
+  const { redisUrl, host, metricsPort: port } = config.runtime;
+  const meters = measureProcess({ roles, host, port });
+  const database = modules.openDatabase({ url: databaseUrl, role, logger, onStatement: meters?.onStatement });
   enders.push(() => database.close());
-  const { redisUrl } = config.runtime;
   const backend = await modules.openQueueBackend({ databaseUrl, redisUrl, logger, isMigrating: migrate });
   enders.push(() => backend.close());
   const doorbell = modules.createDoorbell({ queue: backend.queue, outages: backend.outages });
   enders.push(() => doorbell.close());
   const wake = createWake();
-  return { service: modules.createService({ config, database, wake, doorbell }), wake, backend, warnings };
+  return { service: modules.createService({ config, database, wake, doorbell }), wake, backend, meters, warnings };
 }
 
 interface ApiParts {
@@ -188,7 +186,6 @@ interface ApiParts {
   facts: ServiceFacts;
   /** Of Holdfast. */
   version: string;
-  metrics: Registry | null;
   enders: Ender[];
   /** Null: this process has none that runs. */
   reconciler: Reconciler | null;
@@ -199,8 +196,8 @@ async function startApi(
   { live, flags, logger }: ServiceOptions,
   parts: ApiParts,
 ): Promise<{ url: string; lines: string[] } | null> {
-  const { modules, base, facts, version, metrics, enders, reconciler } = parts;
-  const { service, wake, backend } = base;
+  const { modules, base, facts, version, enders, reconciler } = parts;
+  const { service, wake, backend, meters } = base;
   if (modules.createApi === null || modules.createApiContext === null) return null;
   const { config } = live;
   const apiKey = await ensureApiKey(config);
@@ -214,7 +211,7 @@ async function startApi(
       flags,
       installation: { holdfast: version, queue: facts.queue, database: facts.database },
       adminKey: apiKey.key,
-      ...(metrics === null ? {} : { metrics }),
+      ...(meters === null ? {} : { metrics: meters.registry }),
       modelInfo: { provider: 'anthropic', name: facts.model, isScripted: facts.isScripted },
       dependencies: [
         { name: 'layout', check: await modules.createLayoutCheck(service.database.views) },
@@ -232,6 +229,27 @@ async function startApi(
   return { url, lines: [`api key    ${apiKey.path ?? 'HOLDFAST_API_KEY'}`, ...warnings.map(asWarning)] };
 }
 
+function addressesOf(api: { url: string } | null, metrics: MetricsServer | null): string[] {
+  if (api !== null) return [`holdfast   ${api.url}`];
+  return metrics === null ? [] : [`metrics    ${metrics.url}`];
+}
+
+/** Adds what is measured of the process itself, and serves the metrics where there is no API; null: there is one, or nothing is measured. */
+async function startMetrics(
+  meters: ProcessMeters,
+  parts: { service: Service; version: string; reporter: ProcessReporter; enders: Ender[] },
+): Promise<MetricsServer | null> {
+  const { service, version, reporter, enders } = parts;
+  const { hot, views, reads } = service.database;
+  const facts = {
+    version,
+    lanes: () => reporter.lanes(),
+    reportAgeMs: () => reporter.ageMs(),
+    waiting: () => ({ hot: hot.waitingCount, views: views.waitingCount, reads: reads.waitingCount }),
+  };
+  return (await meters?.start(facts, enders)) ?? null;
+}
+
 async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
   if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
   const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
@@ -247,11 +265,7 @@ interface ModelEndpoint {
 }
 
 /** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
-async function modelEndpointOf(
-  config: Config,
-  roles: readonly Role[],
-  enders: Ender[],
-): Promise<ModelEndpoint> {
+async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {
     return {

@@ -33,13 +33,13 @@ import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
 import { relayDeliveries, type OutboxRelay } from './outbox-relay.ts';
 import type { DirectLanes } from './reconciler.ts';
-import type { RateMetrics } from './rate-metrics.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
 import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
 import { createToolPorts } from './tool-ports.ts';
+import type { WorkMeters } from './work-metrics.ts';
 
 export interface WorkerOptions {
   /** The owner of its locks; never used by two processes. */
@@ -52,10 +52,7 @@ export interface WorkerOptions {
   /** Says for which sessions a request waits. */
   wake: Pick<Wake, 'isAwaited'>;
   backend: QueueBackend;
-  /** Called after each job; absent: nothing counts them. */
-  onJobEnd?: ((end: JobEnd) => void) | undefined;
-  /** Absent: nothing measures the waits for models. */
-  rateMetrics?: RateMetrics | undefined;
+  meters: WorkMeters;
   /** Where and with which key the model is asked. */
   modelEndpoint: { apiKey: string; baseUrl?: string };
 }
@@ -107,7 +104,8 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     ],
     plugins,
     isDraining: () => draining.signal.aborted,
-    rateMetrics: options.rateMetrics,
+    rateMetrics: options.meters.rateMetrics,
+    meter: options.meters.meter,
   });
   await storePriceVersion(database, context.prices);
   live.follow({ prepare: (next) => prepareReload(next, plugins, database) });
@@ -153,7 +151,7 @@ async function prepareReload(next: Config, plugins: Plugins, database: Database)
 
 /** The relay of the outbox, with the channels that it delivers to. */
 async function openRelay(options: WorkerOptions, owner: string): Promise<OutboxRelay> {
-  const { live, logger, service } = options;
+  const { live, logger, service, meters } = options;
   const { config, database, publish } = service;
   const channels = new Map<string, Channel>([['webhook', await openWebhook(config, options)]]);
   let next: Channel | undefined;
@@ -165,7 +163,7 @@ async function openRelay(options: WorkerOptions, owner: string): Promise<OutboxR
       if (next !== undefined) channels.set('webhook', next);
     },
   });
-  return { database, config, owner, channels, publish, random: Math.random, logger };
+  return { database, config, owner, channels, publish, random: Math.random, logger, onSettled: meters.onDelivery };
 }
 
 async function openWebhook(config: Config, { clock }: WorkerOptions): Promise<Channel> {
@@ -183,12 +181,12 @@ async function openWebhook(config: Config, { clock }: WorkerOptions): Promise<Ch
 }
 
 /** Logs how a job ended, and counts it. */
-function observeJob({ logger, onJobEnd }: WorkerOptions, end: JobEnd): void {
+function observeJob({ logger, meters }: WorkerOptions, end: JobEnd): void {
   const { queue, job, outcome, error } = end;
   const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
   if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
   else logger.debug(facts, 'Job ended');
-  onJobEnd?.(end);
+  meters.onJobEnd?.(end);
 }
 
 /** Jobs of a lane that run at the same time. The turns of subagents also have a bound of their own. */

@@ -42,6 +42,7 @@ export function createMetrics(
   });
   gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests in flight', now.requestsInside);
   gaugeOf(registry, 'holdfast_event_streams', 'Open event streams', now.eventStreams);
+  gaugeOf(registry, 'holdfast_events_open_streams', 'The same as holdfast_event_streams', now.eventStreams);
   gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a message to be settled', now.waitingRequests);
   new Gauge({
     name: 'holdfast_budget_used_ratio',

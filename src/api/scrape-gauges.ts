@@ -1,50 +1,109 @@
-// The metrics of model calls without a price, of batches and of submissions, as a scrape reads them from the database.
+// The metrics of the service as a whole, as a scrape reads them from the database: batches, submissions, deliveries, processes, troubles, and
+// the calls without a price. Every process with an API gives the same figures.
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { HEALTH_KINDS } from '../core/service-health.ts';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 
-/** The most models with a label of their own; the rest is `other`. */
-const MODELS_MAX = 100;
+/** The most models and applications with a label of their own; the rest is `other`. */
+const LABEL_VALUES_MAX = 100;
+
+/** A transaction that is younger is not shown, in milliseconds. */
+const TRANSACTION_SHOWN_MS = 1_000;
+
+const BY_STATUS = {
+  batches: ['batches', 'Batches that have not ended'],
+  batchItems: ['batch_items', 'Items of batches that have not ended'],
+  providerBatches: ['provider_batches', 'Submissions to the provider whose results were not read'],
+} as const;
+
+const AGES = {
+  batchOldestMs: ['batch_oldest_seconds', 'Age of the oldest batch that has not ended'],
+  providerBatchOldestMs: ['provider_batch_oldest_seconds', 'Age of the oldest submission to the provider'],
+  outboxOldestMs: ['outbox_oldest_seconds', 'Age of the oldest delivery that was neither sent nor given up'],
+  cronOverdueMs: ['cron_overdue_seconds', 'How long the cron that is most overdue has been due'],
+  heldBackMs: [
+    'events_held_back_seconds',
+    'Age of the oldest event that readers do not see yet because of an open transaction',
+  ],
+} as const;
 
 export class ScrapeGauges {
   readonly #unpriced: Counter<'model'>;
-  readonly #byStatus: Record<'batches' | 'batchItems' | 'providerBatches', Gauge<'status'>>;
-  readonly #oldest: Record<'batchOldestMs' | 'providerBatchOldestMs', Gauge>;
+  readonly #byStatus: Record<keyof typeof BY_STATUS, Gauge<'status'>>;
+  readonly #ages: Record<keyof typeof AGES, Gauge>;
+  readonly #workers: Gauge<'role'>;
+  readonly #troubles: Gauge<'kind'>;
+  readonly #cacheHits: Gauge<'tier'>;
+  readonly #transaction: Gauge<'database' | 'application'>;
+  readonly #applications = new Set<string>();
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    const byStatus = (name: string, help: string) =>
-      new Gauge({ name: `holdfast_${name}`, help, labelNames: ['status'] as const, registers });
-    const gauge = (name: string, help: string) => new Gauge({ name: `holdfast_${name}`, help, registers });
+    const gauge = <Label extends string>(name: string, help: string, labelNames: readonly Label[]): Gauge<Label> =>
+      new Gauge({ name: `holdfast_${name}`, help, labelNames, registers: [registry] });
+    const all = <Key extends string, Label extends string>(
+      named: Record<Key, readonly [string, string]>,
+      labels: readonly Label[],
+    ): Record<Key, Gauge<Label>> => {
+      const made = Object.entries<readonly [string, string]>(named).map(([key, [name, help]]) => [
+        key,
+        gauge(name, help, labels),
+      ]);
+      // The keys are those of `named`.
+      return Object.fromEntries(made) as Record<Key, Gauge<Label>>;
+    };
     this.#unpriced = new Counter({
       name: 'holdfast_model_calls_unpriced_total',
       help: 'Model calls whose cost is not known',
       labelNames: ['model'] as const,
-      registers,
+      registers: [registry],
     });
-    this.#byStatus = {
-      batches: byStatus('batches', 'Batches that have not ended'),
-      batchItems: byStatus('batch_items', 'Items of batches that have not ended'),
-      providerBatches: byStatus('provider_batches', 'Submissions to the provider whose results were not read'),
-    };
-    this.#oldest = {
-      batchOldestMs: gauge('batch_oldest_seconds', 'Age of the oldest batch that has not ended'),
-      providerBatchOldestMs: gauge('provider_batch_oldest_seconds', 'Age of the oldest submission to the provider'),
-    };
+    this.#byStatus = all(BY_STATUS, ['status']);
+    this.#ages = all(AGES, []);
+    this.#workers = gauge('workers', 'Processes that run, by role', ['role']);
+    this.#troubles = gauge('troubles', 'What keeps the service from working: 0, or how often it is there', ['kind']);
+    this.#cacheHits = gauge(
+      'cache_hit_ratio',
+      "Part of the prompts of the last hour that came from the provider's cache",
+      ['tier'],
+    );
+    this.#transaction = gauge('oldest_transaction_seconds', 'Age of the open transaction that holds back live events', [
+      'database',
+      'application',
+    ]);
   }
 
   /** Null: the database did not answer, and there are none. */
   set(figures: ScrapeFigures | null): void {
     this.#unpriced.reset();
-    for (const gauge of Object.values(this.#byStatus)) gauge.reset();
-    for (const gauge of Object.values(this.#oldest)) gauge.remove();
+    const labelled = [this.#workers, this.#troubles, this.#cacheHits, this.#transaction];
+    for (const gauge of [...Object.values(this.#byStatus), ...labelled]) gauge.reset();
+    for (const gauge of Object.values(this.#ages)) gauge.remove();
     if (figures === null) return;
-    const models = Object.entries(figures.unpricedCalls).toSorted(([one], [other]) => one.localeCompare(other));
-    for (const [at, [model, count]] of models.entries())
-      this.#unpriced.inc({ model: at < MODELS_MAX ? model : 'other' }, count);
+    this.#setUnpriced(figures);
     for (const noun of ['batches', 'batchItems', 'providerBatches'] as const) {
       for (const [status, count] of Object.entries(figures[noun])) this.#byStatus[noun].set({ status }, count);
     }
-    for (const noun of ['batchOldestMs', 'providerBatchOldestMs'] as const)
-      this.#oldest[noun].set((figures[noun] ?? 0) / 1000);
+    for (const noun of Object.keys(AGES) as (keyof typeof AGES)[]) this.#ages[noun].set((figures[noun] ?? 0) / 1000);
+    for (const [role, count] of Object.entries(figures.workers)) this.#workers.set({ role }, count);
+    for (const kind of HEALTH_KINDS) this.#troubles.set({ kind }, figures.troubles[kind] ?? 0);
+    for (const [tier, ratio] of Object.entries(figures.cacheHitRatio)) this.#cacheHits.set({ tier }, ratio);
+    this.#setTransaction(figures);
+  }
+
+  #setUnpriced({ unpricedCalls }: ScrapeFigures): void {
+    const models = Object.entries(unpricedCalls).toSorted(([one], [other]) => one.localeCompare(other));
+    for (const [at, [model, count]] of models.entries())
+      this.#unpriced.inc({ model: at < LABEL_VALUES_MAX ? model : 'other' }, count);
+  }
+
+  #setTransaction({ oldestTransaction, heldBackMs }: ScrapeFigures): void {
+    if (oldestTransaction === null) return;
+    const { database, application } = oldestTransaction;
+    const ageMs = oldestTransaction.ageMs ?? heldBackMs;
+    // Every statement that writes is such a transaction.
+    if (ageMs < TRANSACTION_SHOWN_MS) return;
+    if (this.#applications.size < LABEL_VALUES_MAX) this.#applications.add(application);
+    const label = this.#applications.has(application) ? application : 'other';
+    this.#transaction.set({ database, application: label }, ageMs / 1000);
   }
 }

@@ -16,7 +16,7 @@ const EXPLANATIONS: Record<string, Explanation> = {
   EADDRINUSE: {
     exitCode: EXIT.failed,
     message: (reason) => `the port is in use: ${reason}`,
-    fix: 'stop the other process, or set HOLDFAST_PORT to another port (0: any free one)',
+    fix: 'stop the other process, or set HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to another port (0: any free one)',
   },
   EACCES: {
     exitCode: EXIT.notAllowed,

@@ -36,6 +36,7 @@ export function loadEnvironment(given: Environment, cwd: string, isTty: boolean)
     issues,
   };
   const optional = {
+    metricsPort: reader.whole('HOLDFAST_METRICS_PORT', 0, 65_535),
     configFile: reader.text('HOLDFAST_CONFIG'),
     databaseUrl: reader.url('DATABASE_URL', ['postgres:', 'postgresql:']),
     redisUrl: reader.url('REDIS_URL', ['redis:', 'rediss:']),

@@ -14,6 +14,8 @@ export interface RuntimeSettings {
   host: string;
   /** 0: any free port. */
   port: number;
+  /** Where a process without the API serves its metrics; 0: any free port; absent: nowhere. */
+  metricsPort?: number;
   /** Absent: the generated one, see `ensureApiKey`. */
   apiKey?: string;
   leaseMs: number;

@@ -29,6 +29,7 @@ const VARIABLES: Record<string, string> = {
   'runtime.dataDir': 'HOLDFAST_DATA_DIR',
   'runtime.host': 'HOLDFAST_HOST',
   'runtime.port': 'HOLDFAST_PORT',
+  'runtime.metricsPort': 'HOLDFAST_METRICS_PORT',
   'runtime.apiKey': 'HOLDFAST_API_KEY',
   'runtime.leaseMs': 'HOLDFAST_LEASE_MS',
   'runtime.reconcileMs': 'HOLDFAST_RECONCILE_MS',

@@ -8,6 +8,7 @@ import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { giveCodes, withCode } from './connection-faults.ts';
+import { timeStatements } from './time-statements.ts';
 import { checkEventIds } from './event-ids.ts';
 
 export interface DatabaseOptions {
@@ -18,6 +19,8 @@ export interface DatabaseOptions {
   viewConnections?: number;
   /** Where outages of the database are logged; absent: nowhere. */
   logger?: Pick<Logger, 'info' | 'warn'>;
+  /** Called after each named statement with its time, in milliseconds. Must not throw. */
+  onStatement?: ((name: string, durationMs: number) => void) | undefined;
 }
 
 export interface Database {
@@ -115,6 +118,7 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
     options: settings.map((setting) => `-c ${setting}`).join(' '),
   });
   giveCodes(pool);
+  if (options.onStatement !== undefined) timeStatements(pool, options.onStatement);
   const onError = (error: Error): void => options.onError(withCode(error) as Error);
   pool.on('error', onError);
   pool.on('release', (error: unknown) => {

@@ -1,7 +1,7 @@
 // One step of a turn becomes durable, and the turn moves past it.
 import type { TurnContext } from './context.ts';
 import type { OpenedTurn } from './opened-turn.ts';
-import { logFailedCalls } from './turn-log.ts';
+import { reportCalls } from './turn-log.ts';
 import type { TurnWrite } from './turn-write.ts';
 
 /**
@@ -12,7 +12,7 @@ export async function commitStep(context: TurnContext, turn: OpenedTurn, write: 
   const { held, journal } = turn;
   held.assertHeld();
   const verdict = context.publish(await journal.store(write, (rows) => context.store.commitStep(rows)));
-  logFailedCalls(context.logger, turn, write.modelCalls);
+  reportCalls(context, turn, write.modelCalls);
   if (verdict.stop !== null) held.stop(verdict.stop);
   held.assertHeld();
 }

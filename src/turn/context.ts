@@ -31,6 +31,7 @@ import type { ProviderGate } from './loop/provider-gate.ts';
 import type { OutputHistory } from './loop/recent-outputs.ts';
 import type { SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
+import type { TurnMeter } from './turn-meter.ts';
 
 export interface TurnContext {
   config: Config;
@@ -64,6 +65,8 @@ export interface TurnContext {
   blocks: ModelBlocks;
   /** Keeps the calls of all workers below the configured rate limits. */
   governor: ModelGovernor;
+  /** Measures what turns do. */
+  meter: TurnMeter;
   /** Called when a call has waited for a rate limit or a block. Must not throw. */
   onRateWait: (wait: { model: string; waitedMs: number }) => void;
   /** The tools of an agent in a session of that role, in stable order. */

@@ -9,6 +9,7 @@ import type { Toolset } from '../tools/toolset.ts';
 import type { HeldSession } from './held-session.ts';
 import type { Transcript } from './transcript-cache.ts';
 import type { TurnFailed } from './turn-end.ts';
+import type { MeteredTurn } from './turn-meter.ts';
 import type { TurnJournal } from './turn-journal.ts';
 
 export interface OpenedTurn {
@@ -33,6 +34,6 @@ export interface OpenedTurn {
 }
 
 /** The lane whose place in a rate limit its calls take: items of a batch are calls of the lane `batch` in every session. */
-export function laneOf({ kind, session }: Pick<OpenedTurn, 'kind' | 'session'>): Lane {
+export function laneOf({ kind, session }: Pick<MeteredTurn, 'kind' | 'session'>): Lane {
   return kind === 'batch' ? 'batch' : session.lane;
 }

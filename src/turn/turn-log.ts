@@ -1,20 +1,24 @@
-// What the log says of turns: one line per ended turn and one per model call that failed, with ids and figures and never with content.
+// What the log says of turns, and what is counted with it: one line per ended turn and one per model call that failed, with ids and figures and never with content.
 // Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
 import { toolUsesOf } from '../core/content.ts';
-import type { Logger } from '../logger.ts';
 import { modelOfRef } from '../core/model-ref.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
+import type { TurnContext } from './context.ts';
 import type { OpenedTurn } from './opened-turn.ts';
+
+type Reported = Pick<TurnContext, 'logger' | 'meter'>;
 
 interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
   figures: TurnFigures;
 }
 
-/** Logs a turn that has ended; one that failed is a warning. */
-export function logTurnEnd(logger: Logger, turn: OpenedTurn, { status, error, deadLetter, figures }: LoggedTurn): void {
+/** Logs and counts a turn that has ended; one that failed is a warning. */
+export function reportTurnEnd({ logger, meter }: Reported, turn: OpenedTurn, end: LoggedTurn): void {
+  const { status, error, deadLetter, figures } = end;
+  meter.turnEnded(turn, end);
   const { session } = turn;
   const { progress } = turn.journal.at;
   const facts = {
@@ -40,9 +44,10 @@ export function logTurnEnd(logger: Logger, turn: OpenedTurn, { status, error, de
   else logger.info(facts, 'Turn ended');
 }
 
-/** Logs those of these model calls that failed. */
-export function logFailedCalls(logger: Logger, turn: OpenedTurn, calls: readonly ModelCallRow[]): void {
+/** Counts these model calls, and logs those of them that failed. */
+export function reportCalls({ logger, meter }: Reported, turn: OpenedTurn, calls: readonly ModelCallRow[]): void {
   for (const call of calls) {
+    meter.modelCalled(turn, call);
     if (call.status !== 'failed') continue;
     const { callNo, purpose, error, notes } = call;
     logger.warn(

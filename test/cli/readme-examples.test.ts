@@ -24,6 +24,7 @@ const STARTED = { 'npm start': ['start'], 'npx holdfast scripted-model --port 40
 /** Examples that another test runs, by page and title: a file, and a text in it. */
 const ELSEWHERE: Record<string, [file: string, found: string]> = {
   'docs/operations.md › Running it': ['test/service/rig/service-rig.ts', "'start', '--roles', options.roles"],
+  'docs/operations.md › Metrics': ['test/service/operators-drill.test.ts', 'HOLDFAST_METRICS_PORT'],
   'docs/deliveries.md › A receiver': [
     'test/examples/webhook-receiver.test.ts',
     'examples/webhook-receiver/receiver.mjs',

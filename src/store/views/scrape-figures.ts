@@ -1,9 +1,11 @@
 // What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and from what is open, so it costs the same
 // however much there is.
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '../oldest-transaction.ts';
+import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { literal } from '../statement.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import type { ViewDatabase } from './page.ts';
+import { HEALTH_FACTS_SQL } from './service-health.ts';
 
 export interface ScrapeFigures {
   /** Calls whose cost is not known, by model. */
@@ -17,6 +19,16 @@ export interface ScrapeFigures {
   /** Submissions to the provider whose results were not read, by status. */
   providerBatches: Record<string, number>;
   providerBatchOldestMs: number | null;
+  /** Age of the oldest delivery that was not settled; null: there is none. */
+  outboxOldestMs: number | null;
+  /** How long the cron that is most overdue has been due; null: none is. */
+  cronOverdueMs: number | null;
+  /** Processes that run, by role. */
+  workers: Record<string, number>;
+  /** The part of the prompts of the last hour that came from the provider's cache, by tier. */
+  cacheHitRatio: Record<string, number>;
+  /** What keeps the service from working, by kind. */
+  troubles: Record<string, number>;
   /** The transaction that holds back live events; null: none does. */
   oldestTransaction: OldestTransaction | null;
   /** Age of the oldest event that readers do not see yet because of it, in milliseconds; 0: they see all. */
@@ -34,7 +46,8 @@ const ITEM_STATES = ['answered', 'silent', 'failed', 'cancelled', 'expired'] as 
 
 export const SCRAPE_FIGURES = literal({
   name: 'scrape-figures',
-  purpose: 'Count unpriced calls, open batches with their items, and open submissions to the provider.',
+  purpose:
+    'Read what the metrics say of the service as a whole: what is open, how old it is, which processes run, and what keeps them from working.',
   text: `with open_batches as materialized (
   select b.status, b.created_at, b.item_count, b.in_flight, ${ITEM_STATES.map((state) => `b.${state}`).join(', ')}
   from holdfast.batches b where b.status <> 'ended'
@@ -51,6 +64,17 @@ unpriced as materialized (
   -- Before the roll-ups have begun, all events are unread.
   where exists (select from holdfast.roll_up_cursor c where c.singleton and c.counted_at is not null)
   group by status
+),
+running_roles as materialized (
+  select role as status from holdfast.workers w cross join unnest(w.roles) as role
+  where w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'
+),
+open_deliveries as materialized (
+  select d.created_at from holdfast.deliveries d where d.status in ('pending', 'sending')
+),
+cached as materialized (
+  select u.tier, sum(u.cache_read_tokens)::float8 / nullif(sum(u.input_tokens + u.cache_read_tokens + u.cache_write_tokens), 0) as ratio
+  from holdfast.usage_buckets u where u.size = 'minute' and u.starts_at > clock_timestamp() - interval '1 hour' group by u.tier
 )
 select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "unpricedCalls",
   ${countedSql('open_batches')} as batches,
@@ -59,6 +83,12 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
   ${ageMsSql('open_batches')} as "batchOldestMs",
   ${countedSql('open_submissions')} as "providerBatches",
   ${ageMsSql('open_submissions')} as "providerBatchOldestMs",
+  ${ageMsSql('open_deliveries')} as "outboxOldestMs",
+  (select ${sinceMsSql('min(c.due_at)')} from holdfast.crons c where c.is_enabled and c.due_at < clock_timestamp()
+    and coalesce(c.not_before <= clock_timestamp(), true)) as "cronOverdueMs",
+  ${countedSql('running_roles')} as workers,
+  (select coalesce(json_object_agg(tier, ratio), '{}') from cached where ratio is not null) as "cacheHitRatio",
+  (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
   coalesce(${sinceMsSql(HELD_SINCE_SQL)}, 0) as "heldBackMs"`,

@@ -30,6 +30,7 @@ export async function beginCompaction(
   // A stop ends the call before it is made, and that is recorded.
   if (begun.stop !== null) held.stop(begun.stop);
   if (begun.kind !== 'begun') return begun;
+  context.meter.compactionBegan(turn, wish.reason);
   if (!held.isTrusted) held.assertHeld();
   return begun;
 }
@@ -54,6 +55,8 @@ export async function writeCompaction(
       context.store.writeCompaction({ ...rows, compactionId, step, snapshots }),
     ),
   );
+  for (const call of write.modelCalls) context.meter.modelCalled(turn, call);
+  context.meter.compactionStored(turn, step.kind);
   if (verdict.stop !== null) turn.held.stop(verdict.stop);
   return verdict.version;
 }

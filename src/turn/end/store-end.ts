@@ -7,7 +7,7 @@ import { laneOf } from '../../core/provider-batch/message-lane.ts';
 import { capOf } from '../open/queue-cap.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { turnEnded } from '../loop/model-events.ts';
-import { logFailedCalls, logTurnEnd } from '../turn-log.ts';
+import { reportCalls, reportTurnEnd } from '../turn-log.ts';
 import { lastTokensAfter, progressAfter } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
 import type { TurnWrite } from '../turn-write.ts';
@@ -59,8 +59,8 @@ export async function storeEnd(
       ...(laneOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
     }),
   );
-  logFailedCalls(context.logger, turn, write.modelCalls);
-  logTurnEnd(context.logger, turn, { status, error, figures: ending.figures, deadLetter });
+  reportCalls(context, turn, write.modelCalls);
+  reportTurnEnd(context, turn, { status, error, figures: ending.figures, deadLetter });
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);
   return ending;
 }
@@ -74,6 +74,7 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
   const write = await brokenCallWrite(context, turn);
   try {
     context.publish(await turn.journal.store(write, (rows) => context.store.commitStep(rows)));
+    for (const call of write.modelCalls) context.meter.modelCalled(turn, call);
     return true;
   } catch (error) {
     if (error instanceof TurnStopped) return false;

@@ -15,7 +15,7 @@ import { CALLER } from './caller-calls.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
-import { logFailedCalls } from '../turn-log.ts';
+import { reportCalls } from '../turn-log.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
 
@@ -191,7 +191,7 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const isFirst = park === null || (!isOutage(park) && park.code !== reason.code);
   const parks = isFirst ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
-  logFailedCalls(context.logger, turn, modelCalls);
+  reportCalls(context, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
   if (!wish.hasCalled && reason.by !== null && reason.code === 'model_away') context.gate.waitsBehindProbe(reason.by);
   return after;

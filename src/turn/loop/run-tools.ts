@@ -187,14 +187,18 @@ async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan): Pr
     resultCharsMax: storedCharsMax(turn.agent.contextTokens),
   };
   const { signal, release } = signalForTool(turn, plan.tool);
+  const startedAt = performance.now();
+  let status: 'done' | 'failed' | 'stopped' = 'stopped';
   try {
     const outcome = await runTool(plan.tool, plan.call.input, { ...call, signal }, limits);
-    return { plan, outcome, status: outcome.isError ? 'failed' : 'done' };
+    status = outcome.isError ? 'failed' : 'done';
+    return { plan, outcome, status };
   } catch (error) {
     turn.held.signal.throwIfAborted();
     throw error;
   } finally {
     release();
+    context.meter.toolRan(turn, { name: plan.tool.spec.name, status, durationMs: performance.now() - startedAt });
   }
 }
 

@@ -42,6 +42,7 @@ export async function resumeTurn(
   }
   // A parked turn is claimed many times during an outage. The lines of the outage say so; a line for each claim would repeat them.
   const isTakenOver = open.park === null;
+  if (isTakenOver) context.meter.turnTakenOver(session.lane);
   context.logger[isTakenOver ? 'info' : 'debug'](
     {
       turnId: open.id,

@@ -1,0 +1,13 @@
+// Keeps the values of a label few, so that a scrape stays small whatever models, tools and codes there are.
+
+/** The most values of one label in a process; the rest is `other`. */
+export const LABEL_VALUES_MAX = 100;
+
+/** Makes a function that returns its text while there are few of them, and `other` for any further one. */
+export function createBoundedLabel(): (text: string) => string {
+  const known = new Set<string>();
+  return (text) => {
+    if (known.size < LABEL_VALUES_MAX) known.add(text);
+    return known.has(text) ? text : 'other';
+  };
+}

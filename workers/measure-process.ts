@@ -1,0 +1,49 @@
+// The metrics of a process: one registry that all of its parts write to, and a server for it in a process without the API.
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { systemClock } from '../src/clock.ts';
+import { createLaneMetrics } from './lane-metrics.ts';
+import type { Role } from './load-modules.ts';
+import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
+import {
+  createProcessMetrics,
+  createRingMetrics,
+  createStatementMetrics,
+  type MeasuredFacts,
+} from './process-metrics.ts';
+import { createScheduleMetrics } from './schedule-metrics.ts';
+import { createWorkMetrics } from './work-metrics.ts';
+
+export interface MeasuredProcess {
+  roles: readonly Role[];
+  host: string;
+  /** Of a process without the API; absent: it serves no metrics, and measures none. */
+  port: number | undefined;
+}
+
+/** The meters of a process; null and absent: nothing measures it. */
+export type ProcessMeters = ReturnType<typeof measureProcess>;
+
+/** Makes the meters that its roles need. */
+export function measureProcess({ roles, host, port }: MeasuredProcess) {
+  const isApi = roles.includes('api');
+  if (!isApi && port === undefined) return null;
+  const registry = new Registry();
+  return {
+    registry,
+    onStatement: createStatementMetrics(registry),
+    onRepeated: createRingMetrics(registry),
+    work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
+    schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
+    providerLane: roles.includes('scheduler') ? createLaneMetrics(registry) : null,
+    /** Adds what is known when everything runs. Resolves with the server; null: the API serves the metrics. */
+    async start(facts: MeasuredFacts, enders: (() => Promise<unknown>)[]): Promise<MetricsServer | null> {
+      const stop = createProcessMetrics(registry, facts);
+      enders.push(async () => stop());
+      if (isApi || port === undefined) return null;
+      collectDefaultMetrics({ register: registry });
+      const server = await startMetricsServer(registry, { host, port });
+      enders.push(() => server.close());
+      return server;
+    },
+  };
+}

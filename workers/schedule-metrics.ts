@@ -1,0 +1,41 @@
+// What a scheduler counts of crons and heartbeats for `/metrics`.
+import { Counter, Histogram, type Registry } from 'prom-client';
+
+const LAG_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600];
+
+export interface ScheduleMeter {
+  /** So many slots of a cron were fired, missed or skipped. */
+  cronFired: (status: 'fired' | 'missed' | 'skipped', slots: number) => void;
+  /** A slot was fired so long after its time. */
+  cronLagged: (lagMs: number) => void;
+  /** A poll was settled: `made`, or why it was not. */
+  polled: (result: string) => void;
+}
+
+/** Adds the metrics to the registry. */
+export function createScheduleMetrics(registry: Registry): ScheduleMeter {
+  const registers = [registry];
+  const fires = new Counter({
+    name: 'holdfast_cron_fires_total',
+    help: 'Slots of crons that this process settled',
+    labelNames: ['status'] as const,
+    registers,
+  });
+  const lag = new Histogram({
+    name: 'holdfast_cron_lag_seconds',
+    help: 'Time from when a slot of a cron was due to its fire',
+    buckets: LAG_SECONDS,
+    registers,
+  });
+  const polls = new Counter({
+    name: 'holdfast_heartbeats_total',
+    help: 'Heartbeats that this process settled: `made`, or why there was none',
+    labelNames: ['result'] as const,
+    registers,
+  });
+  return {
+    cronFired: (status, slots) => fires.inc({ status }, slots),
+    cronLagged: (lagMs) => lag.observe(Math.max(0, lagMs) / 1000),
+    polled: (result) => polls.inc({ result }),
+  };
+}
