@@ -4,6 +4,8 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { namedMetrics } from '../docs/metric-names.ts';
+import { codeBlocks, readPage } from '../docs/read-page.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { apiKey, busyMachineMs, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
@@ -32,6 +34,14 @@ function valueOf(text: string, series: string): number | null {
   return line === undefined ? null : Number(line.slice(series.length + 1));
 }
 
+/** The statements of the runbook, with a process id for that of the example. */
+async function runSqlOfRunbook(rig: ServiceRig, pid: number): Promise<void> {
+  const blocks = codeBlocks(readPage('docs/runbooks.md')).filter(({ language }) => language === 'sql');
+  const statements = blocks.flatMap(({ code }) => code.replace('1234', String(pid)).split(/;\n/));
+  expect(statements.length).toBeGreaterThan(2);
+  for (const statement of statements) await rig.rows(statement);
+}
+
 async function openDrill(rig: ServiceRig) {
   const env = { HOLDFAST_METRICS_PORT: '0' };
   const [serving, worker, scheduler] = await Promise.all([
@@ -41,8 +51,8 @@ async function openDrill(rig: ServiceRig) {
   ]);
   const api = rig.apiOf(serving);
   const look = {
-    metric: async (series: string) =>
-      valueOf(await scrape(`${serving.url}/metrics`, { authorization: `Bearer ${apiKey}` }), series),
+    scrape: () => scrape(`${serving.url}/metrics`, { authorization: `Bearer ${apiKey}` }),
+    metric: async (series: string) => valueOf(await look.scrape(), series),
     readiness: async () => (await api.ask('GET', '/readyz')).body,
     async doctor(code: string): Promise<{ status: string; reason: string }> {
       const { stdout } = await runCli(['doctor', '--json'], {
@@ -91,6 +101,12 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   expect(healthy).toMatch(/^holdfast_model_calls_total\{model="[^"]+",tier="standard",status="ok"\} 2$/m);
   expect(healthy).toMatch(/^holdfast_statement_duration_seconds_count\{name="claim"\} [1-9]/m);
   expect(healthy).not.toContain('agent:main:main');
+  const scrapes = [healthy, await scrape(metricsOf(scheduler)), await look.scrape()].join('\n');
+  for (const file of ['docs/alerts.yml', 'docs/grafana/holdfast.json'])
+    expect(
+      namedMetrics(readPage(file)).filter((name) => !scrapes.includes(`# TYPE ${name} `)),
+      file,
+    ).toEqual([]);
   expect(await scrape(metricsOf(scheduler).replace('/metrics', '/healthz'))).toBe('{"status":"ok"}');
   expect(await look.readiness()).toMatchObject({ status: 'ready', troubles: [] });
 
@@ -99,6 +115,8 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
     connectionString: postgres.url,
     application_name: 'abandoned',
   });
+  // The runbook ends it.
+  client.on('error', () => undefined);
   await client.connect();
   await client.query('begin');
   await client.query('select pg_current_xact_id()');
@@ -108,7 +126,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   );
   const series = 'holdfast_oldest_transaction_seconds{database="postgres",application="abandoned"}';
   expect(await look.metric(series)).toBeGreaterThan(0);
-  await client.end();
+  await runSqlOfRunbook(rig, rows[0]!.pid);
   await waitUntil('all is well again', busyMachineMs, async () => (await look.readiness()).status === 'ready');
 
   // The model.
