@@ -7,3 +7,4 @@ alter table holdfast.inbox add column deliver_at timestamptz;
 
 create index inbox_delayed on holdfast.inbox (deliver_at) where status = 'delayed';
 create index inbox_delayed_of_session on holdfast.inbox (session_id) where status = 'delayed';
+create index inbox_delayed_by_id on holdfast.inbox (id) where status = 'delayed';

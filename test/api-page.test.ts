@@ -7,7 +7,7 @@ import { openApiDocument } from '../src/api/openapi.ts';
 import { PROBLEMS } from '../src/api/problem.ts';
 import { ROUTES } from '../src/api/route-table.ts';
 import { accepted } from '../src/api/schemas/answers.ts';
-import { MESSAGE_STATUSES } from '../src/store/views/messages.ts';
+import { MESSAGE_STATUSES } from '../src/store/views/message-filter.ts';
 import { TURN_STATUSES } from '../src/store/views/turns.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../docs/api.md'), 'utf8');

@@ -117,7 +117,8 @@ function addMessages(program: Command, run: RunCommand): void {
   paged(messages.command('list').description('list messages, newest first'))
     .option('--status <statuses>', 'only with these statuses, such as waiting,failed')
     .option('--ids <ids>', 'only these ids, separated by commas')
-    .action((options: PageOptions & { status?: string; ids?: string }, command: Command) =>
+    .option('--session <key>', 'only this session')
+    .action((options: PageOptions & { status?: string; ids?: string; session?: string }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runMessagesList(options, flags, terminal)),
     );
   messages

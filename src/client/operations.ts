@@ -2378,7 +2378,7 @@ export interface OperationFunctions {
     key: string;
     body: Schemas['InboundMessage'];
   }, options?: CallOptions): Promise<Schemas['Settled'] | Schemas['Accepted']>;
-  /** Messages, newest first; with some statuses, or of some ids. `GET /v1/messages` */
+  /** Messages, newest first; with some statuses, of some ids, or of one session. `GET /v1/messages` */
   listMessages(input?: {
     /** How many items a page has at most */
     limit?: number | undefined;
@@ -2388,6 +2388,8 @@ export interface OperationFunctions {
     status?: readonly ('waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped')[] | undefined;
     /** Only of these ids */
     ids?: readonly string[] | undefined;
+    /** The session */
+    session?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Message'][];

@@ -229,3 +229,43 @@ test('messages are listed newest first, by status and by ids', async () => {
   expect(idsOf(await rig.get(`${path}&status=answered,failed`))).toEqual([]);
   expect((await rig.get('/v1/messages?ids=x')).status).toBe(400);
 });
+
+test('GET /v1/messages of a session shows its messages newest first, each that waits with its reason', async () => {
+  const { rig } = holder;
+  const session = newSession();
+  const answered = (await rig.post(pathOf(session), { text: 'first' })).body.message.id;
+  await rig.work(session);
+  const waiting = [];
+  for (const text of ['second', 'third']) waiting.push((await rig.post(pathOf(session), { text })).body.message.id);
+  const path = `/v1/messages?session=${session}`;
+  const first = await rig.get(`${path}&limit=2`);
+  expect(first.body.items).toMatchObject(
+    waiting.toReversed().map((id) => ({ id, status: 'waiting', why: { code: 'no_worker' } })),
+  );
+  const rest = await rig.get(`${path}&limit=2&cursor=${first.body.nextCursor}`);
+  expect(rest.body).toMatchObject({ items: [{ id: answered, status: 'answered', why: null }], nextCursor: null });
+  expect((await rig.get(`${path}&status=answered,failed&ids=${answered},${waiting[0]}`)).body.items).toMatchObject([
+    { id: answered },
+  ]);
+});
+
+test.each(['waiting', 'claimed,waiting', 'answered', 'silent,failed,cancelled,dropped'])(
+  'GET /v1/messages?status=%s has exactly the messages with it, page after page',
+  async (status) => {
+    const { rig } = holder;
+    const found: string[] = [];
+    let cursor: string | null = '';
+    for (let pages = 0; cursor !== null && pages < 100; pages += 1) {
+      const page: { body: { items: { id: string }[]; nextCursor: string | null } } = await rig.get(
+        `/v1/messages?status=${status}&limit=7${cursor === '' ? '' : `&cursor=${cursor}`}`,
+      );
+      found.push(...page.body.items.map(({ id }) => id));
+      cursor = page.body.nextCursor;
+    }
+    const rows = await rig.rows(
+      `select id from holdfast.inbox where status = any (string_to_array($1, ',')) order by id desc`,
+      [status],
+    );
+    expect(found).toEqual(rows.map(({ id }) => id));
+  },
+);

@@ -11,6 +11,7 @@ import { FAMILY } from '../../src/store/views/family.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
+import { FIND_MESSAGES, FIND_MESSAGES_OF_IDS, FIND_MESSAGES_OF_SESSION } from '../../src/store/views/message-filter.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
@@ -87,6 +88,10 @@ test.each([
   [DELIVERY_LOG, [newId()]],
   [COUNT_DELIVERIES, [['pending', 'failed', 'sent']]],
   [RECENT_CRON_FIRES, [[newId()]]],
+  [FIND_MESSAGES, [null, null, 50]],
+  [FIND_MESSAGES, [['waiting', 'claimed', 'failed', 'silent'], newId(), 50]],
+  [FIND_MESSAGES_OF_SESSION, [['answered'], null, 50, 'agent:main:s7', null]],
+  [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);

@@ -7,7 +7,7 @@ import { FIRE_STATUSES } from '../../src/store/views/crons.ts';
 import { DEAD_LETTER_STATES } from '../../src/store/views/dead-letters.ts';
 import { DELIVERY_STATUSES } from '../../src/store/views/deliveries.ts';
 import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES } from '../../src/store/views/heartbeats.ts';
-import { MESSAGE_STATUSES } from '../../src/store/views/messages.ts';
+import { MESSAGE_STATUSES } from '../../src/store/views/message-filter.ts';
 import { RUN_STATUSES } from '../../src/store/views/subagents.ts';
 import { SYSTEM_EVENT_STATES } from '../../src/store/views/system-events.ts';
 import { ENTRY_KINDS, ENTRY_STATES } from '../../src/store/views/transcript.ts';

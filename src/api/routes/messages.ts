@@ -2,19 +2,21 @@
 import { z } from 'zod';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptedAnswer, type AcceptResult } from '../../service/accept-message.ts';
-import { listMessages, MESSAGE_STATUSES, viewMessage } from '../../store/views/messages.ts';
+import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
+import { listMessages, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 
+import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
 import { defineRoute, type ApiRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
-import { idsText, listText, pageQuery } from '../schemas/queries.ts';
+import { idsText, listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
@@ -112,16 +114,21 @@ async function waitForEnd(
 const getMessages = defineRoute({
   method: 'GET',
   path: '/v1/messages',
-  summary: 'Messages, newest first; with some statuses, or of some ids',
+  summary: 'Messages, newest first; with some statuses, of some ids, or of one session',
   query: z.strictObject({
     ...pageQuery,
     status: listText(MESSAGE_STATUSES).optional(),
     ids: idsText.optional(),
+    session: sessionKeyText.optional(),
   }),
   answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
   async handle({ query, list }, { context }) {
     const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const filter = { statuses: query.status, ids: query.ids };
+    const filter = {
+      statuses: query.status,
+      ids: query.ids,
+      sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
+    };
     const page = await listMessages(context.views, filter, pageRequestOf(list, query, bounds));
     return { status: 200, body: listAnswer(list, page) };
   },

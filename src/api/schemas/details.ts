@@ -1,7 +1,7 @@
 // One thing with all that belongs to it: a family of sessions, a call of a tool.
 import { z } from 'zod';
 import { ANNOUNCED_HOW, type FamilyView } from '../../store/views/family.ts';
-import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
+import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import { RUN_STATUSES } from '../../store/views/subagents.ts';
 import type { ToolCallDetail } from '../../store/views/tool-call.ts';
 import { costOf } from './costs.ts';

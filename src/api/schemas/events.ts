@@ -5,7 +5,7 @@ import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../../core/batch/batch.
 import { BULK_STATUSES } from '../../core/bulk/bulk-action.ts';
 import { BUDGET_PERIODS } from '../../core/budget/budget.ts';
 import type { EventType } from '../../store/events.ts';
-import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
+import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
-import { MESSAGE_STATUSES } from '../../store/views/messages.ts';
+import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import { RUN_STATUSES, type SubagentView } from '../../store/views/subagents.ts';
 import { costFields } from './costs.ts';
 

@@ -18,7 +18,7 @@ const STATUS_STYLES: Record<string, Style> = {
 
 /** Lists messages, newest first. */
 export async function runMessagesList(
-  options: PageOptions & { status?: string; ids?: string },
+  options: PageOptions & { status?: string; ids?: string; session?: string },
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
@@ -33,6 +33,7 @@ export async function runMessagesList(
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
       { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
       { title: 'RECEIVED', value: (row) => terminal.time(row.receivedAt), dropOrder: 3 },
+      { title: 'WAITS FOR', value: (row) => row.why?.code ?? '', dropOrder: 4 },
       { title: 'TEXT', value: (row) => row.text, dropOrder: 1 },
     ],
     body.items,
@@ -55,6 +56,7 @@ export async function runMessagesShow(id: string, flags: ClientFlags, terminal: 
     seq: body.seq,
     turn: body.turnId,
     error: errorText(body.error),
+    waits: body.why === null ? null : body.why.text,
     received: terminal.time(body.receivedAt),
     settled: body.settledAt === null ? null : terminal.time(body.settledAt),
   });

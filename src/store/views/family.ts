@@ -2,7 +2,7 @@
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import type { MESSAGE_STATUSES } from './messages.ts';
+import type { MESSAGE_STATUSES } from './message-filter.ts';
 import type { ViewDatabase } from './page.ts';
 import type { RUN_STATUSES } from './subagents.ts';
 

@@ -3,15 +3,15 @@
 import { announcementText, type Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
-import { and, desc, eq, inArray, lt, sql, type SQL } from '../drizzle.ts';
+import { and, desc, eq, inArray, sql, type SQL } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import type { SessionFacts } from '../session-facts.ts';
 import { LANE_FACTS_SQL, waitFactsSql, whyOf, whySql, type LanesRow } from '../why-sql.ts';
+import { findMessageIds, type MESSAGE_STATUSES, type MessageFilter } from './message-filter.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
-export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
 type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
 export interface MessageView {
@@ -36,12 +36,6 @@ export interface MessageView {
 
 const WAIT_FACTS = waitFactsSql('"holdfast"."inbox"."session_id"', '"holdfast"."inbox"."received_at"');
 const OPEN_TURN_WHY = whySql('"holdfast"."sessions"."turn_id"');
-
-/** Absent fields do not filter. */
-export interface MessageFilter {
-  statuses?: string[] | undefined;
-  ids?: string[] | undefined;
-}
 
 /** The ids of the messages that wait, oldest first, at most `limit`; of one session, or of all. */
 export async function waitingMessageIds(
@@ -70,12 +64,8 @@ export async function listMessages(
   filter: MessageFilter,
   page: PageRequest,
 ): Promise<Page<MessageView>> {
-  const condition = and(
-    filter.statuses === undefined ? undefined : inArray(inbox.status, filter.statuses.flatMap(storedStatuses)),
-    filter.ids === undefined ? undefined : inArray(inbox.id, filter.ids),
-    page.after === null ? undefined : lt(inbox.id, page.after),
-  );
-  const rows = await selectMessages(db, condition, page.limit + 1);
+  const ids = await findMessageIds(db, filter, page);
+  const rows = await selectMessages(db, inArray(inbox.id, ids), ids.length);
   return pageOf(rows, page.limit, { item: (row) => row, key: (row) => row.id });
 }
 
@@ -125,11 +115,6 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
     receivedAt: isoOf(row.receivedAt),
     settledAt: isoOrNull(row.settledAt),
   }));
-}
-
-/** A message that is delivered later waits, to those who ask. */
-function storedStatuses(status: string): string[] {
-  return status === 'waiting' ? ['waiting', 'delayed'] : [status];
 }
 
 function delayedWhy(since: Date, until: Date | null): Why {
