@@ -8,6 +8,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/sessions': 'listSessions',
   'GET /v1/sessions/{key}': 'getSession',
   'PATCH /v1/sessions/{key}': 'updateSession',
+  'GET /v1/sessions/{key}/export': 'exportSession',
   'GET /v1/sessions/{key}/transcript': 'listEntries',
   'GET /v1/sessions/{key}/entries/{id}/parts/{n}': 'getEntryPart',
   'GET /v1/sessions/{key}/family': 'getFamily',

@@ -8,6 +8,7 @@ import { cronRoutes } from './routes/crons.ts';
 import { deadLetterRoutes } from './routes/dead-letters.ts';
 import { deliveryRoutes } from './routes/deliveries.ts';
 import { entryRoutes } from './routes/entries.ts';
+import { erasureRoutes } from './routes/erasure.ts';
 import { eventRoutes } from './routes/events.ts';
 import { familyRoutes } from './routes/families.ts';
 import { heartbeatRoutes } from './routes/heartbeats.ts';
@@ -34,6 +35,7 @@ import { workerRoutes } from './routes/workers.ts';
 export const ROUTES: Route[] = [
   ...messageRoutes,
   ...sessionRoutes,
+  ...erasureRoutes,
   ...entryRoutes,
   ...familyRoutes,
   ...transcriptRoutes,

@@ -16,6 +16,7 @@ interface CompactOptions {
 export function addSessionCommands(program: Command, run: RunCommand): void {
   const sessions = program.command('sessions').helpGroup('Look:').description('sessions: conversations');
   addLooks(sessions, run);
+  addExport(sessions, run);
   addChanges(sessions, run);
 }
 
@@ -43,6 +44,19 @@ function addLooks(sessions: Command, run: RunCommand): void {
     .option('--tail <count>', 'only the last entries', wholeNumber(1, TAIL_MAX))
     .action((key: string, options: PageOptions & { all?: boolean; tail?: number }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runTranscript(key, options, flags, terminal)),
+    );
+}
+
+function addExport(sessions: Command, run: RunCommand): void {
+  sessions
+    .command('export')
+    .description('print everything that is stored of a session, as lines of JSON')
+    .argument('<session>', 'the session key')
+    .option('--out <file>', 'write to this file instead of stdout')
+    .action((key: string, options: { out?: string }, command: Command) =>
+      run(command, async (terminal, flags) =>
+        (await import('./commands/sessions-export.ts')).runSessionsExport(key, options, flags, terminal),
+      ),
     );
 }
 

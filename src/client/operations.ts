@@ -2445,6 +2445,11 @@ export interface OperationFunctions {
       queued?: 'keep' | 'cancel';
     };
   }, options?: CallOptions): Promise<Schemas['Abortion']>;
+  /** Everything that is stored of a conversation, as lines. `GET /v1/sessions/{key}/export` */
+  exportSession(input: {
+    /** The key of a session; a key without agent: belongs to the agent main */
+    key: string;
+  }, options?: CallOptions): Promise<ReadableStream<Uint8Array>>;
   /** Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one. `GET /v1/sessions/{key}/transcript` */
   listEntries(input: {
     /** The key of a session; a key without agent: belongs to the agent main */

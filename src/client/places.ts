@@ -10,6 +10,7 @@ export const OPERATIONS = {
   getSession: 'GET /v1/sessions/{key}',
   updateSession: 'PATCH /v1/sessions/{key}',
   abortSession: 'POST /v1/sessions/{key}/abort',
+  exportSession: 'GET /v1/sessions/{key}/export lines',
   listEntries: 'GET /v1/sessions/{key}/transcript',
   getEntryPart: 'GET /v1/sessions/{key}/entries/{id}/parts/{n} text',
   getFamily: 'GET /v1/sessions/{key}/family',

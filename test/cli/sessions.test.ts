@@ -1,5 +1,8 @@
 // What `holdfast sessions` changes, against a real API with real turns: compact, reset, fork, stop.
-import { beforeEach, expect, test } from 'vitest';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { seedHistory } from '../turn/seed-history.ts';
@@ -20,6 +23,23 @@ async function say(session: string, text: string): Promise<void> {
   await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
   await holder.rig.work(session);
 }
+
+test('export writes every record to a private file, or to stdout', async () => {
+  await say('exported', 'a line [[reply: b]]');
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-export-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const out = join(folder, 'exported.ndjson');
+  expect(await run('export', 'exported', '--out', out)).toMatchObject({
+    code: 0,
+    stdout: '',
+    stderr: expect.stringMatching(/^written to .*: \d+ records\n$/),
+  });
+  const written = await readFile(out, 'utf8');
+  expect(written).toMatch(/^\{"type":"session",.*"key":"agent:main:exported"/);
+  expect((await stat(out)).mode & 0o777).toBe(0o600);
+  expect((await run('export', 'exported')).stdout).toBe(written);
+  expect(await run('export', 'nobody')).toMatchObject({ code: 5 });
+});
 
 test('compact runs when the session is idle, and with --wait prints the result', async () => {
   const { rig } = holder;

@@ -12,6 +12,7 @@ import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
 import { FIND_MESSAGES, FIND_MESSAGES_OF_IDS, FIND_MESSAGES_OF_SESSION } from '../../src/store/views/message-filter.ts';
+import { exportQueries } from '../../src/store/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
@@ -95,6 +96,16 @@ test.each([
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+});
+
+test('an export reads by indexes', async () => {
+  for (const { text, values } of exportQueries(newId())) {
+    const reads = await growingReads(client, text, values);
+    expect(
+      reads.filter(({ node }) => node === 'Seq Scan'),
+      text,
+    ).toEqual([]);
+  }
 });
 
 test('a count of turns stops at 10,000 and says so', async () => {
