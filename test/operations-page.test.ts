@@ -78,7 +78,7 @@ test('every log message that the page lists is in the source', () => {
   expect(messages.length).toBeGreaterThan(20);
   // The name of a dependency is put into the message.
   const missing = messages
-    .map(([, message = '']) => message.replace(/^The (?:database|queue) is /, 'The ${dependency} is '))
+    .map(([, message = '']) => message.replace(/^The (?:database|queue|collector) is /, 'The ${dependency} is '))
     .filter((message) => !source.includes(message));
   expect(missing).toEqual([]);
 });

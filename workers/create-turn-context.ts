@@ -33,6 +33,7 @@ import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
 import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
 import type { RateMetrics } from './rate-metrics.ts';
 import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
+import type { Tracing } from '../src/tracing.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
 import { NO_METER, type TurnMeter } from '../src/turn/turn-meter.ts';
 
@@ -53,6 +54,8 @@ export interface WorkerParts {
   isDraining: () => boolean;
   /** Absent: nothing measures the turns. */
   meter?: TurnMeter | undefined;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
   /** Absent: nothing measures the waits for models. */
   rateMetrics?: RateMetrics | undefined;
 }
@@ -115,6 +118,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     random: Math.random,
     isDraining: parts.isDraining,
     publish,
+    tracing: parts.tracing ?? null,
     isAwaited: parts.isAwaited,
   };
 }

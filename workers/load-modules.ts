@@ -6,7 +6,7 @@ export type Role = 'api' | 'worker' | 'scheduler';
 export type Modules = Awaited<ReturnType<typeof loadModules>>;
 
 /** Imports what the roles need; null: none of the roles needs it. */
-export async function loadModules(roles: readonly Role[]) {
+export async function loadModules(roles: readonly Role[], { isTraced }: { isTraced: boolean }) {
   const isApi = roles.includes('api');
   const isWorker = roles.includes('worker');
   const isScheduler = roles.includes('scheduler');
@@ -30,6 +30,7 @@ export async function loadModules(roles: readonly Role[]) {
     worker,
     scheduler,
     providerLane,
+    tracing,
   ] = await Promise.all([
     import('../src/store/inspect-database.ts'),
     import('../src/store/migrate.ts'),
@@ -50,6 +51,7 @@ export async function loadModules(roles: readonly Role[]) {
     isWorker ? import('./start-worker.ts') : null,
     isScheduler ? import('./scheduler.ts') : null,
     isScheduler ? import('./provider-lane/start-provider-lane.ts') : null,
+    isTraced ? import('../src/telemetry/start-tracing.ts') : null,
   ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
@@ -75,5 +77,6 @@ export async function loadModules(roles: readonly Role[]) {
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
     startProviderLane: providerLane?.startProviderLane ?? null,
+    startTracing: tracing?.startTracing ?? null,
   };
 }

@@ -8,11 +8,13 @@ import type { Channel, DeliveryResult } from '../src/channels/channel.ts';
 import type { Config } from '../src/config.ts';
 import { deliveryDelayMs } from '../src/core/backoff.ts';
 import type { SessionId } from '../src/core/ids.ts';
+import { SPAN_KEYS } from '../src/core/telemetry/span.ts';
 import type { Database } from '../src/store/database.ts';
 import { claimDelivery, settleDelivery, type ClaimedDelivery, type DeliverySettlement } from '../src/store/outbox.ts';
 import { retryPassingFaults } from '../src/store/retry-passing-faults.ts';
 import type { Logger } from '../src/logger.ts';
 import type { DeliveryOutcome } from './process-metrics.ts';
+import type { Tracing, TurnRef } from '../src/tracing.ts';
 
 export interface OutboxRelay {
   database: Database;
@@ -21,6 +23,8 @@ export interface OutboxRelay {
   channels: ReadonlyMap<string, Channel>;
   publish: Publish;
   random: () => number;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
   logger: Logger;
   /** Called when an attempt is stored; absent: nothing counts them. */
   onSettled?: ((status: DeliveryOutcome) => void) | undefined;
@@ -52,25 +56,36 @@ export async function relayDeliveries(
     // write is retried.
     relay.publish(await retryPassingFaults(() => settleDelivery(relay.database, settlement), leaseMs));
     relay.onSettled?.(settlement.status === 'pending' ? 'retried' : settlement.status);
-    if (settlement.status === 'failed') logGivenUp(relay.logger, settlement);
+    const { turnId } = delivery;
+    if (settlement.status !== 'pending' && turnId !== null) relay.tracing?.deliveryEnded(turnId);
+    if (settlement.status === 'failed') logGivenUp(relay, settlement);
     if (settlement.status === 'pending') return settled;
   }
   return DELIVERIES_PER_JOB_MAX;
 }
 
-function logGivenUp(logger: Logger, { delivery, lastStatus }: DeliverySettlement): void {
+function logGivenUp({ logger, tracing }: OutboxRelay, { delivery, lastStatus }: DeliverySettlement): void {
   const { id, sessionId, turnId, channel, attempts } = delivery;
+  const origin = originOfDelivery(delivery);
+  const ids = origin === null ? undefined : tracing?.idsOf(origin);
   logger.warn(
-    { deliveryId: id, sessionId, turnId, channel, attempts, code: 'delivery_failed', httpStatus: lastStatus },
+    { deliveryId: id, sessionId, turnId, ...ids, channel, attempts, code: 'delivery_failed', httpStatus: lastStatus },
     'Delivery failed permanently',
   );
+}
+
+/** The turn whose trace a delivery belongs to; null: it is of no turn. */
+function originOfDelivery({ turnId, origin }: ClaimedDelivery): TurnRef | null {
+  return turnId === null ? null : { id: turnId, inputs: origin === null ? [] : [origin] };
 }
 
 async function sendOnce(relay: OutboxRelay, delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult> {
   const channel = relay.channels.get(delivery.channel);
   if (channel === undefined)
     return { kind: 'refused', status: null, error: `There is no channel "${delivery.channel}".` };
-  return channel.send(delivery, signal);
+  const origin = originOfDelivery(delivery);
+  const traceparent = origin === null ? undefined : relay.tracing?.headerOf(origin, SPAN_KEYS.delivery(delivery.id));
+  return channel.send(delivery, signal, traceparent);
 }
 
 function settlementOf(relay: OutboxRelay, delivery: ClaimedDelivery, result: DeliveryResult): DeliverySettlement {

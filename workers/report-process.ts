@@ -14,6 +14,8 @@ export interface ReporterOptions {
   isQueueAway: () => boolean;
   /** True when the reconciler of this process has not completed a round for a while. */
   isReconcilerStalled: () => boolean;
+  /** Called with the names of processes whose loss this one has noticed first; absent: nothing follows. Must not throw. */
+  onLost?: ((names: readonly string[]) => void) | undefined;
   /** Between two reports, in milliseconds. */
   everyMs?: number;
 }
@@ -47,6 +49,7 @@ export async function startReports({
   lanes,
   isQueueAway,
   isReconcilerStalled,
+  onLost,
   everyMs = WORKER_REPORT_MS,
 }: ReporterOptions): Promise<ProcessReporter> {
   const { promise: drainRequested, resolve: requestDrain } = Promise.withResolvers<void>();
@@ -62,7 +65,9 @@ export async function startReports({
       isDraining,
       isReconcilerStalled: isReconcilerStalled(),
     };
-    if (await reportWorker(database, identity, facts)) requestDrain();
+    const answer = await reportWorker(database, identity, facts);
+    if (answer.isDraining) requestDrain();
+    if (answer.lost.length > 0) onLost?.(answer.lost);
     reportedAtMs = performance.now();
   }
 

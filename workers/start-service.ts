@@ -15,6 +15,7 @@ import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { factsOf, thinkingOf } from './start-facts.ts';
 import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
+import { startTraces } from './start-traces.ts';
 
 export interface ServiceOptions {
   live: LiveConfig;
@@ -62,7 +63,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   // The database needs some time to start: the code is loaded meanwhile.
   const [databaseUrl, modules, modelEndpoint] = await Promise.all([
     databaseUrlOf(config, logger, enders),
-    loadModules(roles),
+    loadModules(roles, { isTraced: config.runtime.traceEndpoint !== undefined }),
     modelEndpointOf(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
@@ -82,10 +83,18 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     worker: () => worker,
   });
   enders.push(() => reconciler.stop());
+  const tracing = startTraces(options, {
+    startTracing: modules.startTracing,
+    service,
+    identity,
+    metrics: meters?.registry ?? null,
+  });
+  enders.push(async () => tracing?.stop());
   const worker = await modules.startWorker?.({
     ...base,
     live,
     owner: identity.name,
+    tracing,
     logger,
     clock: systemClock,
     modelEndpoint,
@@ -98,6 +107,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     lanes: () => worker?.lanes() ?? {},
     isQueueAway: () => backend.outages.isOngoing,
     isReconcilerStalled: () => isReconciling && reconciler.isStalled,
+    onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
   startScheduling(options, { modules, service, modelEndpoint, meters, enders });

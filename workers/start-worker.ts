@@ -28,6 +28,7 @@ import { openWorkspaces } from '../src/tools/open-workspace.ts';
 import { createSessionTools } from '../src/tools/session-tools.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { runTurn } from '../src/turn/run-turn.ts';
+import type { Tracing } from '../src/tracing.ts';
 import type { Wake } from '../src/wake.ts';
 import { createCronPort } from './cron-port.ts';
 import { createTurnContext } from './create-turn-context.ts';
@@ -53,6 +54,8 @@ export interface WorkerOptions {
   wake: Pick<Wake, 'isAwaited'>;
   backend: QueueBackend;
   meters: WorkMeters;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
   /** Where and with which key the model is asked. */
   modelEndpoint: { apiKey: string; baseUrl?: string };
 }
@@ -106,6 +109,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     isDraining: () => draining.signal.aborted,
     rateMetrics: options.meters.rateMetrics,
     meter: options.meters.meter,
+    tracing: options.tracing,
   });
   await storePriceVersion(database, context.prices);
   live.follow({ prepare: (next) => prepareReload(next, plugins, database) });
@@ -151,7 +155,7 @@ async function prepareReload(next: Config, plugins: Plugins, database: Database)
 
 /** The relay of the outbox, with the channels that it delivers to. */
 async function openRelay(options: WorkerOptions, owner: string): Promise<OutboxRelay> {
-  const { live, logger, service, meters } = options;
+  const { live, logger, service, meters, tracing } = options;
   const { config, database, publish } = service;
   const channels = new Map<string, Channel>([['webhook', await openWebhook(config, options)]]);
   let next: Channel | undefined;
@@ -163,7 +167,17 @@ async function openRelay(options: WorkerOptions, owner: string): Promise<OutboxR
       if (next !== undefined) channels.set('webhook', next);
     },
   });
-  return { database, config, owner, channels, publish, random: Math.random, logger, onSettled: meters.onDelivery };
+  return {
+    database,
+    config,
+    owner,
+    channels,
+    publish,
+    random: Math.random,
+    tracing,
+    logger,
+    onSettled: meters.onDelivery,
+  };
 }
 
 async function openWebhook(config: Config, { clock }: WorkerOptions): Promise<Channel> {

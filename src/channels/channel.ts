@@ -12,6 +12,6 @@ export type DeliveryResult =
 
 export interface Channel {
   name: string;
-  /** Sends once. Never rejects; ends within its own deadline. */
-  send(delivery: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryResult>;
+  /** Sends once. Never rejects; ends within its own deadline. `traceparent`: the header of the request; absent: nothing is traced. */
+  send(delivery: ClaimedDelivery, signal: AbortSignal, traceparent?: string): Promise<DeliveryResult>;
 }

@@ -8,6 +8,17 @@ export { QUEUE_DROPS, QUEUE_MODES, type QueueDrop, type QueueMode } from '../cor
 export { THINKING_LEVELS, type ThinkingLevel } from '../core/prompt/thinking-directive.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+/** The samplers of OTEL_TRACES_SAMPLER. */
+export const TRACE_SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const;
+export type TraceSampler = (typeof TRACE_SAMPLERS)[number];
+
 export type LogFormat = 'pretty' | 'json';
 
 /** A key of the API: long enough that it cannot be guessed. */

@@ -210,6 +210,8 @@ export interface FileSettings {
   /** How much model calls may cost; absent: this process leaves the budgets that others have configured as they are. */
   budgets?: (Omit<BudgetSettings, 'limitMicros'> & { limitUsd: number })[];
   limits: Limits;
+  /** `content`: traces also show texts. `trustParent`: a request may say which trace its message belongs to. */
+  telemetry: { content: boolean; trustParent: boolean };
   diagnostics: Diagnostics;
   openai: {
     /** False: the OpenAI-compatible endpoints do not exist. */

@@ -100,6 +100,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       batchLineBytes: 1_048_576,
       batchGzipRatio: 100,
     },
+    telemetry: { content: false, trustParent: false },
     diagnostics: { payloadLog: { enabled: false }, cacheTrace: { enabled: false } },
     openai: { enabled: true, callerSeconds: 600 },
     shutdown: { graceMs: 30_000 },

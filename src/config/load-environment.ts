@@ -1,7 +1,7 @@
 // Reads the environment variables of docs/configuration.md: text to checked values, every fault listed. An empty variable is an unset one.
 import { resolve } from 'node:path';
 import { type ConfigIssue, describeValue } from './config-error.ts';
-import { API_KEY, API_KEY_TEXT, LANES, type Lane, type LogFormat, type LogLevel } from './choices.ts';
+import { API_KEY, API_KEY_TEXT, LANES, TRACE_SAMPLERS, type Lane, type LogFormat, type LogLevel } from './choices.ts';
 import { readSecretFiles } from './read-secret-files.ts';
 import type { RuntimeSettings } from './runtime-type.ts';
 
@@ -43,6 +43,7 @@ export function loadEnvironment(given: Environment, cwd: string, isTty: boolean)
     apiKey: reader.matching('HOLDFAST_API_KEY', API_KEY, API_KEY_TEXT),
     anthropicApiKey: reader.matching('ANTHROPIC_API_KEY', /^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters'),
     anthropicBaseUrl: reader.url('ANTHROPIC_BASE_URL', ['http:', 'https:']),
+    ...readTracing(reader),
   };
   // Optional means absent, not undefined.
   return Object.assign(
@@ -54,6 +55,21 @@ export function loadEnvironment(given: Environment, cwd: string, isTty: boolean)
 /** The data directory, absolute. The only setting that the command line needs before it needs a configuration. */
 export function dataDirOf(env: Environment, cwd: string): string {
   return resolve(cwd, env['HOLDFAST_DATA_DIR']?.trim() || '.holdfast');
+}
+
+/** The variables of OpenTelemetry that decide whether there are traces; the exporter reads the others itself. */
+function readTracing(reader: EnvironmentReader) {
+  const isOff = reader.text('OTEL_SDK_DISABLED')?.toLowerCase() === 'true';
+  if (isOff || reader.text('OTEL_TRACES_EXPORTER') === 'none') return {};
+  const traceEndpoint = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT']
+    .map((name) => reader.url(name, ['http:', 'https:']))
+    .find((url) => url !== undefined);
+  const ratio = reader.matching('OTEL_TRACES_SAMPLER_ARG', /^(?:0|1|0?\.\d{1,15}|1\.0+)$/, 'a number from 0 to 1');
+  return {
+    traceEndpoint,
+    traceSampler: reader.oneOf('OTEL_TRACES_SAMPLER', TRACE_SAMPLERS),
+    traceRatio: ratio === undefined ? undefined : Number(ratio),
+  };
 }
 
 function readConcurrency(reader: EnvironmentReader): Partial<Record<Lane, number>> {

@@ -1,5 +1,5 @@
 // What the environment says, as the rest of Holdfast sees it.
-import type { Lane, LogFormat, LogLevel } from './choices.ts';
+import type { Lane, LogFormat, LogLevel, TraceSampler } from './choices.ts';
 
 /** What the environment says. An empty variable counts as unset. */
 export interface RuntimeSettings {
@@ -24,6 +24,12 @@ export interface RuntimeSettings {
   concurrency: Record<Lane, number>;
   logLevel: LogLevel;
   logFormat: LogFormat;
+  /** Where traces are exported to, by OTLP over HTTP; absent: nowhere. */
+  traceEndpoint?: string;
+  /** Absent: `parentbased_always_on`. */
+  traceSampler?: TraceSampler;
+  /** The part of the traces that a sampler by ratio keeps, 0 to 1; absent: all. */
+  traceRatio?: number;
   /** ANTHROPIC_API_KEY, else `models.providers.anthropic.apiKey`; absent: the scripted model. */
   anthropicApiKey?: string;
   /** ANTHROPIC_BASE_URL, else `models.providers.anthropic.baseUrl`; absent: the SDK's own. */

@@ -179,6 +179,7 @@ export const fileSchema = z.strictObject({
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
   budgets: budgetsSchema.optional(),
   limits: limits.optional(),
+  telemetry: z.strictObject({ content: z.boolean().optional(), trustParent: z.boolean().optional() }).optional(),
   diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),
   openai: z
     .strictObject({ enabled: z.boolean().optional(), callerSeconds: z.int().min(1).max(86_400).optional() })

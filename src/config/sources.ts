@@ -36,6 +36,9 @@ const VARIABLES: Record<string, string> = {
   'runtime.concurrency': 'HOLDFAST_CONCURRENCY',
   'runtime.logLevel': 'HOLDFAST_LOG_LEVEL',
   'runtime.logFormat': 'HOLDFAST_LOG_FORMAT',
+  'runtime.traceEndpoint': 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'runtime.traceSampler': 'OTEL_TRACES_SAMPLER',
+  'runtime.traceRatio': 'OTEL_TRACES_SAMPLER_ARG',
   'runtime.anthropicApiKey': 'ANTHROPIC_API_KEY',
   'runtime.anthropicBaseUrl': 'ANTHROPIC_BASE_URL',
 };

@@ -6,6 +6,7 @@ import { readMessage } from '../core/chat-command.ts';
 import { channelOf, platformKeyOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { addressOf } from '../core/reply-address.ts';
+import { parseTraceParent } from '../core/telemetry/trace-parent.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
@@ -59,10 +60,12 @@ export async function acceptMessage(
     sentBy?: string | null;
     /** True: its text is no chat command, whatever it begins with. */
     isLiteral?: boolean;
+    /** The header of its request. */
+    traceparent?: string | undefined;
   },
 ): Promise<AcceptResult> {
   const { config, views, waiting, inbox, publish } = service;
-  const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false } = message;
+  const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false, traceparent } = message;
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
   if (fault !== null) return { kind: 'refused', message: fault };
@@ -77,7 +80,8 @@ export async function acceptMessage(
     platformKey: platformKeyOf(sessionKey, sent),
     idempotency,
   };
-  const input = { ...row, sessionId, mode: body.mode ?? null, waitingMax: config.limits.waitingPerSession };
+  const trusted = isTrustedParent(config, traceparent) ? { traceparent } : undefined;
+  const input = { ...row, sessionId, mode: body.mode ?? null, waitingMax: config.limits.waitingPerSession, ...trusted };
   const about = { sessionKey, sessionId, text: body.text };
   const { deliverAt = 0 } = body;
   if (deliverAt > systemClock.now().getTime()) {
@@ -94,6 +98,11 @@ export async function acceptMessage(
   if (isStored) return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
   // It was stored before, with its reply: the statement finds it.
   return store(service, { ...input, kind: 'message', commandReply: '' }, about);
+}
+
+/** True for a header that says which trace the message belongs to. */
+function isTrustedParent({ telemetry }: Config, traceparent: string | undefined): traceparent is string {
+  return telemetry.trustParent && traceparent !== undefined && parseTraceParent(traceparent) !== null;
 }
 
 async function store(

@@ -45,6 +45,7 @@ export const newInputs = rows('input', (inputs: Inputs) => inputs, {
   cap: ['int', (input) => input.queue?.cap ?? null],
   drop_policy: ['text', (input) => input.queue?.drop ?? null],
   command_reply: ['text', (input) => input.commandReply ?? null],
+  traceparent: ['text', (input) => input.traceparent ?? null],
   ...KEY_COLUMNS,
 });
 
@@ -95,9 +96,9 @@ export const judged = cte(`judged as materialized (
 )`);
 
 const stored = cte(`stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, disposition, reply, status, error,
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, traceparent, disposition, reply, status, error,
     settled_at, answer)
-  select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, disposition, command_reply,
+  select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, traceparent, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
     case when disposition <> 'rejected' then null
       when is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')

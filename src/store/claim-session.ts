@@ -30,6 +30,8 @@ export interface WaitingInput {
   body: unknown;
   route: string;
   mode: QueueMode | null;
+  /** Null: its trace begins with it. */
+  traceparent: string | null;
   /** Milliseconds since the epoch. */
   receivedAt: number;
 }

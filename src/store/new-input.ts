@@ -21,6 +21,8 @@ export interface NewInput {
   /** Unique without a time limit, e.g. channel, account, chat and platform message id; null when the platform provides none. */
   platformKey: string | null;
   idempotency: { scope: string; key: string; sha256: string } | null;
+  /** The `traceparent` header of its request, when that is valid and trusted; absent: its trace begins with it. */
+  traceparent?: string;
   /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */
   waitingMax: number;
 }

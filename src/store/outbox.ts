@@ -7,6 +7,7 @@
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
 import type { Committed, DeliveryRing } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
+import type { TracedOrigin } from '../core/telemetry/span.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
@@ -24,6 +25,8 @@ export interface ClaimedDelivery {
   payload: unknown;
   /** Counts this attempt. */
   attempts: number;
+  /** The first input of its turn, which decides its trace; null: it is of no turn. */
+  origin: TracedOrigin | null;
 }
 
 export const CLAIM_DELIVERY = literal({
@@ -44,7 +47,9 @@ update holdfast.deliveries d
 set status = 'sending', owner = $2, attempts = d.attempts + 1,
   lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
 from locked where d.id = locked.id
-returning d.id, d.session_id as "sessionId", d.turn_id as "turnId", d.channel, d.target, d.payload, d.attempts`,
+returning d.id, d.session_id as "sessionId", d.turn_id as "turnId", d.channel, d.target, d.payload, d.attempts,
+  (select json_build_object('id', i.id, 'seq', i.seq, 'traceparent', i.traceparent)
+    from holdfast.inbox i where i.turn_id = d.turn_id and i.status <> 'dropped' order by i.seq limit 1) as origin`,
 });
 
 /** Claims the oldest open delivery of a session, if it is due and no relay is sending it. */

@@ -96,6 +96,7 @@ export const inbox = holdfast.table('inbox', {
   disposition: text('disposition').notNull(),
   reply: text('reply'),
   isSummarized: boolean('is_summarized').notNull(),
+  traceparent: text('traceparent'),
 });
 
 export const idempotencyKeys = holdfast.table('idempotency_keys', {

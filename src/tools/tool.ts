@@ -28,6 +28,8 @@ export interface ToolCall {
   idempotencyKey: string;
   /** The agent's workspace, absolute and existing. */
   workspaceDir: string;
+  /** The `traceparent` header of the requests that it makes; absent: nothing is traced. */
+  traceparent?: string | undefined;
   lease: CallLease;
   /**
    * Aborts the call: turn, tool or shutdown deadline, stop, lost lock. The reason says which; it is a `ToolTimeoutError` for the

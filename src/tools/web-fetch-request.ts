@@ -12,6 +12,8 @@ export interface WebRequest {
   bytesMax: number;
   /** Hosts that may have addresses that are not public: `wiki.lan`, or of one port only `wiki.lan:8080`. */
   allowPrivate: readonly string[];
+  /** Absent: nothing is traced. */
+  traceparent?: string | undefined;
   signal: AbortSignal;
 }
 
@@ -75,11 +77,12 @@ function checkedUrl(text: string): URL {
   return url;
 }
 
-async function open(url: URL, { allowPrivate, signal }: WebRequest): Promise<IncomingMessage> {
+async function open(url: URL, { allowPrivate, traceparent, signal }: WebRequest): Promise<IncomingMessage> {
   const isAllowed = isHostListed(url, allowPrivate);
   const mayReach = isAllowed ? () => true : isPublicAddress;
   try {
-    return await sendGuarded({ url, method: 'GET', headers: HEADERS, mayReach, signal });
+    const headers = traceparent === undefined ? HEADERS : { ...HEADERS, traceparent };
+    return await sendGuarded({ url, method: 'GET', headers, mayReach, signal });
   } catch (error) {
     signal.throwIfAborted();
     if (error instanceof AddressRefusedError) throw new WebFetchError(`${error.message}, and only that is fetched`);

@@ -51,7 +51,13 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
       const charsMax = Math.min(maxChars, CHARS_MAX);
       const mark = createHash('sha256').update(call.idempotencyKey).digest('hex').slice(0, 12);
       try {
-        const answer = await fetchWeb({ url, bytesMax: maxBytes, allowPrivate, signal: call.signal });
+        const answer = await fetchWeb({
+          url,
+          bytesMax: maxBytes,
+          allowPrivate,
+          traceparent: call.traceparent,
+          signal: call.signal,
+        });
         if (answer.status < 200 || answer.status > 299) return refusal(answer, mark);
         const page = await contentOf(answer, mode, call.signal);
         return { content: describe(answer, page, { charsMax, mark }), isError: false };

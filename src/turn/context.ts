@@ -23,6 +23,7 @@ import type { Claim, ClaimRequest } from '../store/claim-session.ts';
 import type { HeldLock, Release } from '../store/session-locks.ts';
 import type { RowSubmitter } from '../store/share-statement.ts';
 import type { Toolset } from '../tools/toolset.ts';
+import type { Tracing } from '../tracing.ts';
 import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { ModelBlocks } from './loop/model-blocks.ts';
@@ -83,6 +84,8 @@ export interface TurnContext {
   isDraining: () => boolean;
   /** Called with the result of each write within a turn; what follows from its last write is part of its outcome. */
   publish: Publish;
+  /** Null: nothing is traced. */
+  tracing: Tracing | null;
   /** True when a request in this process waits for messages of the session to be settled. */
   isAwaited: (sessionId: string) => boolean;
 }

@@ -6,6 +6,7 @@ import type { TurnId } from '../core/ids.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { LedgerRow } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
+import type { TurnRef } from '../tracing.ts';
 import type { HeldSession } from './held-session.ts';
 import type { Transcript } from './transcript-cache.ts';
 import type { TurnFailed } from './turn-end.ts';
@@ -36,4 +37,9 @@ export interface OpenedTurn {
 /** The lane whose place in a rate limit its calls take: items of a batch are calls of the lane `batch` in every session. */
 export function laneOf({ kind, session }: Pick<MeteredTurn, 'kind' | 'session'>): Lane {
   return kind === 'batch' ? 'batch' : session.lane;
+}
+
+/** What the trace of a turn follows from. */
+export function originOfTurn({ id, journal }: OpenedTurn): TurnRef {
+  return { id, inputs: journal.at.inputs };
 }

@@ -7,22 +7,23 @@ import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
-import type { OpenedTurn } from './opened-turn.ts';
+import { originOfTurn, type OpenedTurn } from './opened-turn.ts';
 
-type Reported = Pick<TurnContext, 'logger' | 'meter'>;
+type Reported = Pick<TurnContext, 'logger' | 'meter' | 'tracing'>;
 
 interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
   figures: TurnFigures;
 }
 
 /** Logs and counts a turn that has ended; one that failed is a warning. */
-export function reportTurnEnd({ logger, meter }: Reported, turn: OpenedTurn, end: LoggedTurn): void {
+export function reportTurnEnd({ logger, meter, tracing }: Reported, turn: OpenedTurn, end: LoggedTurn): void {
   const { status, error, deadLetter, figures } = end;
   meter.turnEnded(turn, end);
   const { session } = turn;
   const { progress } = turn.journal.at;
   const facts = {
     turnId: turn.id,
+    ...tracing?.idsOf(originOfTurn(turn)),
     sessionKey: session.key,
     agentId: session.agentId,
     kind: turn.kind,
@@ -45,7 +46,11 @@ export function reportTurnEnd({ logger, meter }: Reported, turn: OpenedTurn, end
 }
 
 /** Counts these model calls, and logs those of them that failed. */
-export function reportCalls({ logger, meter }: Reported, turn: OpenedTurn, calls: readonly ModelCallRow[]): void {
+export function reportCalls(
+  { logger, meter, tracing }: Reported,
+  turn: OpenedTurn,
+  calls: readonly ModelCallRow[],
+): void {
   for (const call of calls) {
     meter.modelCalled(turn, call);
     if (call.status !== 'failed') continue;
@@ -53,6 +58,7 @@ export function reportCalls({ logger, meter }: Reported, turn: OpenedTurn, calls
     logger.warn(
       {
         turnId: turn.id,
+        ...tracing?.idsOf(originOfTurn(turn)),
         sessionKey: turn.session.key,
         callId: callIdOf(turn.id, callNo),
         model: askedModel(turn, call),

@@ -17,13 +17,15 @@ function filled(path: string): string {
 describe('without a key', () => {
   test.each(
     ROUTES.filter(({ path }) => !PUBLIC.includes(path) && path !== SIGN_IN).map(
-      (route) => [route.method, route.path] as const,
+      (route) => [route.method, route.path, route] as const,
     ),
-  )('%s %s is 401', async (method, path) => {
+  )('%s %s is 401', async (method, path, { isOpenAi }) => {
     const answer = await holder.rig.app.inject({ method, url: filled(path) });
     expect(answer.statusCode).toBe(401);
     expect(answer.headers['www-authenticate']).toBe('Bearer');
-    expect(answer.json()).toMatchObject({ code: 'unauthorized', status: 401 });
+    expect(answer.json()).toMatchObject(
+      isOpenAi === true ? { error: { code: 'invalid_api_key' } } : { code: 'unauthorized', status: 401 },
+    );
   });
 
   test.each([

@@ -1,5 +1,6 @@
 // The names of all metrics, as the processes of a service make them, and those that a text names.
 import { createMetrics } from '../../src/api/metrics.ts';
+import { createTraceMetrics } from '../../workers/trace-metrics.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 
 /** Those of a process with every role. */
@@ -20,6 +21,7 @@ function namesOfProcess(): Set<string> {
     eventStreams: () => 0,
     waitingRequests: () => 0,
   });
+  createTraceMetrics(meters.registry);
   void meters.start({ version: '0', lanes: () => ({}), reportAgeMs: () => 0, waiting: () => ({}) }, []);
   return new Set(meters.registry.getMetricsAsArray().map(({ name }) => name));
 }

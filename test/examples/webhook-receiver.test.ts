@@ -61,6 +61,7 @@ const deliveryOf = (payload: object) => ({
   target: { url },
   payload: { sessionKey: 'agent:main:main', ...payload },
   attempts: 1,
+  origin: null,
 });
 
 test('the documentation shows the example', async () => {

@@ -45,6 +45,7 @@ const postMessage = defineRoute({
   },
   async handle(request, { context, services }) {
     const { key } = request.params;
+    const { traceparent } = request.headers;
     const result = takenOf(
       await answerWithin(
         acceptMessage(context.service, {
@@ -52,6 +53,7 @@ const postMessage = defineRoute({
           body: request.body,
           idempotency: request.idempotency,
           sentBy: keyNameOf(request.principal.name),
+          traceparent: traceparent === undefined ? undefined : String(traceparent),
         }),
         ACCEPT_MS_MAX,
         'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',

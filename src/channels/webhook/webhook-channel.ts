@@ -38,13 +38,13 @@ export function createWebhookChannel(options: WebhookOptions): Channel {
   const signers = options.secrets.map((secret) => new Webhook(secret));
   return {
     name: 'webhook',
-    send: (delivery, signal) => send(delivery, signal, signers, options),
+    send: (delivery, signal, traceparent) => send(delivery, { signal, traceparent }, signers, options),
   };
 }
 
 async function send(
   delivery: ClaimedDelivery,
-  signal: AbortSignal,
+  { signal, traceparent }: { signal: AbortSignal; traceparent: string | undefined },
   signers: readonly Webhook[],
   options: WebhookOptions,
 ): Promise<DeliveryResult> {
@@ -63,6 +63,7 @@ async function send(
         'webhook-id': delivery.id,
         'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
         'webhook-signature': signers.map((signer) => signer.sign(delivery.id, now, body)).join(' '),
+        ...(traceparent === undefined ? {} : { traceparent }),
       },
       body,
       mayReach: reachOf(url, address, options),

@@ -6,8 +6,8 @@
 prepare "accept" (json, uuid[]) as
 /* accept */
 with input as (
-  select n, id, session_id, kind, body::json, route, inline_mode, platform_key, waiting_max, default_mode, cap, drop_policy, command_reply, scope, key, sha256
-  from json_to_recordset($1::json) as records (n int, id uuid, session_id uuid, kind text, body text, route text, inline_mode text, platform_key text, waiting_max int, default_mode text, cap int, drop_policy text, command_reply text, scope text, key text, sha256 text)
+  select n, id, session_id, kind, body::json, route, inline_mode, platform_key, waiting_max, default_mode, cap, drop_policy, command_reply, traceparent, scope, key, sha256
+  from json_to_recordset($1::json) as records (n int, id uuid, session_id uuid, kind text, body text, route text, inline_mode text, platform_key text, waiting_max int, default_mode text, cap int, drop_policy text, command_reply text, traceparent text, scope text, key text, sha256 text)
 ),
 locked as materialized (
   select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
@@ -38,9 +38,9 @@ judged as materialized (
   from numbered
 ),
 stored as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, disposition, reply, status, error,
+  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, traceparent, disposition, reply, status, error,
     settled_at, answer)
-  select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, disposition, command_reply,
+  select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, traceparent, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
     case when disposition <> 'rejected' then null
       when is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')

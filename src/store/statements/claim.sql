@@ -112,7 +112,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
   ) end as overflow,
   (c.known_version <> c.transcript_version) as is_whole,
   case when c.waiting > 0 then (
-    select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
+    select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
   'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from (
       select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit 200
     ) as i
@@ -145,7 +145,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
       from holdfast.provider_requests r where r.turn_id = t.id and r.call_no = t.calls and r.status <> 'dropped'
         and not exists (select from holdfast.model_calls m where m.turn_id = t.id and m.call_no = t.calls)),
     'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
-    'inputs', (select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode,
+    'inputs', (select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
   'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
         'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)

@@ -183,7 +183,7 @@ function codePattern(code: string): string {
 }
 
 /** The least id that is made at this time. */
-function idAt(ms: number): string {
+export function idAt(ms: number): string {
   const hex = Math.max(0, ms).toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }

@@ -20,6 +20,7 @@ export interface AttemptView {
 }
 
 interface WaitsRow {
+  id: string;
   attempts: (AttemptView & { code: string | null })[];
   /** When its inputs were received that its prompt has, in their order. */
   received: string[];
@@ -31,8 +32,8 @@ interface WaitsRow {
 
 export const TURN_WAITS = literal({
   name: 'turn-waits',
-  purpose: 'Read the ended attempts of a turn, and what its session did before and after it.',
-  text: `select coalesce((select json_agg(json_build_object('attempt', a.attempt, 'worker', a.worker, 'epoch', a.epoch,
+  purpose: 'Read the ended attempts of turns, and what their sessions did before and after them.',
+  text: `select t.id, coalesce((select json_agg(json_build_object('attempt', a.attempt, 'worker', a.worker, 'epoch', a.epoch,
       'claimedAt', ${isoSql('a.claimed_at')}, 'endedAt', ${isoSql('a.ended_at')}, 'how', a.how, 'code', a.code) order by a.epoch)
     from holdfast.turn_attempts a where a.turn_id = t.id), '[]') as attempts,
   coalesce((select json_agg(${isoSql('i.received_at')} order by i.received_at) from holdfast.inbox i
@@ -45,7 +46,7 @@ export const TURN_WAITS = literal({
     from holdfast.subagent_runs r join holdfast.inbox i on i.cause_key = 'announce:' || r.id
     where r.child_id = t.session_id and r.ended_at between t.started_at and t.ended_at + interval '1 second'
     order by r.ended_at limit 1) as announcement
-from holdfast.turns t where t.id = $1`,
+from holdfast.turns t where t.id = any ($1::uuid[])`,
 });
 
 /** The attempts of a turn, and the spans of what it waited for and what followed it. */
@@ -57,10 +58,14 @@ export interface TurnWaits {
 /** What is known of the turn and its last attempt. */
 type TurnNow = Omit<AttemptView, 'how'> & { id: string; why: Why | null };
 
-/** Reads them. */
-export async function viewWaits(db: ViewDatabase, turn: TurnNow): Promise<TurnWaits> {
-  const { rows } = await db.$client.query<WaitsRow>(TURN_WAITS.prepared([turn.id]));
-  const [row] = rows;
+/** Reads them, by the ids of the turns. */
+export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Promise<Map<string, TurnWaits>> {
+  const { rows } = await db.$client.query<WaitsRow>(TURN_WAITS.prepared([turns.map(({ id }) => id)]));
+  const found = new Map(rows.map((row) => [row.id, row]));
+  return new Map(turns.map((turn) => [turn.id, waitsOf(found.get(turn.id), turn)]));
+}
+
+function waitsOf(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
   if (row === undefined) return { attempts: [], spans: [] };
   const last: AttemptView = {
     attempt: turn.attempt,

@@ -60,11 +60,16 @@ const LISTED_STEPS_MAX = 20;
 
 /** The turn of this id with all its steps, its attempts and what it waited for; null when there is none. */
 export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
-  const [rows, steps] = await Promise.all([selectTurns(db).where(eq(turns.id, id)), viewSteps(db, [id])]);
-  const [row] = rows;
-  if (row === undefined) return null;
-  const facts = turnSummaryOf(row);
-  return withSteps(facts, steps.get(id) ?? [], await viewWaits(db, facts));
+  const [turn] = await viewTurns(db, [id]);
+  return turn ?? null;
+}
+
+/** The same of several turns, in no order; there is none for an id that no turn has. */
+export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
+  const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
+  const facts = rows.map(turnSummaryOf);
+  const waits = await viewWaits(db, facts);
+  return facts.map((turn) => withSteps(turn, steps.get(turn.id) ?? [], waits.get(turn.id)));
 }
 
 /** The turn's session, and whether it has ended; null when there is no such turn. */

@@ -41,7 +41,7 @@ const eventSql = (type: string, rows: string, more = ''): string =>
 export const REPORT_WORKER = literal({
   name: 'report-worker',
   purpose:
-    'Write the row of this process, and mark those that are lost, unless this one was silent too. Answers whether it is to drain.',
+    'Write the row of this process, and mark those that are lost, unless this one was silent too. Answers whether it is to drain, and who was lost.',
   locking: 'The row of the process, then those of lost ones, skipping those that are locked.',
   text: `with before as materialized (
   select w.lost_at, w.seen_at > clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' as is_fresh
@@ -80,19 +80,19 @@ inserted_events as (
     eventSql('worker.lost', 'lost', `, 'seenAt', ${isoSql('seen_at')}`),
   )}
 )
-select draining_at is not null as "isDraining" from reported`,
+select draining_at is not null as "isDraining", array(select name from lost) as lost from reported`,
 });
 
-/** Writes it; true when the process is to drain. */
+/** Writes it. `lost`: the names of the processes whose loss it has noticed first. */
 export async function reportWorker(
   database: Database,
   { id, name, host, pid, roles, version }: WorkerIdentity,
   { lanes, isQueueAway, isDraining, isReconcilerStalled }: WorkerReport,
-): Promise<boolean> {
+): Promise<{ isDraining: boolean; lost: string[] }> {
   const process = [id, name, host, pid, [...roles], version];
   const values = [...process, JSON.stringify(lanes), isQueueAway, isDraining, Date.now(), isReconcilerStalled];
-  const result = await database.hot.query<{ isDraining: boolean }>(REPORT_WORKER.prepared(values));
-  return result.rows[0]?.isDraining === true;
+  const result = await database.hot.query<{ isDraining: boolean; lost: string[] }>(REPORT_WORKER.prepared(values));
+  return result.rows[0] ?? { isDraining: false, lost: [] };
 }
 
 export const REMOVE_WORKER = literal({

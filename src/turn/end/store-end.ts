@@ -59,6 +59,7 @@ export async function storeEnd(
       ...(laneOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
     }),
   );
+  context.tracing?.turnEnded(turn.id);
   reportCalls(context, turn, write.modelCalls);
   reportTurnEnd(context, turn, { status, error, figures: ending.figures, deadLetter });
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);

@@ -5,12 +5,13 @@ import type { PriceTier } from '../../core/prices/call-cost.ts';
 import { priceCall, type CallPrice } from '../../core/prices/price-book.ts';
 import { isScriptedId } from '../../core/scripted-answer.ts';
 import type { ReportedUsage } from '../../core/stream/reduce-answer.ts';
+import { SPAN_KEYS } from '../../core/telemetry/span.ts';
 import { ModelError, type AskOptions } from '../../model/model.ts';
 import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { callCodeOf, type StopReason } from '../turn-end.ts';
 import { ModelSilent } from './idle-clock.ts';
 
@@ -77,11 +78,16 @@ export class CallRecord {
       'x-holdfast-epoch': String(held.epoch),
       'x-holdfast-call': String(callNo),
     };
+    const { tracing } = this.#context;
+    const traced =
+      tracing === null
+        ? undefined
+        : { traceparent: tracing.headerOf(originOfTurn(this.#turn), SPAN_KEYS.call(turnId, callNo)) };
     const diagnostics = createCallDiagnostics(() => this.#context.clock.monotonicMs());
     this.#diagnostics = diagnostics;
     return {
       callNo,
-      headers: this.#context.config.models.providers.anthropic.auditHeaders ? headers : {},
+      headers: { ...(this.#context.config.models.providers.anthropic.auditHeaders ? headers : {}), ...traced },
       beforeSend: () => held.assertHeld(),
       observers: [{ sent: (_body, sha256) => void (this.#begun.requestSha256 = sha256) }, diagnostics],
       about: { callId: callIdOf(turnId, callNo), sessionKey: session.key, turnId },

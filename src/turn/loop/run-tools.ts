@@ -8,6 +8,7 @@
 // again, with the same idempotency key, only if its tool is idempotent, else its result says that the outcome is unknown.
 import type { ToolResultBlock, ToolUseBlock } from '../../core/content.ts';
 import { refOfModel } from '../../core/model-ref.ts';
+import { SPAN_KEYS } from '../../core/telemetry/span.ts';
 import { storedCharsMax } from '../../core/tool-result-size.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ToolIntent, ToolSettlement } from '../../store/journal.ts';
@@ -18,7 +19,7 @@ import type { TurnContext } from '../context.ts';
 import { modelStarted } from './model-events.ts';
 import type { Plan } from './plan-calls.ts';
 import { awaitsCaller } from './caller-calls.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
@@ -65,7 +66,7 @@ export function beginTools(context: TurnContext, turn: OpenedTurn, plans: Plan[]
   const running = new Map<Plan, Promise<SettledCall>>();
   for (const plan of plans) {
     if (plan.kind !== 'run') continue;
-    const run = runOne(context, turn, plan);
+    const run = runOne(context, turn, plan, step);
     // The end of the batch receives the error; until then there may be no listener.
     run.catch(() => undefined);
     running.set(plan, run);
@@ -169,7 +170,7 @@ async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: S
   }
 }
 
-async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan): Promise<SettledCall> {
+async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan, step: number): Promise<SettledCall> {
   turn.held.assertHeld();
   const call = {
     sessionKey: turn.session.key,
@@ -180,6 +181,7 @@ async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan): Pr
     callId: plan.call.id,
     idempotencyKey: `${turn.id}:${plan.call.id}`,
     workspaceDir: turn.agent.workspaceDir,
+    traceparent: context.tracing?.headerOf(originOfTurn(turn), SPAN_KEYS.tool(turn.id, step, plan.call.id)),
     lease: { epoch: turn.held.epoch, assertHeld: () => turn.held.assertHeld() },
   };
   const limits = {

@@ -1,0 +1,76 @@
+// Spans as they are made from rows, before an exporter writes them.
+import type { TraceParent } from './trace-parent.ts';
+
+type AttributeValue = string | number | boolean | readonly string[];
+
+export interface SpanRef {
+  /** 32 hexadecimal digits. */
+  traceId: string;
+  /** 16 hexadecimal digits. */
+  spanId: string;
+}
+
+export interface SpanEvent {
+  name: string;
+  /** Milliseconds since the epoch. */
+  atMs: number;
+  attributes: Record<string, AttributeValue>;
+}
+
+export interface Span extends SpanRef {
+  name: string;
+  kind: 'internal' | 'server' | 'client';
+  /** Null: the first of its trace. It may belong to another service. */
+  parentSpanId: string | null;
+  /** Milliseconds since the epoch. */
+  startMs: number;
+  /** Not before `startMs`. */
+  endMs: number;
+  attributes: Record<string, AttributeValue>;
+  links: readonly SpanRef[];
+  events: readonly SpanEvent[];
+  /** Null: what it measures did not fail. */
+  errorType: string | null;
+}
+
+/** What decides the ids of a trace: the key of the row that it begins with, and the header of that row's request. */
+export interface TraceOrigin {
+  /** As `originOf` makes it. */
+  key: string;
+  traceparent: string | null;
+}
+
+/** The input of a turn that decides its trace. */
+export interface TracedOrigin {
+  id: string;
+  seq: number;
+  traceparent: string | null;
+}
+
+/** What spans are made with that the core does not have: hashes, see src/trace-ids.ts, and dates. */
+export interface TraceBasis {
+  spanIdOf: (name: string) => string;
+  traceOf: (origin: TraceOrigin) => { traceId: string; parent: TraceParent | null };
+  /** Of a time in ISO 8601, milliseconds since the epoch. */
+  msOf: (time: string) => number;
+}
+
+/** What the id of a span follows from. */
+export const SPAN_KEYS = {
+  accept: (messageId: string) => `accept:${messageId}`,
+  turn: (turnId: string) => `turn:${turnId}`,
+  wait: (turnId: string, name: string, n: number) => `wait:${turnId}:${name}:${n}`,
+  call: (turnId: string, callNo: number) => `call:${turnId}:${callNo}`,
+  tool: (turnId: string, step: number, callId: string) => `tool:${turnId}:${step}:${callId}`,
+  compaction: (compactionId: string) => `compaction:${compactionId}`,
+  delivery: (deliveryId: string) => `delivery:${deliveryId}`,
+  batch: (batchId: string) => `batch:${batchId}`,
+} as const;
+
+/** A turn belongs to the trace of the first of its inputs; one without inputs has a trace of its own. */
+export function originOf(turnId: string, inputs: readonly TracedOrigin[]): TraceOrigin {
+  const [first] = inputs.toSorted((a, b) => a.seq - b.seq);
+  return first === undefined
+    ? { key: `turn:${turnId}`, traceparent: null }
+    : { key: `message:${first.id}`, traceparent: first.traceparent };
+}

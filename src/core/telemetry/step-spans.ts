@@ -1,0 +1,124 @@
+// The spans of what a turn did: its model calls, tool calls, compactions and deliveries.
+import { DEFAULT_PROVIDER, modelOfRef } from '../model-ref.ts';
+import { ATTRIBUTES, OPERATIONS, SPAN_NAMES } from './conventions.ts';
+import { SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from './span.ts';
+import { codeOf, makeSpan } from './span-draft.ts';
+import type { TracedDelivery, TracedTurn, TraceSurroundings } from './traced-turn.ts';
+
+type TracedStep = TracedTurn['steps'][number];
+
+/** A model call. Its input tokens include what was read from the provider's cache and written into it. */
+export function callSpan(
+  turn: TracedTurn,
+  call: TracedStep['calls'][number],
+  parent: SpanRef,
+  { basis, surroundings: { serverAddress } }: { basis: TraceBasis; surroundings: TraceSurroundings },
+): Span {
+  // The model of a turn is written without the default provider.
+  const ref = call.model ?? turn.model;
+  const { provider = DEFAULT_PROVIDER, model } = ref.includes('/') ? modelOfRef(ref) : { model: ref };
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = call.usage;
+  const responseId = turn.responseIds[call.n];
+  return makeSpan({
+    traceId: parent.traceId,
+    spanId: basis.spanIdOf(SPAN_KEYS.call(turn.id, call.n)),
+    parentSpanId: parent.spanId,
+    name: `${OPERATIONS.chat} ${model}`,
+    kind: 'client',
+    startMs: basis.msOf(call.startedAt),
+    endMs: basis.msOf(call.endedAt),
+    attributes: {
+      [ATTRIBUTES.operation]: OPERATIONS.chat,
+      [ATTRIBUTES.provider]: provider,
+      [ATTRIBUTES.requestModel]: model,
+      ...(responseId === undefined ? {} : { [ATTRIBUTES.responseId]: responseId, [ATTRIBUTES.responseModel]: model }),
+      ...(call.stopReason === null ? {} : { [ATTRIBUTES.finishReasons]: [call.stopReason] }),
+      [ATTRIBUTES.inputTokens]: inputTokens + cacheReadTokens + cacheWriteTokens,
+      [ATTRIBUTES.outputTokens]: outputTokens,
+      [ATTRIBUTES.cacheReadTokens]: cacheReadTokens,
+      [ATTRIBUTES.cacheWriteTokens]: cacheWriteTokens,
+      ...(call.firstChunkAt === null
+        ? {}
+        : {
+            [ATTRIBUTES.timeToFirstChunk]:
+              Math.max(0, basis.msOf(call.firstChunkAt) - basis.msOf(call.startedAt)) / 1000,
+          }),
+      ...(provider === DEFAULT_PROVIDER ? { [ATTRIBUTES.serverAddress]: serverAddress } : {}),
+      [ATTRIBUTES.callNumber]: call.n,
+      [ATTRIBUTES.callPurpose]: call.purpose,
+      [ATTRIBUTES.callTier]: call.tier,
+      ...(call.costUsd === null ? {} : { [ATTRIBUTES.callCostUsd]: call.costUsd }),
+    },
+    errorType: call.status === 'ok' ? null : (codeOf(call.error) ?? call.status),
+  });
+}
+
+/** A tool call; one that has no end ended with the turn. */
+export function toolSpan(
+  turn: TracedTurn,
+  tool: TracedStep['tools'][number] & { step: number },
+  parent: SpanRef,
+  basis: TraceBasis,
+): Span {
+  return makeSpan({
+    traceId: parent.traceId,
+    spanId: basis.spanIdOf(SPAN_KEYS.tool(turn.id, tool.step, tool.callId)),
+    parentSpanId: parent.spanId,
+    name: `${OPERATIONS.tool} ${tool.name}`,
+    startMs: basis.msOf(tool.startedAt),
+    endMs: basis.msOf(tool.endedAt ?? turn.endedAt ?? tool.startedAt),
+    attributes: {
+      [ATTRIBUTES.operation]: OPERATIONS.tool,
+      [ATTRIBUTES.toolName]: tool.name,
+      [ATTRIBUTES.toolCallId]: tool.callId,
+      [ATTRIBUTES.toolType]: 'function',
+      [ATTRIBUTES.toolRuns]: tool.runs,
+      [ATTRIBUTES.toolOutcome]: tool.status,
+    },
+    errorType: tool.status === 'failed' || tool.status === 'unknown' ? `tool_${tool.status}` : null,
+  });
+}
+
+export function compactionSpan(
+  compaction: TracedTurn['compactions'][number],
+  parent: SpanRef,
+  basis: TraceBasis,
+): Span {
+  const { id, reason, status, tokensBefore, tokensAfter, startedAt, endedAt } = compaction;
+  return makeSpan({
+    traceId: parent.traceId,
+    spanId: basis.spanIdOf(SPAN_KEYS.compaction(id)),
+    parentSpanId: parent.spanId,
+    name: SPAN_NAMES.compact,
+    startMs: basis.msOf(startedAt),
+    endMs: basis.msOf(endedAt ?? startedAt),
+    attributes: {
+      [ATTRIBUTES.compactionReason]: reason,
+      [ATTRIBUTES.tokensBefore]: tokensBefore,
+      ...(tokensAfter === null ? {} : { [ATTRIBUTES.tokensAfter]: tokensAfter }),
+    },
+    errorType: status === 'failed' || status === 'timedOut' ? `compaction_${status}` : null,
+  });
+}
+
+/** A delivery that has ended, with all its attempts. */
+export function deliverySpan(delivery: TracedDelivery, parent: SpanRef, basis: TraceBasis): Span {
+  const { id, channel, status, attempts, httpStatus, createdAt, settledAt } = delivery;
+  return makeSpan({
+    traceId: parent.traceId,
+    spanId: basis.spanIdOf(SPAN_KEYS.delivery(id)),
+    parentSpanId: parent.spanId,
+    name: SPAN_NAMES.deliver,
+    kind: 'client',
+    startMs: basis.msOf(createdAt),
+    endMs: basis.msOf(settledAt ?? createdAt),
+    attributes: {
+      [ATTRIBUTES.deliveryId]: id,
+      [ATTRIBUTES.channel]: channel,
+      [ATTRIBUTES.deliveryStatus]: status,
+      [ATTRIBUTES.deliveryAttempts]: attempts,
+      ...(httpStatus === null ? {} : { [ATTRIBUTES.httpStatus]: httpStatus }),
+    },
+    errorType: status === 'sent' ? null : `delivery_${status}`,
+  });
+}

@@ -1,0 +1,128 @@
+// The traces of a process: turns that have ended wait here, bounded, until their spans are made from the journal and exported. What a
+// crash loses of them, the process that notices the crash exports (docs/decisions/0068-traces.md).
+import type { Clock } from '../clock.ts';
+import { secretsOf, type Config } from '../config.ts';
+import { createRedact, type Redact } from '../config/redact-secrets.ts';
+import { originOf, SPAN_KEYS, type Span, type TraceBasis } from '../core/telemetry/span.ts';
+import { formatTraceParent } from '../core/telemetry/trace-parent.ts';
+import type { TracedTurn } from '../core/telemetry/traced-turn.ts';
+import { deliverySpans, turnSpans } from '../core/telemetry/turn-spans.ts';
+import type { Logger } from '../logger.ts';
+import { createOutageLog } from '../outage-log.ts';
+import type { ViewDatabase } from '../store/views/page.ts';
+import { findTurnsOfLost, viewTurnTraces } from '../store/views/turn-traces.ts';
+import { spanIdOf, traceOf } from '../trace-ids.ts';
+import type { Tracing, TurnRef } from '../tracing.ts';
+import { createSpanExporter } from './otlp-exporter.ts';
+import { samples } from './samples.ts';
+import { TraceQueue, type WaitingTurn } from './trace-queue.ts';
+
+export interface TracingOptions {
+  config: Config;
+  logger: Logger;
+  clock: Clock;
+  views: ViewDatabase;
+  /** Of Holdfast. */
+  version: string;
+  /** Names this process. */
+  instance: string;
+  /** Called with how many turns are not exported, because too many wait or the collector did not take them. */
+  onDropped: (turns: number) => void;
+}
+
+export interface RunningTracing extends Tracing {
+  /** Exports what waits, as far as that is quick. */
+  stop(): Promise<void>;
+}
+
+const BASIS: TraceBasis = { spanIdOf, traceOf, msOf: Date.parse };
+const DEFAULT_ADDRESS = 'api.anthropic.com';
+const SPANS_PER_REQUEST_MAX = 512;
+
+/** Starts it; connects with the first trace. */
+export function startTracing(options: TracingOptions): RunningTracing {
+  const { config, logger, clock, views, version, instance } = options;
+  const { traceSampler = 'parentbased_always_on', traceRatio = 1 } = config.runtime;
+  const exporter = createSpanExporter({ version, instance, ratio: traceRatio });
+  const outages = createOutageLog({ dependency: 'collector', logger, isOutage: () => true });
+  const isSampled = ({ id, inputs }: TurnRef): boolean => {
+    const { traceId, parent } = traceOf(originOf(id, inputs));
+    return samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
+  };
+  const spansOf = createSpanMaker(config);
+  async function exportTurns(waiting: ReadonlyMap<string, WaitingTurn>): Promise<boolean> {
+    try {
+      const turns = await viewTurnTraces(views, [...waiting.keys()], config.telemetry.content);
+      const spans = turns.filter(isSampled).flatMap((turn) => spansOf(turn, waiting.get(turn.id) ?? 'whole'));
+      return await sendAll(spans);
+    } catch (error) {
+      logger.warn({ err: error, turns: waiting.size }, 'Traces could not be read; they are not exported');
+      return false;
+    }
+  }
+
+  async function sendAll(spans: readonly Span[]): Promise<boolean> {
+    try {
+      for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
+        await exporter.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));
+      }
+      outages.answered();
+      return true;
+    } catch (error) {
+      outages.failed(error);
+      return false;
+    }
+  }
+
+  const queue = new TraceQueue({ onDropped: options.onDropped, export: exportTurns });
+  return {
+    idsOf(turn) {
+      const { traceId } = traceOf(originOf(turn.id, turn.inputs));
+      return { traceId, spanId: spanIdOf(SPAN_KEYS.turn(turn.id)) };
+    },
+    headerOf(turn, key) {
+      const { traceId } = traceOf(originOf(turn.id, turn.inputs));
+      return formatTraceParent({ traceId, spanId: spanIdOf(key), isSampled: isSampled(turn) });
+    },
+    turnEnded: (turnId) => queue.add(turnId, 'whole'),
+    deliveryEnded: (turnId) => queue.add(turnId, 'deliveries'),
+    processesLost(names) {
+      findTurnsOfLost(views, names, clock.now()).then(
+        (turnIds) => turnIds.forEach((turnId) => queue.add(turnId, 'whole')),
+        (error: unknown) => logger.warn({ err: error }, 'Traces of a lost process could not be exported again'),
+      );
+    },
+    async stop() {
+      await queue.stop();
+      // An exporter that waits for its collector ends by itself.
+      void exporter.stop().catch(() => undefined);
+    },
+  };
+}
+
+/** Makes the spans of a turn, without secrets. */
+function createSpanMaker(config: Config): (turn: TracedTurn, part: WaitingTurn) => Span[] {
+  const redact = createRedact(secretsOf(config));
+  const { anthropicBaseUrl } = config.runtime;
+  const surroundings = {
+    serverAddress: anthropicBaseUrl === undefined ? DEFAULT_ADDRESS : new URL(anthropicBaseUrl).hostname,
+  };
+  return (turn, part) => {
+    if (part === 'deliveries') return deliverySpans(turn, BASIS);
+    return turnSpans(redacted(turn, redact), BASIS, surroundings);
+  };
+}
+
+/** The texts are all that others wrote freely. */
+function redacted(turn: TracedTurn, redact: Redact): TracedTurn {
+  if (turn.content === null) return turn;
+  const { instructions, inputs, reply } = turn.content;
+  return {
+    ...turn,
+    content: {
+      instructions: instructions === null ? null : redact(instructions),
+      inputs: inputs.map(redact),
+      reply: reply === null ? null : redact(reply),
+    },
+  };
+}

@@ -1,0 +1,72 @@
+// The turns whose traces wait to be exported: at most 2,048, each once. One export runs at a time, so a collector that is slow or away
+// costs a bounded amount of memory, and no turn waits for it.
+
+/** What of a turn is to be exported: all of it, or only its deliveries, because the rest was exported before. */
+export type WaitingTurn = 'whole' | 'deliveries';
+
+export interface TraceQueueOptions {
+  /** Exports these; false when that was not possible. Must not reject. */
+  export: (waiting: ReadonlyMap<string, WaitingTurn>) => Promise<boolean>;
+  /** Called with how many turns are given up. Must not throw. */
+  onDropped: (turns: number) => void;
+  /** How long turns are gathered for one export; absent: `GATHER_MS`. */
+  gatherMs?: number;
+}
+
+export const WAITING_TURNS_MAX = 2048;
+
+/** Turns that end within this time are read and sent together, in milliseconds. */
+const GATHER_MS = 500;
+const TURNS_PER_EXPORT_MAX = 32;
+/** A process that stops gives the last export so long, in milliseconds. */
+const STOP_MS = 2_000;
+
+export class TraceQueue {
+  readonly #options: TraceQueueOptions;
+  readonly #waiting = new Map<string, WaitingTurn>();
+  #timer: NodeJS.Timeout | null = null;
+  #round: Promise<void> | null = null;
+  #isStopped = false;
+
+  constructor(options: TraceQueueOptions) {
+    this.#options = options;
+  }
+
+  add(turnId: string, part: WaitingTurn): void {
+    const known = this.#waiting.get(turnId);
+    if (known === undefined && (this.#isStopped || this.#waiting.size >= WAITING_TURNS_MAX)) {
+      this.#options.onDropped(1);
+      return;
+    }
+    this.#waiting.set(turnId, known === 'whole' ? known : part);
+    if (this.#round !== null || this.#timer !== null) return;
+    this.#timer = setTimeout(() => this.#begin(), this.#options.gatherMs ?? GATHER_MS);
+    this.#timer.unref();
+  }
+
+  /** Exports what waits, for at most two seconds; the rest is dropped. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#begin();
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => (timer = setTimeout(resolve, STOP_MS)));
+    await Promise.race([this.#round, deadline]);
+    clearTimeout(timer);
+    if (this.#waiting.size > 0) this.#options.onDropped(this.#waiting.size);
+    this.#waiting.clear();
+  }
+
+  #begin(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+    this.#round ??= this.#work().finally(() => (this.#round = null));
+  }
+
+  async #work(): Promise<void> {
+    while (this.#waiting.size > 0) {
+      const taken = new Map([...this.#waiting].slice(0, TURNS_PER_EXPORT_MAX));
+      for (const turnId of taken.keys()) this.#waiting.delete(turnId);
+      if (!(await this.#options.export(taken))) this.#options.onDropped(taken.size);
+    }
+  }
+}

@@ -1,0 +1,22 @@
+// What the parts of a process need of its traces. What makes them is loaded only when they are exported somewhere (src/telemetry).
+import type { TracedOrigin } from './core/telemetry/span.ts';
+
+/** A turn, by what its trace id follows from. */
+export interface TurnRef {
+  id: string;
+  inputs: readonly TracedOrigin[];
+}
+
+/** Nothing of it waits or throws. */
+export interface Tracing {
+  /** The ids of the span of a turn, for log lines. */
+  idsOf(turn: TurnRef): { traceId: string; spanId: string };
+  /** The `traceparent` header of a request that a span of the turn makes; `key`: one of `SPAN_KEYS`. */
+  headerOf(turn: TurnRef, key: string): string;
+  /** Exports the trace of a turn that has ended. */
+  turnEnded(turnId: string): void;
+  /** Exports the deliveries of a turn that has ended, after one of them. */
+  deliveryEnded(turnId: string): void;
+  /** Exports again what these processes may not have exported any more. */
+  processesLost(names: readonly string[]): void;
+}

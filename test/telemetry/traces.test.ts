@@ -1,0 +1,173 @@
+// Goal: the traces of a service say what its journal says, whatever crashes, and cost its turns nothing. Method: real processes, a collector
+// that takes OTLP JSON, workers that are killed at random, and rows as the judge.
+import { expect, test } from 'vitest';
+import { SPAN_KEYS } from '../../src/core/telemetry/span.ts';
+import { spanIdOf } from '../../src/trace-ids.ts';
+import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isFullForm } from '../servers/test-form.ts';
+import type { ServiceApi } from '../service/rig/service-api.ts';
+import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
+import { startReceiver, type WebhookReceiver } from '../service/rig/webhook-receiver.ts';
+import { startCollector, type CollectedSpan, type Collector } from './collector.ts';
+
+const TURNS = isFullForm() ? 200 : 20;
+const KILLS = isFullForm() ? 10 : 2;
+const SOON_MS = 150_000;
+
+/** Reports what of OpenTelemetry and of the traces a process loads; the SDK of the model loads the API, which does nothing by itself. */
+const REPORT_LOADED = `data:text/javascript,${encodeURIComponent(`import { registerHooks } from 'node:module';
+registerHooks({ resolve(name, context, next) {
+  const found = next(name, context);
+  if (/@opentelemetry\\/(?!api\\/)|src\\/telemetry\\//.test(found.url)) console.error('telemetry is loaded: ' + found.url);
+  return found;
+} });`)}`;
+
+let rig: ServiceRig;
+let collector: Collector;
+let receiver: WebhookReceiver;
+let front: RunningProcess;
+let api: ServiceApi;
+
+shareAmongTests(async (onEnd) => {
+  collector = await startCollector();
+  onEnd(() => collector.close());
+  receiver = await startReceiver();
+  onEnd(() => receiver.close());
+  rig = await openServiceRig({
+    queue: 'postgres',
+    env: { ...shortLease, NODE_OPTIONS: `--import=${REPORT_LOADED}` },
+    config: { telemetry: { trustParent: true }, tools: { fetch: { allowPrivate: ['127.0.0.1'] } } },
+  });
+  onEnd(() => rig.close());
+  front = await start('api,scheduler');
+  api = rig.apiOf(front);
+});
+
+/** Starts a process that exports its traces, and waits so long for the collector that a turn that waited too would never end. */
+function start(roles: string): Promise<RunningProcess> {
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
+  return rig.start(roles, { env });
+}
+
+function spansNamed(pattern: RegExp): CollectedSpan[] {
+  return [...collector.spans.values()].filter(({ name }) => pattern.test(name));
+}
+
+function sumOf(spans: CollectedSpan[], attribute: string): number {
+  return spans.reduce((sum, { attributes }) => sum + Number(attributes[attribute] ?? 0), 0);
+}
+
+/** The spans of all model and tool calls that the journal has. */
+async function journalled(): Promise<string[]> {
+  const calls = await rig.rows<{ turn_id: string; call_no: number }>(
+    'select turn_id, call_no from holdfast.model_calls',
+  );
+  const tools = await rig.rows<{ turn_id: string; step: number; call_id: string }>(
+    'select turn_id, step, call_id from holdfast.tool_calls',
+  );
+  return [
+    ...calls.map((row) => spanIdOf(SPAN_KEYS.call(row.turn_id, row.call_no))),
+    ...tools.map((row) => spanIdOf(SPAN_KEYS.tool(row.turn_id, row.step, row.call_id))),
+  ].toSorted();
+}
+
+test(
+  'after random kills of workers, every call of the journal is in a complete trace',
+  { timeout: 600_000 },
+  async () => {
+    const random = randomOf(seedOfRun());
+    const workers = await Promise.all([start('worker'), start('worker')]);
+    const text = (n: number) => `[[delay: 150 each]] [[tool: http_effect {"key":"k${n}"}]] [[reply: ok]]`;
+    const sent = Promise.all(
+      Array.from({ length: TURNS }, (_, n) => api.send(`s${n % (TURNS / 2)}`, { text: text(n) })),
+    );
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const before = await countOf('model_calls');
+      const more = 1 + Math.floor(random() * TURNS);
+      await waitUntil(
+        'some calls were made',
+        SOON_MS,
+        async () => (await countOf('model_calls')) >= Math.min(before + more, TURNS),
+      );
+      const [victim] = workers.splice(Math.floor(random() * workers.length), 1);
+      await victim?.end('SIGKILL');
+      workers.push(await start('worker'));
+    }
+    await Promise.all((await sent).map((message) => api.settled(message)));
+    const expected = await journalled();
+    const missing = (): string[] => {
+      const seen = new Set([...collector.spans.values()].map(({ spanId }) => spanId));
+      return expected.filter((spanId) => !seen.has(spanId));
+    };
+    await expect.poll(missing, { timeout: SOON_MS }).toEqual([]);
+    expect(
+      spansNamed(/^(?:chat|execute_tool) /)
+        .map(({ spanId }) => spanId)
+        .toSorted(),
+    ).toEqual(expected);
+    for (const { traceId, parentSpanId, startTimeUnixNano, endTimeUnixNano } of collector.spans.values()) {
+      expect(BigInt(endTimeUnixNano) >= BigInt(startTimeUnixNano)).toBe(true);
+      expect(parentSpanId === undefined || collector.spans.has(`${traceId}:${parentSpanId}`)).toBe(true);
+    }
+    const { body } = await api.ask('GET', '/v1/usage');
+    const used = (name: string) =>
+      body.items.reduce((sum: number, item: Record<string, number>) => sum + Number(item[name]), 0);
+    const chats = spansNamed(/^chat /);
+    expect(sumOf(chats, 'gen_ai.usage.output_tokens')).toBe(used('outputTokens'));
+    expect(sumOf(chats, 'gen_ai.usage.input_tokens')).toBe(
+      used('inputTokens') + used('cacheReadTokens') + used('cacheWriteTokens'),
+    );
+    expect([...collector.schemas]).toEqual(['https://opentelemetry.io/schemas/gen-ai/1.42.0']);
+  },
+);
+
+async function countOf(table: string): Promise<number> {
+  const [row] = await rig.rows<{ n: number }>(`select count(*)::int as n from holdfast.${table}`);
+  return row?.n ?? 0;
+}
+
+test('a trace continues in the requests that a turn makes, and its log line names it', async () => {
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const parentId = 'b7ad6b7169203331';
+  const text = `[[tool: web_fetch {"url":"${collector.url}/page"}]] [[reply: ok]]`;
+  const answer = await api.ask(
+    'POST',
+    '/v1/sessions/traced/messages',
+    { text, deliver: { url: receiver.url } },
+    { traceparent: `00-${traceId}-${parentId}-01` },
+  );
+  const { turnId } = await api.settled(answer.body.message);
+  const spanOf = (pattern: RegExp) => spansNamed(pattern).find((span) => span.traceId === traceId);
+  // Two workers may export them.
+  await expect
+    .poll(() => spanOf(/^invoke_agent/) !== undefined && spanOf(/^holdfast.deliver/) !== undefined)
+    .toBe(true);
+  expect(spanOf(/^holdfast.accept/)?.parentSpanId).toBe(parentId);
+  expect(collector.fetched.map(({ traceparent }) => traceparent)).toEqual([
+    `00-${traceId}-${spanOf(/^execute_tool web_fetch/)?.spanId}-01`,
+  ]);
+  expect(receiver.received.at(-1)?.headers['traceparent']).toBe(
+    `00-${traceId}-${spanOf(/^holdfast.deliver/)?.spanId}-01`,
+  );
+  const line = rig.logs.find((each) => each.includes('"Turn ended"') && each.includes(String(turnId)));
+  expect(JSON.parse(line ?? '{}')).toMatchObject({ traceId, spanId: spanOf(/^invoke_agent/)?.spanId });
+});
+
+test('a collector that hangs delays no turn', async () => {
+  collector.hang();
+  const before = collector.requests;
+  await api.settled(await api.send('hanging', { text: '[[reply: one]]' }));
+  await waitUntil('the collector holds a request', SOON_MS, () => collector.requests > before);
+  for (const reply of ['two', 'three']) {
+    expect(await api.settled(await api.send('hanging', { text: `[[reply: ${reply}]]` }))).toMatchObject({ reply });
+  }
+});
+
+test('without an endpoint, no part of the telemetry is loaded', async () => {
+  const plain = await rig.start('api,worker,scheduler');
+  expect(plain.output()).toContain('holdfast');
+  expect(plain.output()).not.toContain('telemetry is loaded');
+  expect(front.output()).toContain('telemetry is loaded');
+});

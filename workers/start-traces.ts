@@ -1,0 +1,35 @@
+// The traces of this process, when they are exported somewhere.
+import type { Registry } from 'prom-client';
+import { systemClock } from '../src/clock.ts';
+import type { LiveConfig } from '../src/config.ts';
+import type { Logger } from '../src/logger.ts';
+import type { Service } from '../src/service/service.ts';
+import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
+import type { Modules } from './load-modules.ts';
+import { createTraceMetrics } from './trace-metrics.ts';
+
+interface TraceParts {
+  /** Null: they are exported nowhere. */
+  startTracing: Modules['startTracing'];
+  service: Service;
+  identity: WorkerIdentity;
+  metrics: Registry | null;
+}
+
+/** Starts them; undefined: they are exported nowhere. */
+export function startTraces(
+  { live: { config }, logger }: { live: LiveConfig; logger: Logger },
+  { startTracing, service, identity, metrics }: TraceParts,
+) {
+  if (startTracing === null) return undefined;
+  const counted = metrics === null ? null : createTraceMetrics(metrics);
+  return startTracing({
+    config,
+    logger,
+    clock: systemClock,
+    views: service.views,
+    version: identity.version,
+    instance: identity.name,
+    onDropped: (turns) => counted?.dropped(turns),
+  });
+}

@@ -1,0 +1,12 @@
+// What a process that also has the role api measures of its traces for `/metrics`.
+import { Counter, type Registry } from 'prom-client';
+
+/** Adds the metric to the registry. */
+export function createTraceMetrics(registry: Registry): { dropped: (turns: number) => void } {
+  const dropped = new Counter({
+    name: 'holdfast_traces_dropped_total',
+    help: 'Turns whose trace was not exported: too many waited, or the collector did not take it',
+    registers: [registry],
+  });
+  return { dropped: (turns) => dropped.inc(turns) };
+}
