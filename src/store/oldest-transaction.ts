@@ -6,7 +6,7 @@ export interface OldestTransaction {
   /** Of the server process; null: the transaction is prepared, or the session of another role that may not be seen. */
   pid: number | null;
   database: string;
-  /** As the session names itself; `prepared <name>` for a prepared transaction. */
+  /** As the session names itself, or its kind; `prepared <name>` for a prepared transaction. */
   application: string;
   /** Since it began; null: this role may not see it. */
   ageMs: number | null;
@@ -17,7 +17,7 @@ export const HELD_SINCE_SQL = `(select e.created_at from holdfast.events e where
 
 /** SQL of the transaction with the lowest id, as a row of `pid, database, application, began_at`; no row: none has written anything. */
 export const OLDEST_TRANSACTION_SQL = `select pid, database, application, began_at from (
-    select age(a.backend_xid) as age, a.pid, a.datname::text as database, coalesce(nullif(a.application_name, ''), 'unnamed') as application,
+    select age(a.backend_xid) as age, a.pid, a.datname::text as database, coalesce(nullif(a.application_name, ''), a.backend_type, 'unnamed') as application,
       a.xact_start as began_at
     from pg_stat_activity a where a.backend_xid is not null and a.pid <> pg_backend_pid()
     union all select age(p.transaction), null, p.database::text, 'prepared ' || p.gid, p.prepared from pg_prepared_xacts p

@@ -1,0 +1,126 @@
+// What a worker measures: few series whatever there is, and figures that mean what docs/operations.md says.
+import { expect, onTestFinished, test } from 'vitest';
+import { measureProcess } from '../../workers/measure-process.ts';
+import { startMetricsServer } from '../../workers/metrics-server.ts';
+import type { ModelCallRow } from '../../src/store/journal.ts';
+import type { MeteredTurn } from '../../src/turn/turn-meter.ts';
+
+const FACTS = { version: '1.2.3', lanes: () => ({}), reportAgeMs: () => 0, waiting: () => ({}) };
+
+const TURN: MeteredTurn = {
+  kind: 'message',
+  session: { lane: 'main' },
+  agent: { id: 'main' },
+  journal: { attempt: { interruptedCompaction: null } },
+};
+
+const AT = new Date(0);
+const CALL: ModelCallRow = {
+  callNo: 1,
+  step: 1,
+  model: 'anthropic/m',
+  view: null,
+  requestSha256: null,
+  untilSeq: 1,
+  status: 'ok',
+  stopReason: 'end_turn',
+  responseId: null,
+  error: null,
+  inputTokens: 10,
+  outputTokens: 20,
+  cacheReadTokens: 300,
+  cacheWriteTokens: 40,
+  cacheWrite1hTokens: 0,
+  costMicros: 2_000_000,
+  priceVersion: null,
+  tier: 'standard',
+  isEstimated: false,
+  isSimulated: false,
+  startedAt: AT,
+  firstChunkAt: new Date(250),
+  endedAt: new Date(1000),
+  notes: { requestBytes: 1, responseBytes: 1, firstByteMs: 1, durationMs: 1000 },
+};
+
+function measureWorker() {
+  const meters = measureProcess({ roles: ['worker'], host: '127.0.0.1', port: 0 });
+  if (meters?.work == null) throw new Error('A worker with a port is not measured.');
+  return { meter: meters.work.meter, registry: meters.registry, text: () => meters.registry.metrics() };
+}
+
+test('without a port and without an API nothing is measured', () => {
+  expect(measureProcess({ roles: ['worker'], host: '127.0.0.1', port: undefined })).toBeNull();
+});
+
+test('a model call counts its tokens by kind, its cost and its times, by their own names and those of the conventions', async () => {
+  const { meter, text } = measureWorker();
+  meter.modelCalled(TURN, CALL);
+  meter.modelCalled(TURN, { ...CALL, status: 'failed', error: { code: 'model_network' }, costMicros: null });
+  const lines = (await text()).split('\n');
+  expect(lines).toEqual(
+    expect.arrayContaining([
+      'holdfast_model_calls_total{model="anthropic/m",tier="standard",status="ok"} 1',
+      'holdfast_model_call_failures_total{model="anthropic/m",code="model_network"} 1',
+      'holdfast_model_tokens_total{model="anthropic/m",tier="standard",kind="cache_read"} 600',
+      'holdfast_model_cost_dollars_total{model="anthropic/m",tier="standard",agent="main"} 2',
+      'holdfast_model_call_duration_seconds_sum{model="anthropic/m"} 2',
+      'holdfast_model_first_chunk_seconds_sum{model="anthropic/m"} 0.5',
+      'gen_ai_client_token_usage_sum{gen_ai_operation_name="chat",gen_ai_provider_name="anthropic",gen_ai_request_model="m",gen_ai_token_type="input"} 700',
+    ]),
+  );
+});
+
+test('a call in a batch of the provider has no duration, because it takes hours', async () => {
+  const { meter, text } = measureWorker();
+  meter.modelCalled(TURN, { ...CALL, tier: 'batch' });
+  expect(await text()).not.toContain('holdfast_model_call_duration_seconds_count{');
+});
+
+test('the overhead of a turn is what it ran outside calls and tools, and is not known when another worker began it', async () => {
+  const { meter, text } = measureWorker();
+  const end = (attempt: number) => ({
+    status: 'completed' as const,
+    error: null,
+    figures: { attempt, waitedMs: 500, ranMs: 1500 },
+  });
+  meter.modelCalled(TURN, CALL);
+  meter.toolRan(TURN, { name: 'read', status: 'done', durationMs: 400 });
+  meter.turnEnded(TURN, end(1));
+  meter.turnEnded({ ...TURN }, end(2));
+  const lines = (await text()).split('\n');
+  expect(lines).toContain('holdfast_turn_overhead_seconds_count 1');
+  expect(lines).toContain('holdfast_turn_overhead_seconds_sum 0.1');
+  expect(lines).toContain('holdfast_turn_wait_seconds_sum{lane="main",reason="queue"} 1');
+});
+
+test('tools, models and codes have 100 labels of their own, and then `other`', async () => {
+  const { meter, text } = measureWorker();
+  for (let n = 0; n < 150; n += 1) {
+    meter.toolRan(TURN, { name: `tool-${n}`, status: 'done', durationMs: 1 });
+    meter.modelCalled(TURN, { ...CALL, model: `anthropic/m-${n}`, error: { code: `code-${n}` } });
+  }
+  const seen = await text();
+  const valuesOf = (label: string) => new Set(seen.match(new RegExp(`(?<=[{,])${label}="[^"]*"`, 'g'))).size;
+  expect([valuesOf('tool'), valuesOf('model'), valuesOf('gen_ai_request_model')]).toEqual([101, 101, 101]);
+  expect(seen).toContain('holdfast_tool_calls_total{tool="other",status="done"} 50\n');
+});
+
+test('the server of a process without an API answers two paths, and only GET', async () => {
+  const { registry } = measureWorker();
+  const server = await startMetricsServer(registry, { host: '127.0.0.1', port: 0 });
+  onTestFinished(() => server.close());
+  const ask = async (path: string, method = 'GET') => (await fetch(new URL(path, server.url), { method })).status;
+  expect([await ask('/metrics?x=1'), await ask('/healthz'), await ask('/'), await ask('/metrics', 'POST')]).toEqual([
+    200, 200, 404, 405,
+  ]);
+});
+
+test('a process names its version and serves its metrics where it listens', async () => {
+  const meters = measureProcess({ roles: ['scheduler'], host: '127.0.0.1', port: 0 });
+  const enders: (() => Promise<unknown>)[] = [];
+  const server = await meters?.start(FACTS, enders);
+  const text = await (await fetch(server?.url ?? '')).text();
+  expect(text).toContain('holdfast_build_info{version="1.2.3"} 1\n');
+  expect(text).toContain('process_cpu_seconds_total');
+  for (const end of enders.toReversed()) await end();
+});
