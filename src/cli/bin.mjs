@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // The `holdfast` command. Plain JavaScript that any Node can read: it runs the rest on a Node that runs TypeScript without a build (22.18 or
-// newer), which `npm ci` puts into node_modules/.bin, and turns the compile cache on before anything is loaded.
+// newer), which npm brings along, and turns the compile cache on before anything is loaded.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const here = dirname(fileURLToPath(import.meta.url));
+/** A package has compiled files, a checkout its sources. */
+const extension = existsSync(join(here, 'main.ts')) ? 'ts' : 'js';
 const root = join(here, '..', '..');
 const [major, minor] = process.versions.node.split('.').map(Number);
 
@@ -21,23 +23,35 @@ if (major > 22 || (major === 22 && minor >= 18)) {
   dieWithParent();
   module.enableCompileCache?.(join(root, 'node_modules', '.cache', 'holdfast'));
   if (SERVICES.includes(process.argv.slice(2).find((word) => !word.startsWith('-')))) {
-    const { relaunchAsService } = await import('./relaunch.ts');
+    const { relaunchAsService } = await import(`./relaunch.${extension}`);
     relaunchAsService(process.argv.slice(2));
   }
-  const { main } = await import('./main.ts');
+  const { main } = await import(`./main.${extension}`);
   await main(process.argv.slice(2));
 } else {
   runOnNewerNode();
 }
 
-/** Runs this command on the Node of the checkout, forwards signals to it, and exits as it does. */
+/** The Node that was installed with Holdfast, wherever npm has put it; null: there is none for this machine. */
+function newerNode() {
+  try {
+    const manifest = module
+      .createRequire(import.meta.url)
+      .resolve(`node-${process.platform}-${process.arch}/package.json`);
+    return join(dirname(manifest), 'bin', 'node');
+  } catch {
+    return null;
+  }
+}
+
+/** Runs this command on a newer Node, forwards signals to it, and exits as it does. */
 function runOnNewerNode() {
-  const node = join(root, 'node_modules', '.bin', process.platform === 'win32' ? 'node.cmd' : 'node');
+  const node = newerNode();
   // Marked, so that a Node there that is too old does not start itself again without end.
-  if (!existsSync(node) || process.env['HOLDFAST_HANDED_OVER'] === '1') {
+  if (node === null || process.env['HOLDFAST_HANDED_OVER'] === '1') {
     process.stderr.write(
       `holdfast: Node 22.18 or newer is needed, this is ${process.versions.node}.\n` +
-        `Fix: run "npm ci" in ${root} (on Linux it brings the right Node along), or install Node 24.\n`,
+        `Fix: install again without --omit=optional (on Linux npm brings the right Node along), or install Node 24.\n`,
     );
     process.exit(1);
   }
@@ -47,7 +61,7 @@ function runOnNewerNode() {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
-    process.stderr.write(`holdfast: cannot run ${node}: ${error.message}\nFix: run "npm ci" in ${root}.\n`);
+    process.stderr.write(`holdfast: cannot run ${node}: ${error.message}\nFix: install Holdfast again.\n`);
     process.exit(1);
   });
   child.on('exit', (code, signal) => {

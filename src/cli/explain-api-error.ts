@@ -25,7 +25,7 @@ function unreachable(error: HoldfastError, settings: ClientSettings): CliError {
     code: reason.includes('ECONNREFUSED') ? 'service_not_running' : 'service_unreachable',
     exitCode: EXIT.cannotReach,
     message: `cannot reach ${settings.url} (from ${settings.urlSource}): ${reason}`,
-    fix: 'start the service with "npm start", or pass --url; "holdfast doctor" gives details',
+    fix: 'start the service with "npx holdfast start", or pass --url; "holdfast doctor" gives details',
     cause: error,
   });
 }

@@ -1,4 +1,5 @@
 // Reads the content of a web page in a thread of its own, bounded in time, memory and number: see extract-page-thread.ts.
+import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { PageExtraction, ReadPage } from './extract-page-thread.ts';
 
@@ -63,7 +64,7 @@ function leave(): void {
 }
 
 async function read(page: PageExtraction, signal: AbortSignal, readMsMax: number): Promise<ReadPage> {
-  const thread = new Worker(new URL('./extract-page-thread.ts', import.meta.url), {
+  const thread = new Worker(new URL(`./extract-page-thread${extname(import.meta.url)}`, import.meta.url), {
     workerData: page,
     // Nothing of this process is any of its business.
     env: {},

@@ -13,7 +13,7 @@ import type { Terminal } from '../terminal.ts';
 const DEMO_MS_MAX = 180_000;
 
 const NEXT = [
-  { command: 'npm start', does: 'the service, with its own database, until Ctrl-C' },
+  { command: 'npx holdfast start', does: 'the service, with its own database, until Ctrl-C' },
   { command: 'npx holdfast send main "Hello" --stream', does: 'talk to it, in another terminal' },
   { command: 'npx holdfast turns list', does: 'list its turns; then: npx holdfast turns show <turn>' },
 ];

@@ -23,7 +23,8 @@ export function databaseChecks(config: Config): Check[] {
         const { databaseUrl, dataDir } = config.runtime;
         const url = databaseUrl ?? (await embeddedUrl(dataDir).catch(faultOf));
         if (url !== null && typeof url !== 'string') return url;
-        if (url === null) return { status: 'ok', reason: 'embedded PostgreSQL, not running; "npm start" starts it' };
+        if (url === null)
+          return { status: 'ok', reason: 'embedded PostgreSQL, not running; "npx holdfast start" starts it' };
         return reach(url, databaseUrl === undefined ? 'embedded PostgreSQL' : 'PostgreSQL', seen);
       },
     },

@@ -1,0 +1,111 @@
+// Makes the npm package. Node runs TypeScript only outside of node_modules, so the package contains compiled JavaScript (docs/decisions/0063).
+//
+//   node scripts/package.mjs build     what `npm pack` calls first: compiles into dist/, and lets package.json name what is there
+//   node scripts/package.mjs restore   what it calls last: package.json is as it was
+//   node scripts/package.mjs size      what a package would have: fails when it is too large, or has files that do not belong into it; with the
+//                                      name of a folder, the package is put there
+//
+// Plain JavaScript, because it runs on the Node that npm runs on.
+import { execFileSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
+const DIST = join(ROOT, 'dist');
+const MANIFEST = join(ROOT, 'package.json');
+/** The manifest of the checkout, while the other one is in its place. */
+const KEPT = join(ROOT, 'package.checkout.json');
+const PACKED_BYTES_MAX = 3 * 1024 * 1024;
+/** The beginnings of the paths that a package may have. */
+const ALLOWED = [
+  /^dist\/(?:src|jobs|workers|demo|scripted-model)\/.*\.(?:js|mjs|json|d\.ts)$/,
+  /^dist\/migrations\/[\w.]+\.sql$/,
+  /^dist\/web\/dist\//,
+  /^dist\/docs\/[\w-]+\.md$/,
+  /^dist\/package\.json$/,
+  /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+];
+
+const commands = { build, restore, size };
+const command = commands[process.argv[2]];
+if (command === undefined) {
+  process.stderr.write('Usage: node scripts/package.mjs build | restore | size\n');
+  process.exit(2);
+}
+command();
+
+function build() {
+  restore();
+  rmSync(DIST, { recursive: true, force: true });
+  run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.package.json']);
+  // The declarations of what others import, and of what those name.
+  run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.declarations.json']);
+  run(process.execPath, ['web/build.mjs']);
+  cpSync(join(ROOT, 'src/cli/bin.mjs'), join(DIST, 'src/cli/bin.mjs'));
+  cpSync(join(ROOT, 'migrations'), join(DIST, 'migrations'), { recursive: true });
+  cpSync(join(ROOT, 'web/dist'), join(DIST, 'web/dist'), { recursive: true });
+  // Agents are told where the documentation is.
+  mkdirSync(join(DIST, 'docs'));
+  for (const name of readdirSync(join(ROOT, 'docs'))) {
+    if (name.endsWith('.md')) cpSync(join(ROOT, 'docs', name), join(DIST, 'docs', name));
+  }
+  const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));
+  // What is read relative to modules finds its manifest where a checkout has it.
+  const { name, version, type, dependencies } = manifest;
+  writeJson(join(DIST, 'package.json'), { name, version, type, dependencies });
+  renameSync(MANIFEST, KEPT);
+  writeJson(MANIFEST, packedManifest(manifest));
+}
+
+/** The manifest of the package: compiled files in place of sources, and nothing that is only for a checkout. */
+function packedManifest({
+  scripts: _scripts,
+  devDependencies: _dev,
+  overrides: _overrides,
+  allowScripts: _allow,
+  private: _private,
+  ...manifest
+}) {
+  const entry = (path) => ({ types: `./dist/${path}.d.ts`, default: `./dist/${path}.js` });
+  return {
+    ...manifest,
+    bin: { holdfast: 'dist/src/cli/bin.mjs' },
+    exports: {
+      './client': entry('src/client/create-client'),
+      './plugin': { types: './dist/src/plugins/plugin-api.d.ts' },
+      './package.json': './package.json',
+    },
+  };
+}
+
+function restore() {
+  if (existsSync(KEPT)) renameSync(KEPT, MANIFEST);
+}
+
+function size() {
+  const folder = process.argv[3];
+  const where = folder === undefined ? ['--dry-run'] : ['--pack-destination', folder];
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', ...where]));
+  const paths = packed.files.map(({ path }) => path);
+  const strangers = paths.filter((path) => !ALLOWED.some((pattern) => pattern.test(path)));
+  process.stdout.write(
+    `${packed.filename}: ${paths.length} files, ${(packed.size / 1024 / 1024).toFixed(2)} MB packed, ${(packed.unpackedSize / 1024 / 1024).toFixed(2)} MB unpacked\n`,
+  );
+  const faults = [
+    ...(packed.size > PACKED_BYTES_MAX
+      ? [`It is larger than ${PACKED_BYTES_MAX / 1024 / 1024} MB: find what came in, or leave it out in "files".`]
+      : []),
+    ...(strangers.length > 0 ? [`These files do not belong into it: ${strangers.slice(0, 10).join(', ')}`] : []),
+  ];
+  for (const fault of faults) process.stderr.write(`${fault}\n`);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+}
+
+function run(file, args) {
+  return execFileSync(file, args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+function writeJson(path, value) {
+  writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`);
+}
