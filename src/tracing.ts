@@ -17,6 +17,8 @@ export interface Tracing {
   turnEnded(turnId: string): void;
   /** Exports the deliveries of a turn that has ended, after one of them. */
   deliveryEnded(turnId: string): void;
+  /** Exports the span of a batch that has ended. */
+  batchEnded(batchId: string): void;
   /** Exports again what these processes may not have exported any more. */
   processesLost(names: readonly string[]): void;
 }

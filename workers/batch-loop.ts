@@ -1,15 +1,13 @@
 // The batches' part of a scheduler: settles and feeds in rounds of its own, because items end much more often than clocks strike.
-import type { Logger } from '../src/logger.ts';
-import type { Service } from '../src/service/service.ts';
 import { trimBatches } from '../src/store/batches/control.ts';
 import { feedBatches } from './feed-batches.ts';
 import { RoundLoop } from './round-loop.ts';
-import { settleBatches } from './settle-batches.ts';
+import { settleBatches, type SettlerParts } from './settle-batches.ts';
 
 const TRIM_MS = 60_000;
 
 /** Makes the loop. */
-export function createBatchLoop(parts: Service & { logger: Logger }): RoundLoop {
+export function createBatchLoop(parts: SettlerParts): RoundLoop {
   const { config, database } = parts;
   return new RoundLoop({
     round: (signal) => runBatchRound(parts, signal),
@@ -20,7 +18,7 @@ export function createBatchLoop(parts: Service & { logger: Logger }): RoundLoop 
 }
 
 /** One round: what has ended is settled, then there is room for more. True when something changed. */
-export async function runBatchRound(parts: Service & { logger: Logger }, signal: AbortSignal): Promise<boolean> {
+export async function runBatchRound(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
   const hasSettled = await settleBatches(parts, signal);
   const fed = await feedBatches(parts, signal);
   return hasSettled || fed > 0;

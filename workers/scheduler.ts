@@ -15,6 +15,7 @@ import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
+import type { Tracing } from '../src/tracing.ts';
 import { createBatchLoop } from './batch-loop.ts';
 import { createBulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
@@ -28,6 +29,8 @@ export interface SchedulerOptions {
   logger: Logger;
   /** Absent: nothing counts. */
   meter?: ScheduleMeter | undefined;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
 }
 
 /** Every second, on the second: what is written to the second is fired without delay. */
@@ -57,10 +60,10 @@ export class Scheduler {
   #tidiedAtMs = Number.NEGATIVE_INFINITY;
   #trimmedAtMs = performance.now();
 
-  constructor({ service, logger, meter }: SchedulerOptions) {
+  constructor({ service, logger, meter, tracing }: SchedulerOptions) {
     this.#service = service;
     this.#parts = { ...service, logger, meter, owner: newId<string>(), signal: this.#stopped.signal };
-    this.#batches = createBatchLoop({ ...service, logger });
+    this.#batches = createBatchLoop({ ...service, logger, tracing });
     this.#bulk = createBulkLoop({ ...service, logger });
   }
 

@@ -9,6 +9,7 @@ import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { stopTurn } from '../src/service/stop-session.ts';
 import { closeItems, readTurnsToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
+import type { Tracing } from '../src/tracing.ts';
 import {
   endBatch,
   passPilot,
@@ -24,6 +25,8 @@ import { newSessionOf } from '../src/store/sessions.ts';
 
 export interface SettlerParts extends Service {
   logger: Logger;
+  /** Absent: nothing is traced. */
+  tracing?: Tracing | undefined;
 }
 
 /** Settles what has ended; true when something changed. */
@@ -61,7 +64,7 @@ function budgetOf({ budgets }: SettlerParts, { id, agentId, createdBy }: JudgedB
 }
 
 async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchVerdict): Promise<void> {
-  const { database, publish, logger } = parts;
+  const { database, publish, logger, tracing } = parts;
   switch (verdict.kind) {
     case 'continue':
       return;
@@ -78,7 +81,8 @@ async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchV
       return;
     case 'end': {
       const report = await reportOf(parts, batch, verdict.outcome);
-      publish(await endBatch(database, batch, { outcome: verdict.outcome, report }));
+      const { isEnded } = publish(await endBatch(database, batch, { outcome: verdict.outcome, report }));
+      if (isEnded) tracing?.batchEnded(batch.id);
       return;
     }
     default:

@@ -4,6 +4,7 @@ import { systemClock } from '../src/clock.ts';
 import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
+import type { Tracing } from '../src/tracing.ts';
 import { createWake } from '../src/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { listenWarnings } from './listen-warnings.ts';
@@ -110,7 +111,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
-  startScheduling(options, { modules, service, modelEndpoint, meters, enders });
+  startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
   const facts = factsOf(config, backend.kind, modelEndpoint.isScripted);
   const api = await startApi(options, {
     modules,
@@ -148,15 +149,16 @@ function startScheduling(
     service: Service;
     modelEndpoint: ModelEndpoint;
     meters: ProcessMeters;
+    tracing: Tracing | undefined;
     enders: Ender[];
   },
 ): void {
-  const { modules, service, modelEndpoint, meters, enders } = parts;
+  const { modules, service, modelEndpoint, meters, tracing, enders } = parts;
   if (roles.some((role) => role !== 'worker')) enders.push(modules.startTroubleLog(service.database, logger));
   if (!roles.includes('scheduler')) return;
   enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
   if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ service, logger, meter: meters?.schedule ?? undefined });
+    const scheduler = new modules.Scheduler({ service, logger, tracing, meter: meters?.schedule ?? undefined });
     enders.push(() => scheduler.stop());
     scheduler.start();
     live.follow({ apply: () => scheduler.syncAgain() });

@@ -3,19 +3,21 @@
 import type { Clock } from '../clock.ts';
 import { secretsOf, type Config } from '../config.ts';
 import { createRedact, type Redact } from '../config/redact-secrets.ts';
-import { originOf, SPAN_KEYS, type Span, type TraceBasis } from '../core/telemetry/span.ts';
+import { batchSpan } from '../core/telemetry/batch-span.ts';
+import { originOf, SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from '../core/telemetry/span.ts';
 import { formatTraceParent } from '../core/telemetry/trace-parent.ts';
 import type { TracedTurn } from '../core/telemetry/traced-turn.ts';
 import { deliverySpans, turnSpans } from '../core/telemetry/turn-spans.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog } from '../outage-log.ts';
+import { viewBatchTraces } from '../store/views/batch-traces.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { findTurnsOfLost, viewTurnTraces } from '../store/views/turn-traces.ts';
 import { spanIdOf, traceOf } from '../trace-ids.ts';
 import type { Tracing, TurnRef } from '../tracing.ts';
-import { createSpanExporter } from './otlp-exporter.ts';
+import { createSpanExporter, type SpanExporter } from './otlp-exporter.ts';
 import { samples } from './samples.ts';
-import { TraceQueue, type WaitingTurn } from './trace-queue.ts';
+import { TraceQueue, type WaitingTrace } from './trace-queue.ts';
 
 export interface TracingOptions {
   config: Config;
@@ -44,32 +46,32 @@ export function startTracing(options: TracingOptions): RunningTracing {
   const { config, logger, clock, views, version, instance } = options;
   const { traceSampler = 'parentbased_always_on', traceRatio = 1 } = config.runtime;
   const exporter = createSpanExporter({ version, instance, ratio: traceRatio });
-  const outages = createOutageLog({ dependency: 'collector', logger, isOutage: () => true });
+  const sendAll = createSender(exporter, logger);
   const isSampled = ({ id, inputs }: TurnRef): boolean => {
     const { traceId, parent } = traceOf(originOf(id, inputs));
     return samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
   };
+  const isKept = ({ traceId }: SpanRef): boolean =>
+    samples(traceSampler, { parent: null, isKept: () => exporter.isKept(traceId) });
   const spansOf = createSpanMaker(config);
-  async function exportTurns(waiting: ReadonlyMap<string, WaitingTurn>): Promise<boolean> {
+  async function exportTurns(waiting: ReadonlyMap<string, WaitingTrace>): Promise<boolean> {
     try {
-      const turns = await viewTurnTraces(views, [...waiting.keys()], config.telemetry.content);
-      const spans = turns.filter(isSampled).flatMap((turn) => spansOf(turn, waiting.get(turn.id) ?? 'whole'));
-      return await sendAll(spans);
+      const ids = [...waiting.keys()];
+      const turns = await viewTurnTraces(
+        views,
+        ids.filter((id) => waiting.get(id) !== 'batch'),
+        config.telemetry.content,
+      );
+      const batches = await viewBatchTraces(
+        views,
+        ids.filter((id) => waiting.get(id) === 'batch'),
+      );
+      return await sendAll([
+        ...turns.filter(isSampled).flatMap((turn) => spansOf(turn, waiting.get(turn.id) ?? 'turn')),
+        ...batches.map((batch) => batchSpan(batch, BASIS)).filter(isKept),
+      ]);
     } catch (error) {
-      logger.warn({ err: error, turns: waiting.size }, 'Traces could not be read; they are not exported');
-      return false;
-    }
-  }
-
-  async function sendAll(spans: readonly Span[]): Promise<boolean> {
-    try {
-      for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
-        await exporter.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));
-      }
-      outages.answered();
-      return true;
-    } catch (error) {
-      outages.failed(error);
+      logger.warn({ err: error, traces: waiting.size }, 'Traces could not be read; they are not exported');
       return false;
     }
   }
@@ -84,11 +86,12 @@ export function startTracing(options: TracingOptions): RunningTracing {
       const { traceId } = traceOf(originOf(turn.id, turn.inputs));
       return formatTraceParent({ traceId, spanId: spanIdOf(key), isSampled: isSampled(turn) });
     },
-    turnEnded: (turnId) => queue.add(turnId, 'whole'),
+    turnEnded: (turnId) => queue.add(turnId, 'turn'),
+    batchEnded: (batchId) => queue.add(batchId, 'batch'),
     deliveryEnded: (turnId) => queue.add(turnId, 'deliveries'),
     processesLost(names) {
       findTurnsOfLost(views, names, clock.now()).then(
-        (turnIds) => turnIds.forEach((turnId) => queue.add(turnId, 'whole')),
+        (turnIds) => turnIds.forEach((turnId) => queue.add(turnId, 'turn')),
         (error: unknown) => logger.warn({ err: error }, 'Traces of a lost process could not be exported again'),
       );
     },
@@ -100,8 +103,25 @@ export function startTracing(options: TracingOptions): RunningTracing {
   };
 }
 
+/** Sends spans, in several requests if there are many; false when the collector has not taken them all. */
+function createSender(exporter: SpanExporter, logger: Logger): (spans: readonly Span[]) => Promise<boolean> {
+  const outages = createOutageLog({ dependency: 'collector', logger, isOutage: () => true });
+  return async (spans) => {
+    try {
+      for (let at = 0; at < spans.length; at += SPANS_PER_REQUEST_MAX) {
+        await exporter.send(spans.slice(at, at + SPANS_PER_REQUEST_MAX));
+      }
+      outages.answered();
+      return true;
+    } catch (error) {
+      outages.failed(error);
+      return false;
+    }
+  };
+}
+
 /** Makes the spans of a turn, without secrets. */
-function createSpanMaker(config: Config): (turn: TracedTurn, part: WaitingTurn) => Span[] {
+function createSpanMaker(config: Config): (turn: TracedTurn, part: WaitingTrace) => Span[] {
   const redact = createRedact(secretsOf(config));
   const { anthropicBaseUrl } = config.runtime;
   const surroundings = {

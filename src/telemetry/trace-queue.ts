@@ -1,19 +1,19 @@
-// The turns whose traces wait to be exported: at most 2,048, each once. One export runs at a time, so a collector that is slow or away
+// The turns and batches whose traces wait to be exported: at most 2,048, each once. One export runs at a time, so a collector that is slow or away
 // costs a bounded amount of memory, and no turn waits for it.
 
-/** What of a turn is to be exported: all of it, or only its deliveries, because the rest was exported before. */
-export type WaitingTurn = 'whole' | 'deliveries';
+/** What is to be exported: a batch, a turn, or only the deliveries of a turn, because the rest was exported before. */
+export type WaitingTrace = 'batch' | 'turn' | 'deliveries';
 
 export interface TraceQueueOptions {
   /** Exports these; false when that was not possible. Must not reject. */
-  export: (waiting: ReadonlyMap<string, WaitingTurn>) => Promise<boolean>;
-  /** Called with how many turns are given up. Must not throw. */
-  onDropped: (turns: number) => void;
+  export: (waiting: ReadonlyMap<string, WaitingTrace>) => Promise<boolean>;
+  /** Called with how many of them are given up. Must not throw. */
+  onDropped: (traces: number) => void;
   /** How long turns are gathered for one export; absent: `GATHER_MS`. */
   gatherMs?: number;
 }
 
-export const WAITING_TURNS_MAX = 2048;
+export const TRACES_WAITING_MAX = 2048;
 
 /** Turns that end within this time are read and sent together, in milliseconds. */
 const GATHER_MS = 500;
@@ -23,7 +23,7 @@ const STOP_MS = 2_000;
 
 export class TraceQueue {
   readonly #options: TraceQueueOptions;
-  readonly #waiting = new Map<string, WaitingTurn>();
+  readonly #waiting = new Map<string, WaitingTrace>();
   #timer: NodeJS.Timeout | null = null;
   #round: Promise<void> | null = null;
   #isStopped = false;
@@ -32,13 +32,13 @@ export class TraceQueue {
     this.#options = options;
   }
 
-  add(turnId: string, part: WaitingTurn): void {
-    const known = this.#waiting.get(turnId);
-    if (known === undefined && (this.#isStopped || this.#waiting.size >= WAITING_TURNS_MAX)) {
+  add(id: string, part: WaitingTrace): void {
+    const known = this.#waiting.get(id);
+    if (known === undefined && (this.#isStopped || this.#waiting.size >= TRACES_WAITING_MAX)) {
       this.#options.onDropped(1);
       return;
     }
-    this.#waiting.set(turnId, known === 'whole' ? known : part);
+    this.#waiting.set(id, known === 'turn' ? known : part);
     if (this.#round !== null || this.#timer !== null) return;
     this.#timer = setTimeout(() => this.#begin(), this.#options.gatherMs ?? GATHER_MS);
     this.#timer.unref();
@@ -65,7 +65,7 @@ export class TraceQueue {
   async #work(): Promise<void> {
     while (this.#waiting.size > 0) {
       const taken = new Map([...this.#waiting].slice(0, TURNS_PER_EXPORT_MAX));
-      for (const turnId of taken.keys()) this.#waiting.delete(turnId);
+      for (const id of taken.keys()) this.#waiting.delete(id);
       if (!(await this.#options.export(taken))) this.#options.onDropped(taken.size);
     }
   }

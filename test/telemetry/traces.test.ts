@@ -6,7 +6,7 @@ import { spanIdOf } from '../../src/trace-ids.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isFullForm } from '../servers/test-form.ts';
+import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import type { ServiceApi } from '../service/rig/service-api.ts';
 import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from '../service/rig/webhook-receiver.ts';
@@ -28,6 +28,7 @@ let rig: ServiceRig;
 let collector: Collector;
 let receiver: WebhookReceiver;
 let front: RunningProcess;
+let workers: RunningProcess[];
 let api: ServiceApi;
 
 shareAmongTests(async (onEnd) => {
@@ -42,6 +43,7 @@ shareAmongTests(async (onEnd) => {
   });
   onEnd(() => rig.close());
   front = await start('api,scheduler');
+  workers = await Promise.all([start('worker'), start('worker')]);
   api = rig.apiOf(front);
 });
 
@@ -78,7 +80,6 @@ test(
   { timeout: 600_000 },
   async () => {
     const random = randomOf(seedOfRun());
-    const workers = await Promise.all([start('worker'), start('worker')]);
     const text = (n: number) => `[[delay: 150 each]] [[tool: http_effect {"key":"k${n}"}]] [[reply: ok]]`;
     const sent = Promise.all(
       Array.from({ length: TURNS }, (_, n) => api.send(`s${n % (TURNS / 2)}`, { text: text(n) })),
@@ -154,6 +155,33 @@ test('a trace continues in the requests that a turn makes, and its log line name
   const line = rig.logs.find((each) => each.includes('"Turn ended"') && each.includes(String(turnId)));
   expect(JSON.parse(line ?? '{}')).toMatchObject({ traceId, spanId: spanOf(/^invoke_agent/)?.spanId });
 });
+
+test('the turn of an item is linked to the span of its batch', async () => {
+  const item = { text: '[[reply: ok]]' };
+  const { status, body } = await api.ask('POST', '/v1/batches', { name: 'traced', items: [item, item] });
+  expect(status).toBe(201);
+  const ended = () => spansNamed(/^invoke_workflow traced/)[0];
+  await expect.poll(ended, { timeout: SOON_MS }).toBeDefined();
+  const { traceId, spanId, attributes } = ended() as CollectedSpan;
+  expect(attributes).toMatchObject({ 'holdfast.batch.items.total': 2, 'holdfast.batch.items.answered': 2 });
+  const turns = () => spansNamed(/^invoke_agent/).filter((span) => span.attributes['holdfast.batch.id'] === body.id);
+  await expect
+    .poll(() => turns().map(({ links }) => links))
+    .toMatchObject([[{ traceId, spanId }], [{ traceId, spanId }]]);
+});
+
+test.runIf(isLongForm())(
+  'a worker that is killed when it has ended a turn leaves the trace to another process',
+  async () => {
+    const message = await api.send('left', { text: '[[delay: 300]] [[reply: ok]]' });
+    const holder = await rig.holderOf('left');
+    const { turnId } = await api.settled(message);
+    await holder.end('SIGKILL');
+    await start('worker');
+    const turn = () => spansNamed(/^invoke_agent/).find((span) => span.attributes['holdfast.turn.id'] === turnId);
+    await expect.poll(turn, { timeout: SOON_MS }).toBeDefined();
+  },
+);
 
 test('a collector that hangs delays no turn', async () => {
   collector.hang();

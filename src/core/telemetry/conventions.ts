@@ -61,6 +61,8 @@ export const ATTRIBUTES = {
   turnAttempt: 'holdfast.turn.attempt',
   parentTurnId: 'holdfast.parent.turn.id',
   batchId: 'holdfast.batch.id',
+  batchOutcome: 'holdfast.batch.outcome',
+  batchItems: 'holdfast.batch.items',
   cronId: 'holdfast.cron.id',
   costUsd: 'holdfast.cost_usd',
   waitReason: 'holdfast.wait.reason',

@@ -9,6 +9,7 @@
 //      └─ holdfast.deliver
 //
 // Each further message that the turn answers has a trace of its own, which ends at the turn: its span and the turn are linked.
+import { batchRef } from './batch-span.ts';
 import { ATTRIBUTES, EVENT_NAMES, OPERATIONS, SPAN_NAMES } from './conventions.ts';
 import { originOf, SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from './span.ts';
 import { codeOf, makeSpan, type SpanDraft } from './span-draft.ts';
@@ -176,12 +177,6 @@ function agentSpan(
     ),
     errorType: FAILED_STATUSES.has(turn.status) ? (codeOf(turn.error) ?? turn.status) : null,
   });
-}
-
-/** The span of a batch, which is the first of a trace of its own. */
-export function batchRef(batchId: string, basis: TraceBasis): SpanRef {
-  const { traceId } = basis.traceOf({ key: SPAN_KEYS.batch(batchId), traceparent: null });
-  return { traceId, spanId: basis.spanIdOf(SPAN_KEYS.batch(batchId)) };
 }
 
 function contentOf(content: TracedTurn['content']): Record<string, string> {

@@ -1,0 +1,22 @@
+// What the traces of batches are made from.
+import type { TracedBatch } from '../../core/telemetry/batch-span.ts';
+import { dollarsSql } from '../cost-sql.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+
+export const BATCH_TRACES = literal({
+  name: 'batch-traces',
+  purpose: 'Read batches that have ended.',
+  text: `select b.id, b.name, b.agent_id as "agentId", b.outcome, json_build_object('total', b.item_count, 'answered', b.answered,
+    'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled, 'expired', b.expired) as counts,
+  ${dollarsSql('b.cost_micros')} as "costUsd", ${isoSql('b.created_at')} as "createdAt", ${isoSql('b.ended_at')} as "endedAt"
+from holdfast.batches b where b.id = any ($1::uuid[]) and b.status = 'ended'`,
+});
+
+/** The batches of these ids, in no order. */
+export async function viewBatchTraces(db: ViewDatabase, ids: string[]): Promise<TracedBatch[]> {
+  if (ids.length === 0) return [];
+  const { rows } = await db.$client.query<TracedBatch>(BATCH_TRACES.prepared([ids]));
+  return rows;
+}
