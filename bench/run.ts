@@ -22,6 +22,7 @@ import { startUp } from './parts/start-up.ts';
 import { statisticsAtScale } from './parts/statistics-at-scale.ts';
 import { tabs } from './parts/tabs.ts';
 import { throughput } from './parts/throughput.ts';
+import { traces } from './parts/traces.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
 import { beforeDefault, formatUsage, readArguments } from './rig/read-arguments.ts';
@@ -45,6 +46,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   dashboard,
   dashboardBuild,
   tabs,
+  traces,
   peers,
   beforeAndAfter(commit),
 ];

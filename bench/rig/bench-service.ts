@@ -21,6 +21,8 @@ export interface ServiceOptions {
   settings?: object;
   /** `HOLDFAST_CONCURRENCY`; absent: more turns at once than any load has sessions. */
   turnsAtOnce?: string;
+  /** Further variables. */
+  env?: Record<string, string>;
 }
 
 export interface ServiceLoad {
@@ -59,7 +61,7 @@ const roleSets = { one: [undefined], split: ['api', 'scheduler', 'worker', 'work
 
 /** Starts the service with all roles, against the model at this address. It migrates its database. */
 export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
-  const { place, modelUrl, rootDir, redisUrl, isSplit = false, settings = {}, turnsAtOnce } = options;
+  const { place, modelUrl, rootDir, redisUrl, isSplit = false, settings = {}, turnsAtOnce, env: more } = options;
   const configPath = join(place.dataDir, 'bench.json');
   writeFileSync(configPath, JSON.stringify(settings));
   const env = {
@@ -72,6 +74,7 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     ANTHROPIC_BASE_URL: modelUrl,
     ...(redisUrl === undefined ? {} : { DATABASE_URL: place.redisDatabaseUrl, REDIS_URL: redisUrl }),
     ...(isSplit ? { DATABASE_URL: place.splitDatabaseUrl } : {}),
+    ...more,
   };
   const databaseUrl = env.DATABASE_URL ?? place.databaseUrl;
   const processes: ServiceProcess[] = [];

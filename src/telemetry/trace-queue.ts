@@ -17,7 +17,7 @@ export const TRACES_WAITING_MAX = 2048;
 
 /** Turns that end within this time are read and sent together, in milliseconds. */
 const GATHER_MS = 500;
-const TURNS_PER_EXPORT_MAX = 32;
+const TRACES_PER_EXPORT_MAX = 64;
 /** A process that stops gives the last export so long, in milliseconds. */
 const STOP_MS = 2_000;
 
@@ -39,9 +39,7 @@ export class TraceQueue {
       return;
     }
     this.#waiting.set(id, known === 'turn' ? known : part);
-    if (this.#round !== null || this.#timer !== null) return;
-    this.#timer = setTimeout(() => this.#begin(), this.#options.gatherMs ?? GATHER_MS);
-    this.#timer.unref();
+    this.#schedule();
   }
 
   /** Exports what waits, for at most two seconds; the rest is dropped. */
@@ -56,17 +54,27 @@ export class TraceQueue {
     this.#waiting.clear();
   }
 
+  #schedule(): void {
+    if (this.#round !== null || this.#timer !== null) return;
+    this.#timer = setTimeout(() => this.#begin(), this.#options.gatherMs ?? GATHER_MS);
+    this.#timer.unref();
+  }
+
   #begin(): void {
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
-    this.#round ??= this.#work().finally(() => (this.#round = null));
+    this.#round ??= this.#work().finally(() => {
+      this.#round = null;
+      if (this.#waiting.size > 0) this.#schedule();
+    });
   }
 
+  /** What arrives during an export is gathered again: many small exports would cost more than the turns' own reads. */
   async #work(): Promise<void> {
-    while (this.#waiting.size > 0) {
-      const taken = new Map([...this.#waiting].slice(0, TURNS_PER_EXPORT_MAX));
+    do {
+      const taken = new Map([...this.#waiting].slice(0, TRACES_PER_EXPORT_MAX));
       for (const id of taken.keys()) this.#waiting.delete(id);
-      if (!(await this.#options.export(taken))) this.#options.onDropped(taken.size);
-    }
+      if (taken.size > 0 && !(await this.#options.export(taken))) this.#options.onDropped(taken.size);
+    } while (this.#waiting.size >= (this.#isStopped ? 1 : TRACES_PER_EXPORT_MAX));
   }
 }
