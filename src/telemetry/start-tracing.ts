@@ -4,7 +4,7 @@ import type { Clock } from '../clock.ts';
 import { secretsOf, type Config } from '../config.ts';
 import { createRedact, type Redact } from '../config/redact-secrets.ts';
 import { batchSpan } from '../core/telemetry/batch-span.ts';
-import { originOf, SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from '../core/telemetry/span.ts';
+import { originOf, SPAN_KEYS, type Span, type TraceBasis } from '../core/telemetry/span.ts';
 import { formatTraceParent } from '../core/telemetry/trace-parent.ts';
 import type { TracedTurn } from '../core/telemetry/traced-turn.ts';
 import { deliverySpans, turnSpans } from '../core/telemetry/turn-spans.ts';
@@ -47,12 +47,9 @@ export function startTracing(options: TracingOptions): RunningTracing {
   const { traceSampler = 'parentbased_always_on', traceRatio = 1 } = config.runtime;
   const exporter = createSpanExporter({ version, instance, ratio: traceRatio });
   const sendAll = createSender(exporter, logger);
-  const isSampled = ({ id, inputs }: TurnRef): boolean => {
-    const { traceId, parent } = traceOf(originOf(id, inputs));
-    return samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
-  };
-  const isKept = ({ traceId }: SpanRef): boolean =>
-    samples(traceSampler, { parent: null, isKept: () => exporter.isKept(traceId) });
+  const sampled = ({ traceId, parent }: ReturnType<typeof traceOf>): boolean =>
+    samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
+  const isSampled = ({ id, inputs }: TurnRef): boolean => sampled(traceOf(originOf(id, inputs)));
   const spansOf = createSpanMaker(config);
   async function exportTurns(waiting: ReadonlyMap<string, WaitingTrace>): Promise<boolean> {
     try {
@@ -68,7 +65,7 @@ export function startTracing(options: TracingOptions): RunningTracing {
       );
       return await sendAll([
         ...turns.filter(isSampled).flatMap((turn) => spansOf(turn, waiting.get(turn.id) ?? 'turn')),
-        ...batches.map((batch) => batchSpan(batch, BASIS)).filter(isKept),
+        ...batches.map((batch) => batchSpan(batch, BASIS)).filter(({ traceId }) => sampled({ traceId, parent: null })),
       ]);
     } catch (error) {
       logger.warn({ err: error, traces: waiting.size }, 'Traces could not be read; they are not exported');
@@ -83,8 +80,8 @@ export function startTracing(options: TracingOptions): RunningTracing {
       return { traceId, spanId: spanIdOf(SPAN_KEYS.turn(turn.id)) };
     },
     headerOf(turn, key) {
-      const { traceId } = traceOf(originOf(turn.id, turn.inputs));
-      return formatTraceParent({ traceId, spanId: spanIdOf(key), isSampled: isSampled(turn) });
+      const trace = traceOf(originOf(turn.id, turn.inputs));
+      return formatTraceParent({ traceId: trace.traceId, spanId: spanIdOf(key), isSampled: sampled(trace) });
     },
     turnEnded: (turnId) => queue.add(turnId, 'turn'),
     batchEnded: (batchId) => queue.add(batchId, 'batch'),
