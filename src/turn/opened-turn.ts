@@ -6,7 +6,7 @@ import type { TurnId } from '../core/ids.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { LedgerRow } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
-import type { TurnRef } from '../tracing.ts';
+import type { Tracing, TurnRef } from '../tracing.ts';
 import type { HeldSession } from './held-session.ts';
 import type { Transcript } from './transcript-cache.ts';
 import type { TurnFailed } from './turn-end.ts';
@@ -42,4 +42,9 @@ export function laneOf({ kind, session }: Pick<MeteredTurn, 'kind' | 'session'>)
 /** What the trace of a turn follows from. */
 export function originOfTurn({ id, journal }: OpenedTurn): TurnRef {
   return { id, inputs: journal.at.inputs };
+}
+
+/** How log lines name a turn: with its trace, when it has one. */
+export function logIdsOf({ tracing }: { tracing: Tracing | null }, turn: OpenedTurn) {
+  return { turnId: turn.id, ...tracing?.idsOf(originOfTurn(turn)), sessionKey: turn.session.key };
 }

@@ -3,7 +3,7 @@
 import { isPassingFault, refusalOf } from '../store/database.ts';
 import type { TurnContext } from './context.ts';
 import type { HeldSession } from './held-session.ts';
-import type { OpenedTurn } from './opened-turn.ts';
+import { logIdsOf, type OpenedTurn } from './opened-turn.ts';
 import { TurnFailed, TurnStopped, type StopReason } from './turn-end.ts';
 import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
 
@@ -41,10 +41,7 @@ function failedAfter(context: TurnContext, state: TurnOpenState, error: unknown)
 
 /** What a turn fails with after an error that is neither the model's nor a stop. */
 function unforeseen(context: TurnContext, turn: OpenedTurn, error: unknown): TurnFailed {
-  context.logger.error(
-    { err: error, turnId: turn.id, sessionKey: turn.session.key },
-    'Turn failed with an unexpected error',
-  );
+  context.logger.error({ err: error, ...logIdsOf(context, turn) }, 'Turn failed with an unexpected error');
   const refusal = refusalOf(error);
   if (refusal === null) return new TurnFailed('internal_error', String(error), error);
   const message = `The database refused to store a step of this turn (${refusal}). The step was not kept; send the message again.`;

@@ -7,7 +7,7 @@ import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
-import { originOfTurn, type OpenedTurn } from './opened-turn.ts';
+import { logIdsOf, type OpenedTurn } from './opened-turn.ts';
 
 type Reported = Pick<TurnContext, 'logger' | 'meter' | 'tracing'>;
 
@@ -16,15 +16,13 @@ interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
 }
 
 /** Logs and counts a turn that has ended; one that failed is a warning. */
-export function reportTurnEnd({ logger, meter, tracing }: Reported, turn: OpenedTurn, end: LoggedTurn): void {
+export function reportTurnEnd(context: Reported, turn: OpenedTurn, end: LoggedTurn): void {
   const { status, error, deadLetter, figures } = end;
-  meter.turnEnded(turn, end);
+  context.meter.turnEnded(turn, end);
   const { session } = turn;
   const { progress } = turn.journal.at;
   const facts = {
-    turnId: turn.id,
-    ...tracing?.idsOf(originOfTurn(turn)),
-    sessionKey: session.key,
+    ...logIdsOf(context, turn),
     agentId: session.agentId,
     kind: turn.kind,
     lane: session.lane,
@@ -41,25 +39,19 @@ export function reportTurnEnd({ logger, meter, tracing }: Reported, turn: Opened
     ...(progress.unpricedCalls === 0 ? {} : { unpricedCalls: progress.unpricedCalls }),
     toolCalls: toolCallsOf(turn),
   };
-  if (status === 'failed' || status === 'timedOut') logger.warn(facts, 'Turn ended');
-  else logger.info(facts, 'Turn ended');
+  if (status === 'failed' || status === 'timedOut') context.logger.warn(facts, 'Turn ended');
+  else context.logger.info(facts, 'Turn ended');
 }
 
 /** Counts these model calls, and logs those of them that failed. */
-export function reportCalls(
-  { logger, meter, tracing }: Reported,
-  turn: OpenedTurn,
-  calls: readonly ModelCallRow[],
-): void {
+export function reportCalls(context: Reported, turn: OpenedTurn, calls: readonly ModelCallRow[]): void {
   for (const call of calls) {
-    meter.modelCalled(turn, call);
+    context.meter.modelCalled(turn, call);
     if (call.status !== 'failed') continue;
     const { callNo, purpose, error, notes } = call;
-    logger.warn(
+    context.logger.warn(
       {
-        turnId: turn.id,
-        ...tracing?.idsOf(originOfTurn(turn)),
-        sessionKey: turn.session.key,
+        ...logIdsOf(context, turn),
         callId: callIdOf(turn.id, callNo),
         model: askedModel(turn, call),
         ...(purpose === undefined ? {} : { purpose }),

@@ -35,6 +35,14 @@ describe('an inbound message', () => {
     });
   });
 
+  test('ignores the trace that its request names, unless the configuration trusts it', async () => {
+    const { rig } = holder;
+    const header = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
+    const { body } = await rig.post(pathOf(newSession()), { text: 'hello' }, header);
+    const rows = await rig.rows('select traceparent from holdfast.inbox where id = $1', [body.message.id]);
+    expect(rows).toEqual([{ traceparent: null }]);
+  });
+
   test('rings its session once, however many wait', async () => {
     const { rig } = holder;
     const session = newSession();

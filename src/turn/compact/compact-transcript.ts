@@ -37,7 +37,7 @@ import type { TurnContext } from '../context.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from '../loop/provider-gate.ts';
 import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 import { fallbacksLeft } from '../loop/step-down.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
@@ -203,7 +203,7 @@ async function finish(
   });
   turn.transcript.compact({ ...summary, seq: turn.journal.at.baseSeq }, cut, version);
   context.logger.info(
-    { sessionKey: turn.session.key, turnId: turn.id, tokensBefore: ready.tokensBefore, tokensAfter, audit },
+    { ...logIdsOf(context, turn), tokensBefore: ready.tokensBefore, tokensAfter, audit },
     'Transcript compacted',
   );
   return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };

@@ -5,7 +5,7 @@ import type { ModelError } from '../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
 import { isFull } from './request-tokens.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 
 /** Makes room for the next call when it needs some. Throws `TurnStopped` when the turn stops meanwhile. */
@@ -20,10 +20,7 @@ export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): P
   // Anything else that was in the way is in the way of the next step, too.
   turn.journal.note({ hasGivenUpCompacting: true });
   const { code, message } = outcome;
-  context.logger.warn(
-    { turnId: turn.id, sessionKey: turn.session.key, code },
-    `Turn continues without a compaction: ${message}`,
-  );
+  context.logger.warn({ ...logIdsOf(context, turn), code }, `Turn continues without a compaction: ${message}`);
 }
 
 /** Makes room after the provider refused a request for its length. Throws `TurnFailed` (`blocked`) when there is no way to. */

@@ -5,7 +5,7 @@ import { isPassingFault } from '../../store/database.ts';
 import type { TurnContext } from '../context.ts';
 import { laneOf } from '../../core/provider-batch/message-lane.ts';
 import { capOf } from '../open/queue-cap.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { turnEnded } from '../loop/model-events.ts';
 import { reportCalls, reportTurnEnd } from '../turn-log.ts';
 import { lastTokensAfter, progressAfter } from '../position.ts';
@@ -82,7 +82,7 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
     if (isPassingFault(error)) throw error;
     // The session need not wait for the end of the lease.
     context.logger.error(
-      { err: error, turnId: turn.id, sessionKey: turn.session.key },
+      { err: error, ...logIdsOf(context, turn) },
       'Model call that was broken off could not be stored; its cost is not known',
     );
     return true;

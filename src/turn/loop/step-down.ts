@@ -15,7 +15,7 @@ import { enterGate, isOpen, type CallPass } from './enter-gate.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 
 /** The right to make the next call, of the next model where the one that is asked cannot be called. Throws as `enterGate` does. */
 export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<CallPass> {
@@ -41,10 +41,7 @@ export function stepDown(
   const { request } = turn.journal.attempt;
   const ref = openFallback(context, turn) ?? (isRefused ? fallbacksLeft(turn)[0] : undefined);
   if (ref === undefined) return null;
-  context.logger.warn(
-    { turnId: turn.id, sessionKey: turn.session.key, code, fallback: ref },
-    'Turn falls back to another model',
-  );
+  context.logger.warn({ ...logIdsOf(context, turn), code, fallback: ref }, 'Turn falls back to another model');
   stepTo(context, turn, ref);
   const data = { model: refOfModel(request), provider: providerOf(request), code, text, fallback: ref };
   return { type: 'model.blocked', data };

@@ -46,6 +46,7 @@ export async function resumeTurn(
   context.logger[isTakenOver ? 'info' : 'debug'](
     {
       turnId: open.id,
+      ...context.tracing?.idsOf(open),
       sessionKey: session.key,
       agentId: session.agentId,
       kind: open.kind,
