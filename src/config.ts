@@ -123,7 +123,7 @@ export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
 /** Every secret that the configuration holds: what the logger must never write (G31). */
 export function secretsOf(config: Config): string[] {
   const { runtime, models, channels, api, owner } = config;
-  const passwords = [runtime.databaseUrl, runtime.redisUrl].flatMap(passwordsOf);
+  const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint].flatMap(passwordsOf);
   const others = [
     runtime.apiKey,
     runtime.anthropicApiKey,

@@ -21,8 +21,8 @@ export interface Setting {
   at: string | null;
 }
 
-/** Which variable decides which setting. */
-const VARIABLES: Record<string, string> = {
+/** Which variable decides which setting; of several the first that is set. */
+const VARIABLES: Record<string, string | readonly string[]> = {
   'runtime.databaseUrl': 'DATABASE_URL',
   'runtime.redisUrl': 'REDIS_URL',
   'runtime.configPath': 'HOLDFAST_CONFIG',
@@ -36,7 +36,7 @@ const VARIABLES: Record<string, string> = {
   'runtime.concurrency': 'HOLDFAST_CONCURRENCY',
   'runtime.logLevel': 'HOLDFAST_LOG_LEVEL',
   'runtime.logFormat': 'HOLDFAST_LOG_FORMAT',
-  'runtime.traceEndpoint': 'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'runtime.traceEndpoint': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
   'runtime.traceSampler': 'OTEL_TRACES_SAMPLER',
   'runtime.traceRatio': 'OTEL_TRACES_SAMPLER_ARG',
   'runtime.anthropicApiKey': 'ANTHROPIC_API_KEY',
@@ -101,10 +101,13 @@ function inFile(path: string): string {
 function variableOf(path: string, env: Environment): string | undefined {
   const found = Object.entries(VARIABLES).find(([own]) => path === own || path.startsWith(`${own}.`));
   if (found === undefined) return undefined;
-  const [own, variable] = found;
-  const text = env[fileVariableOf(variable, env) ?? variable]?.trim() ?? '';
+  const [own, names] = found;
+  const saidBy = (name: string): string => env[fileVariableOf(name, env) ?? name]?.trim() ?? '';
+  const variable = [names].flat().find((name) => saidBy(name) !== '');
+  if (variable === undefined) return undefined;
+  const text = saidBy(variable);
   // A list such as `main=8` says nothing about the other lanes.
-  const isSaid = text.includes('=') && path !== own ? text.includes(`${path.slice(own.length + 1)}=`) : text !== '';
+  const isSaid = !text.includes('=') || path === own || text.includes(`${path.slice(own.length + 1)}=`);
   return isSaid ? variable : undefined;
 }
 

@@ -8,7 +8,13 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import type { ServiceApi } from '../service/rig/service-api.ts';
-import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
+import {
+  apiKey,
+  openServiceRig,
+  shortLease,
+  type RunningProcess,
+  type ServiceRig,
+} from '../service/rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from '../service/rig/webhook-receiver.ts';
 import { startCollector, type CollectedSpan, type Collector } from './collector.ts';
 
@@ -39,7 +45,7 @@ shareAmongTests(async (onEnd) => {
   rig = await openServiceRig({
     queue: 'postgres',
     env: { ...shortLease, NODE_OPTIONS: `--import=${REPORT_LOADED}` },
-    config: { telemetry: { trustParent: true }, tools: { fetch: { allowPrivate: ['127.0.0.1'] } } },
+    config: { telemetry: { content: true, trustParent: true }, tools: { fetch: { allowPrivate: ['127.0.0.1'] } } },
   });
   onEnd(() => rig.close());
   front = await start('api,scheduler');
@@ -154,6 +160,21 @@ test('a trace continues in the requests that a turn makes, and its log line name
   );
   const line = rig.logs.find((each) => each.includes('"Turn ended"') && each.includes(String(turnId)));
   expect(JSON.parse(line ?? '{}')).toMatchObject({ traceId, spanId: spanOf(/^invoke_agent/)?.spanId });
+});
+
+test('the texts of a turn are exported when that is configured, without secrets', async () => {
+  const { turnId } = await api.settled(
+    await api.send('texts', { text: `The key is ${apiKey}. [[reply: Thank you.]]` }),
+  );
+  const turn = () => spansNamed(/^invoke_agent/).find((span) => span.attributes['holdfast.turn.id'] === turnId);
+  await expect.poll(turn).toBeDefined();
+  const { attributes } = turn() as CollectedSpan;
+  expect(attributes['gen_ai.input.messages']).toContain('The key is [redacted].');
+  expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
+    { role: 'assistant', parts: [{ type: 'text', content: 'Thank you.' }] },
+  ]);
+  const [instructions] = JSON.parse(String(attributes['gen_ai.system_instructions'])) as { content: string }[];
+  expect(instructions?.content).toContain('## Tooling');
 });
 
 test('the turn of an item is linked to the span of its batch', async () => {
