@@ -1,5 +1,5 @@
 // The table of commands: what each is called and takes. What they do is loaded when they are called.
-import { readFileSync } from 'node:fs';
+import { holdfastVersion } from './holdfast-version.ts';
 import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
 import { addBatchCommands } from './batch-commands.ts';
@@ -22,7 +22,7 @@ import { openTerminal } from './terminal.ts';
 export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   const program = new Command('holdfast')
     .description('Runs LLM agents as a service: start it, send messages, inspect what it does.')
-    .version(readVersion(), '-V, --version', 'print the version')
+    .version(holdfastVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
     .option('--json', 'print data as JSON on stdout, errors as problem+json on stderr')
     .option('--no-color', 'print without colour, like NO_COLOR')
@@ -65,9 +65,4 @@ function inheritSettings(parent: Command): void {
     child.copyInheritedSettings(parent);
     inheritSettings(child);
   }
-}
-
-function readVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
 }

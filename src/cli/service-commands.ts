@@ -1,4 +1,5 @@
 // Commands that run or inspect Holdfast on this machine.
+import type { BackupFlags } from './commands/backup.ts';
 import type { ScriptedModelFlags } from './commands/scripted-model.ts';
 import type { Command } from 'commander';
 import { rate, wholeNumber, type RunCommand } from './options.ts';
@@ -18,9 +19,14 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
     .command('migrate')
     .helpGroup('Run:')
     .description('migrate the database to the newest layout')
-    .action((_options: object, command: Command) =>
-      run(command, async (terminal) => (await import('./commands/migrate.ts')).runMigrate(terminal)),
+    .option('--plan', 'print what would be applied and what it locks, and change nothing')
+    .action((options: { plan?: boolean }, command: Command) =>
+      run(command, async (terminal) => {
+        const migrate = await import('./commands/migrate.ts');
+        return options.plan === true ? migrate.runMigratePlan(terminal) : migrate.runMigrate(terminal);
+      }),
     );
+  addBackupCommands(program, run);
   program
     .command('demo')
     .helpGroup('Run:')
@@ -55,6 +61,25 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
     .description('print the versions of Holdfast, Node and the platform')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/version.ts')).runVersion(terminal)),
+    );
+}
+
+function addBackupCommands(program: Command, run: RunCommand): void {
+  program
+    .command('backup <file>')
+    .helpGroup('Run:')
+    .description('write the embedded database and the files of the data directory to a file; the service may run')
+    .option('--yes', 'overwrite the file')
+    .action((file: string, options: BackupFlags, command: Command) =>
+      run(command, async (terminal) => (await import('./commands/backup.ts')).runBackup(file, options, terminal)),
+    );
+  program
+    .command('restore <file>')
+    .helpGroup('Run:')
+    .description('restore what "holdfast backup" has written; the service must not run')
+    .option('--yes', 'replace what the database has')
+    .action((file: string, options: BackupFlags, command: Command) =>
+      run(command, async (terminal) => (await import('./commands/backup.ts')).runRestore(file, options, terminal)),
     );
 }
 

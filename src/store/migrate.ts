@@ -4,6 +4,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
+import { locksOfMigration, purposeOfMigration, type MigrationLock } from '../core/migration-locks.ts';
 import { literal } from './statement.ts';
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
@@ -93,6 +94,35 @@ export async function pendingMigrations(databaseUrl: string): Promise<string[]> 
   }
 }
 
+/** A migration that is missing, with how many rows its tables have. */
+export interface PlannedMigration {
+  name: string;
+  purpose: string;
+  locks: (MigrationLock & { rows: number })[];
+}
+
+/** What `migrate` would apply, in order. Throws as it does. */
+export async function planMigrations(databaseUrl: string): Promise<PlannedMigration[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const pending = pendingOf(await readMigrations(), await readApplied(client));
+    const { rows } = await client.query<{ name: string; rows: number }>(
+      `select c.relname as name, greatest(c.reltuples, 0)::float8 as rows from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = 'holdfast' and c.relkind = 'r'`,
+    );
+    const sizes = new Map(rows.map((row) => [row.name, row.rows]));
+    return pending.map(({ name, sql }) => ({
+      name,
+      purpose: purposeOfMigration(sql),
+      locks: locksOfMigration(sql).map((lock) => ({ ...lock, rows: sizes.get(lock.table) ?? 0 })),
+    }));
+  } finally {
+    await client.end();
+  }
+}
+
 async function readMigrations(): Promise<Migration[]> {
   const names = (await readdir(MIGRATIONS_DIR)).filter((name) => name.endsWith('.sql')).sort();
   return Promise.all(
@@ -128,24 +158,44 @@ function pendingOf(migrations: Migration[], applied: Map<string, string>): Migra
   return migrations.filter((migration) => !applied.has(migration.name));
 }
 
+/**
+ * Applies what is missing in the transaction of the client, up to the layout of these migrations, or of this version. Throws
+ * `MigrationError` when this version does not know one of them.
+ */
+export async function layOut(client: pg.Client, { upTo }: { upTo?: readonly string[] }): Promise<void> {
+  const migrations = await readMigrations();
+  const unknown = upTo?.find((name) => migrations.every((migration) => migration.name !== name));
+  if (unknown !== undefined)
+    throw new MigrationError(
+      `It has the migration ${unknown}, which this version does not know: it is newer. Upgrade Holdfast.`,
+    );
+  const wanted = migrations.filter(({ name }) => upTo === undefined || upTo.includes(name));
+  for (const migration of pendingOf(wanted, await readApplied(client))) await applyIn(client, migration);
+}
+
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
-    // Asked first: to create a schema that exists demands the right to create one.
-    const { rows } = await client.query<{ is_missing: boolean }>(
-      `select to_regnamespace('holdfast') is null as is_missing`,
-    );
-    if (rows[0]?.is_missing === true) await client.query('create schema holdfast');
-    await client.query(`create table if not exists holdfast.migrations (
-      name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
-    await client.query(migration.sql);
-    await client.query('insert into holdfast.migrations (name, sha256) values ($1, $2)', [
-      migration.name,
-      migration.sha256,
-    ]);
+    await applyIn(client, migration);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
     throw error;
   }
+}
+
+/** Applies it in the transaction that is open. */
+async function applyIn(client: pg.Client, migration: Migration): Promise<void> {
+  // Asked first: to create a schema that exists demands the right to create one.
+  const { rows } = await client.query<{ is_missing: boolean }>(
+    `select to_regnamespace('holdfast') is null as is_missing`,
+  );
+  if (rows[0]?.is_missing === true) await client.query('create schema holdfast');
+  await client.query(`create table if not exists holdfast.migrations (
+      name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
+  await client.query(migration.sql);
+  await client.query('insert into holdfast.migrations (name, sha256) values ($1, $2)', [
+    migration.name,
+    migration.sha256,
+  ]);
 }

@@ -30,3 +30,27 @@ export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
     await database.close();
   }
 }
+
+/** Prints what would be applied, and changes nothing. */
+export async function runMigratePlan(terminal: Terminal): Promise<ExitCode> {
+  const { config } = loadOrRefuse(EXIT.badConfiguration);
+  const { planMigrations } = await import('../../store/migrate.ts');
+  const database = await databaseOf(config.runtime);
+  try {
+    const planned = await planMigrations(database.url);
+    if (terminal.isJson) terminal.json({ pending: planned });
+    for (const { name, purpose, locks } of terminal.isJson ? [] : planned) {
+      terminal.print(`${name}: ${purpose}`);
+      for (const { text, rows } of locks) terminal.print(`  ${text} (about ${Math.round(rows)} rows)`);
+      if (locks.length === 0) terminal.print('  locks nothing that is in use');
+    }
+    terminal.note(
+      planned.length === 0 ? 'nothing to apply: the database is up to date' : `${planned.length} would be applied`,
+    );
+    return EXIT.ok;
+  } catch (error) {
+    throw explainStartFault(error);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,187 @@
+// `holdfast backup` and `holdfast restore`: the embedded database and the files of the data directory as one file. Databases of other servers
+// have tools of their own (docs/operations.md).
+import { createReadStream, createWriteStream } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, normalize, relative, resolve } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip, createGzip } from 'node:zlib';
+import type { Frame } from '../../store/backup/frames.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { databaseOf } from '../database-of.ts';
+import { explainStartFault } from '../explain-start-fault.ts';
+import { holdfastVersion } from '../holdfast-version.ts';
+import type { Terminal } from '../terminal.ts';
+import { loadOrRefuse } from './config.ts';
+
+/** Beginnings of paths in the data directory that are not part of a backup: the cluster is read through SQL, and logs explain the past. */
+const LEFT_OUT = ['postgres', 'api-url', 'logs', '.cache', 'payloads.jsonl', 'cache-trace.jsonl'];
+
+/** A table with as much is named while it is written. */
+const NOTED_BYTES = 1024 * 1024;
+
+export interface BackupFlags {
+  yes?: boolean;
+}
+
+/** Writes the file, or nothing. */
+export async function runBackup(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
+  const { runtime } = embeddedOnly('backup', 'pg_dump');
+  const path = resolve(file);
+  if (yes !== true && (await stat(path).catch(() => null)) !== null)
+    throw new CliError({
+      code: 'exists',
+      exitCode: EXIT.conflict,
+      message: `${path} exists.`,
+      fix: 'Name another file, or overwrite it with --yes.',
+    });
+  const { databaseFrames } = await import('../../store/backup/write-backup.ts');
+  const { frameOf } = await import('../../store/backup/frames.ts');
+  const { requireLayout } = await import('../../store/migrate.ts');
+  const counted = { tables: 0, files: 0 };
+  const database = await databaseOf(runtime);
+  const partial = `${path}.partial`;
+  async function* frames(): AsyncGenerator<Buffer> {
+    yield* databaseFrames({
+      databaseUrl: database.url,
+      version: holdfastVersion(),
+      onTable(table, bytes) {
+        counted.tables += 1;
+        if (bytes >= NOTED_BYTES) terminal.note(`${table}: ${(bytes / NOTED_BYTES).toFixed(0)} MB`);
+      },
+    });
+    for await (const { name, mode } of filesIn(runtime.dataDir)) {
+      yield frameOf({ file: name, mode }, await readFile(join(runtime.dataDir, name)));
+      counted.files += 1;
+    }
+    yield frameOf({ isComplete: true, ...counted });
+  }
+  try {
+    await requireLayout(database.url);
+    await mkdir(dirname(path), { recursive: true });
+    await pipeline(Readable.from(frames()), createGzip(), createWriteStream(partial, { mode: 0o600 }));
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error instanceof CliError ? error : explainStartFault(error);
+  } finally {
+    await database.close();
+  }
+  const { size } = await stat(path);
+  if (terminal.isJson) terminal.json({ file: path, bytes: size, ...counted });
+  else
+    terminal.print(`${path}: ${(size / 1024 / 1024).toFixed(1)} MB, ${counted.tables} tables, ${counted.files} files`);
+  terminal.note('It has all conversations and the keys of the service: keep it as safe as those.');
+  return EXIT.ok;
+}
+
+/** Restores the database, then the files. */
+export async function runRestore(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
+  const { runtime } = embeddedOnly('restore', 'pg_restore');
+  const path = resolve(file);
+  if ((await stat(path).catch(() => null))?.isFile() !== true)
+    throw new CliError({
+      code: 'not_found',
+      exitCode: EXIT.notFound,
+      message: `There is no file ${path}.`,
+      fix: 'Name a file that "holdfast backup" has made.',
+    });
+  const { restoreDatabase, RestoreRefused } = await import('../../store/backup/read-backup.ts');
+  const { readFrames } = await import('../../store/backup/frames.ts');
+  const database = await databaseOf(runtime);
+  const files: { name: string; mode: number; partial: string }[] = [];
+  const source = createReadStream(path).pipe(createGunzip());
+  try {
+    const restored = await restoreDatabase({
+      databaseUrl: database.url,
+      frames: readFrames(source),
+      replaces: yes === true,
+      onFile: async (frame) => void files.push(await stage(runtime.dataDir, frame)),
+    });
+    for (const { name, partial } of files) await rename(partial, join(runtime.dataDir, name));
+    show(terminal, { ...restored, files: files.length });
+    return EXIT.ok;
+  } catch (error) {
+    for (const { partial } of files) await rm(partial, { force: true });
+    if (error instanceof RestoreRefused) throw refusal(error.code, error.message);
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code?.startsWith('Z_') === true)
+      throw refusal('not_a_backup', `${path} is damaged, or no backup of Holdfast: ${(error as Error).message}.`);
+    throw error instanceof CliError ? error : explainStartFault(error);
+  } finally {
+    source.destroy();
+    await database.close();
+  }
+}
+
+type Restored = Awaited<ReturnType<typeof import('../../store/backup/read-backup.ts').restoreDatabase>>;
+
+function show(terminal: Terminal, { header, doubts, ...counts }: Restored & { files: number }): void {
+  if (terminal.isJson)
+    return terminal.json({ createdAt: header.createdAt, holdfast: header.holdfast, ...counts, doubts });
+  const { sessions, waiting, openTurns, files } = counts;
+  terminal.print(
+    `restored the state of ${header.createdAt}: ${sessions} sessions, ${waiting} waiting messages, ${openTurns} open turns, ${files} files`,
+  );
+  if (doubts.length === 0) return;
+  terminal.print(
+    `${doubts.length} tool calls had begun and had not ended. They may have taken effect after the backup; check them:`,
+  );
+  terminal.table(
+    [
+      { title: 'SESSION', value: ({ sessionKey }) => sessionKey },
+      { title: 'TURN', value: ({ turnId }) => turnId },
+      { title: 'TOOL', value: ({ name }) => name },
+    ],
+    doubts,
+  );
+}
+
+function refusal(code: string, message: string): CliError {
+  const fixes: Record<string, string> = {
+    in_use: 'Stop it, and run the command again.',
+    not_empty: 'Set HOLDFAST_DATA_DIR to an empty folder, or replace what is there with --yes.',
+  };
+  return new CliError({
+    code,
+    exitCode: code === 'not_a_backup' ? EXIT.failed : EXIT.conflict,
+    message,
+    fix: fixes[code] ?? 'Use another file; nothing was changed.',
+  });
+}
+
+function embeddedOnly(command: string, other: string) {
+  const { config } = loadOrRefuse(EXIT.badConfiguration);
+  if (config.runtime.databaseUrl === undefined) return config;
+  throw new CliError({
+    code: 'not_embedded',
+    exitCode: EXIT.usage,
+    message: `DATABASE_URL is set, and "holdfast ${command}" is for the embedded database.`,
+    fix: `Use ${other} for the server of DATABASE_URL: see docs/operations.md.`,
+  });
+}
+
+async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; mode: number }> {
+  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
+  for (const entry of entries) {
+    if (!entry.isFile()) continue;
+    const name = relative(dataDir, join(entry.parentPath, entry.name));
+    if (LEFT_OUT.some((path) => name.startsWith(path)) || name.endsWith('.partial')) continue;
+    yield { name, mode: (await stat(join(dataDir, name))).mode & 0o777 };
+  }
+}
+
+/** Writes a file beside its place; it takes its place when the database is restored. */
+async function stage(
+  dataDir: string,
+  { head, bytes }: Frame,
+): Promise<{ name: string; mode: number; partial: string }> {
+  const name = normalize(String(head['file']));
+  if (name.startsWith('..') || name.startsWith('/') || LEFT_OUT.some((path) => name.startsWith(path)))
+    throw refusal('not_a_backup', `The backup has a file ${name}, which does not belong into a data directory.`);
+  const partial = join(dataDir, `${name}.partial`);
+  const mode = Number(head['mode']) & 0o777;
+  await mkdir(dirname(partial), { recursive: true, mode: 0o700 });
+  await writeFile(partial, bytes, { mode: 0o600 });
+  await chmod(partial, mode);
+  return { name, mode, partial };
+}

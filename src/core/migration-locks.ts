@@ -1,0 +1,71 @@
+// What a migration locks, read from its SQL: for the plan that an operator sees before it runs. It knows the statements that migrations are
+// made of (test/migrations.test.ts), and calls anything else by its name.
+
+/** What a statement does to a table that is in use. `none`: nothing, or only to tables that the migration makes itself. */
+export type LockKind = 'none' | 'short' | 'blocks-writes' | 'blocks-all' | 'changes-rows';
+
+export interface MigrationLock {
+  kind: LockKind;
+  /** Without the schema. */
+  table: string;
+  /** For people. */
+  text: string;
+}
+
+const NAME = String.raw`(?:if (?:not )?exists )?(?:only )?holdfast\.(\w+)`;
+
+/** What its statements lock, in their order; statements that lock nothing are left out. */
+export function locksOfMigration(sql: string): MigrationLock[] {
+  const made = new Set<string>();
+  return statementsOf(sql).flatMap((statement) => {
+    const created = new RegExp(`^create table ${NAME}`, 'i').exec(statement)?.[1];
+    if (created !== undefined) made.add(created);
+    const lock = lockOf(statement);
+    return lock === null || made.has(lock.table) ? [] : [lock];
+  });
+}
+
+/** The comment that a migration begins with, as one line. */
+export function purposeOfMigration(sql: string): string {
+  const lines = sql.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('--'));
+  return lines
+    .slice(0, end === -1 ? lines.length : end)
+    .map((line) => line.replace(/^--\s?/, ''))
+    .join(' ')
+    .trim();
+}
+
+function statementsOf(sql: string): string[] {
+  return sql
+    .replaceAll(/--.*$/gm, '')
+    .split(/;\s*(?:\n|$)/)
+    .map((text) => text.replaceAll(/\s+/g, ' ').trim())
+    .filter((text) => text !== '');
+}
+
+function lockOf(statement: string): MigrationLock | null {
+  const index = new RegExp(`^create (?:unique )?index (concurrently )?\\w+ on ${NAME}`, 'i').exec(statement);
+  if (index !== null) {
+    const [, concurrently, table = ''] = index;
+    return concurrently === undefined
+      ? { kind: 'blocks-writes', table, text: `blocks writes to ${table} while it reads all of it for an index` }
+      : { kind: 'none', table, text: `builds an index of ${table} beside other work` };
+  }
+  const altered = new RegExp(`^alter table ${NAME} (.*)$`, 'i').exec(statement);
+  if (altered !== null) {
+    const [, table = '', change = ''] = altered;
+    if (/\balter column \w+ type\b/i.test(change))
+      return { kind: 'blocks-all', table, text: `writes ${table} anew, and blocks it meanwhile` };
+    if (
+      /\badd constraint\b|\bset not null\b|\badd (?:primary key|unique|check|foreign key)\b/i.test(change) &&
+      !/\bnot valid\b/i.test(change)
+    )
+      return { kind: 'blocks-all', table, text: `blocks ${table} while it checks all of it` };
+    return { kind: 'short', table, text: `locks ${table} briefly` };
+  }
+  const changed = new RegExp(`^(?:update|delete from|insert into) ${NAME}`, 'i').exec(statement);
+  if (changed !== null) return { kind: 'changes-rows', table: changed[1] ?? '', text: `changes rows of ${changed[1]}` };
+  const dropped = new RegExp(`^drop (?:table|index) ${NAME}`, 'i').exec(statement);
+  return dropped === null ? null : { kind: 'short', table: dropped[1] ?? '', text: `drops ${dropped[1]}` };
+}

@@ -1,0 +1,118 @@
+// Goal: a backup that was made while the service ran is a whole service again: what waited is answered, what ran continues, and nothing of before
+// is lost or changed. Method: a service of real processes, the frames of its backup, a restore into an empty database, and a service there.
+import { gunzipSync, gzipSync } from 'node:zlib';
+import pg from 'pg';
+import { describe, expect, test } from 'vitest';
+import { restoreDatabase } from '../../src/store/backup/read-backup.ts';
+import { databaseFrames } from '../../src/store/backup/write-backup.ts';
+import { frameOf, readFrames } from '../../src/store/backup/frames.ts';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { openServiceRig, shortLease } from '../service/rig/service-rig.ts';
+
+const SOON_MS = 60_000;
+const WAITING = 5;
+
+async function backupOf(databaseUrl: string): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  for await (const part of databaseFrames({ databaseUrl, version: '0.0.0', onTable: () => undefined }))
+    parts.push(part);
+  return Buffer.concat([...parts, frameOf({ isComplete: true })]);
+}
+
+/** In pieces of odd sizes, as a file may come. */
+async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < bytes.length; at += 60_011) yield bytes.subarray(at, at + 60_011);
+}
+
+function restore(databaseUrl: string, bytes: Buffer, replaces = false) {
+  return restoreDatabase({ databaseUrl, frames: readFrames(pieces(bytes)), replaces, onFile: async () => undefined });
+}
+
+/** A hash of the rows of each table. */
+async function hashesOf(url: string): Promise<Record<string, string>> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'holdfast' and tablename <> 'migrations'`,
+    );
+    const hashes: Record<string, string> = {};
+    for (const { name } of rows) {
+      const found = await client.query<{ hash: string }>(
+        `select coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '') as hash from holdfast.${name} as t`,
+      );
+      hashes[name] = found.rows[0]?.hash ?? '';
+    }
+    return hashes;
+  } finally {
+    await client.end();
+  }
+}
+
+describe('a backup', () => {
+  test('of a running service becomes the same service (G1, G3, G22)', async ({ onTestFinished }) => {
+    const before = await openServiceRig({ queue: 'postgres', env: shortLease });
+    onTestFinished(() => before.close());
+    const api = before.apiOf(await before.start('api,scheduler'));
+    const worker = await before.start('worker');
+    const answered = await api.send('old', { text: 'ä [[reply: déjà vu]]' });
+    await api.settled(answered);
+    const running = await api.send('running', { text: '[[delay: 3000]] [[reply: here]]' });
+    await waitUntil('the turn runs', SOON_MS, async () => before.model.requests.length >= 2);
+    await worker.end('SIGKILL');
+    const waiting = await Promise.all(
+      Array.from({ length: WAITING }, (_, n) => api.send('queue', { text: `[[reply: ${n}]]`, mode: 'followup' })),
+    );
+    const bytes = gunzipSync(gzipSync(await backupOf(before.databaseUrl)));
+    await api.send('queue', { text: 'after the backup' });
+
+    const database = await withTestDatabase();
+    onTestFinished(() => database.drop());
+    const facts = await restore(database.url, bytes);
+    expect(facts).toMatchObject({ sessions: 3, waiting: WAITING, openTurns: 1, doubts: [] });
+    const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url, env: shortLease });
+    onTestFinished(() => rig.close());
+    const restored = rig.apiOf(await rig.start('api,worker,scheduler'));
+    for (const [n, message] of waiting.entries())
+      expect(await restored.settled(message)).toMatchObject({ status: 'answered', reply: String(n) });
+    expect(await restored.settled(running)).toMatchObject({ status: 'answered' });
+    expect((await restored.ask('GET', `/v1/messages/${answered.id}`)).body.reply).toBe('déjà vu');
+    const texts = await rig.rows(
+      `select body ->> 'text' as text from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = 'agent:main:queue'`,
+    );
+    expect(texts).toHaveLength(WAITING);
+  });
+
+  test('restores every table byte for byte, and replaces only what it is told to', async ({ onTestFinished }) => {
+    const rig = await openServiceRig({ queue: 'postgres' });
+    onTestFinished(() => rig.close());
+    const service = await rig.start('api,worker,scheduler');
+    const api = rig.apiOf(service);
+    await api.settled(
+      await api.send('one', { text: '[[tool: write {"file_path": "a.md", "content": "x"}]] [[reply: done]]' }),
+    );
+    await service.end('SIGTERM');
+    const bytes = await backupOf(rig.databaseUrl);
+    const database = await withTestDatabase();
+    onTestFinished(() => database.drop());
+    await restore(database.url, bytes);
+    expect(await hashesOf(database.url)).toEqual(await hashesOf(rig.databaseUrl));
+    await expect(restore(database.url, bytes)).rejects.toMatchObject({ code: 'not_empty' });
+    await restore(database.url, bytes, true);
+    const hashes = await hashesOf(database.url);
+    // What is damaged changes nothing.
+    for (const damaged of [
+      bytes.subarray(0, bytes.length - 40),
+      bytes.subarray(0, bytes.length >> 1),
+      Buffer.from('no backup'),
+    ])
+      await expect(restore(database.url, damaged, true)).rejects.toThrow();
+    expect(await hashesOf(database.url)).toEqual(hashes);
+    const newer = Buffer.concat([
+      frameOf({ format: 'holdfast-backup-1', migrations: ['9999_later.sql'] }),
+      frameOf({ isComplete: true }),
+    ]);
+    await expect(restore(database.url, newer, true)).rejects.toThrow('it is newer');
+  });
+});
