@@ -7,9 +7,12 @@ export type Modules = Awaited<ReturnType<typeof loadModules>>;
 
 /** Imports what the roles need; null: none of the roles needs it. */
 export async function loadModules(roles: readonly Role[], { isTraced }: { isTraced: boolean }) {
-  const isApi = roles.includes('api');
-  const isWorker = roles.includes('worker');
-  const isScheduler = roles.includes('scheduler');
+  const [shared, own] = await Promise.all([loadShared(), loadOwn(roles, isTraced)]);
+  return { ...shared, ...own };
+}
+
+/** What every process needs. */
+async function loadShared() {
   const [
     inspect,
     migrate,
@@ -25,12 +28,6 @@ export async function loadModules(roles: readonly Role[], { isTraced }: { isTrac
     reports,
     troubles,
     derive,
-    api,
-    apiContext,
-    worker,
-    scheduler,
-    providerLane,
-    tracing,
   ] = await Promise.all([
     import('../src/store/inspect-database.ts'),
     import('../src/store/migrate.ts'),
@@ -46,12 +43,6 @@ export async function loadModules(roles: readonly Role[], { isTraced }: { isTrac
     import('./report-process.ts'),
     import('./trouble-log.ts'),
     import('../src/turn/open/derive-request.ts'),
-    isApi ? import('../src/api/create-api.ts') : null,
-    isApi ? import('../src/api/create-context.ts') : null,
-    isWorker ? import('./start-worker.ts') : null,
-    isScheduler ? import('./scheduler.ts') : null,
-    isScheduler ? import('./provider-lane/start-provider-lane.ts') : null,
-    isTraced ? import('../src/telemetry/start-tracing.ts') : null,
   ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
@@ -72,6 +63,22 @@ export async function loadModules(roles: readonly Role[], { isTraced }: { isTrac
     startReports: reports.startReports,
     startTroubleLog: troubles.startTroubleLog,
     deriveRequest: derive.deriveRequest,
+  };
+}
+
+/** What these roles need. */
+async function loadOwn(roles: readonly Role[], isTraced: boolean) {
+  const isApi = roles.includes('api');
+  const isScheduler = roles.includes('scheduler');
+  const [api, apiContext, worker, scheduler, providerLane, tracing] = await Promise.all([
+    isApi ? import('../src/api/create-api.ts') : null,
+    isApi ? import('../src/api/create-context.ts') : null,
+    roles.includes('worker') ? import('./start-worker.ts') : null,
+    isScheduler ? import('./scheduler.ts') : null,
+    isScheduler ? import('./provider-lane/start-provider-lane.ts') : null,
+    isTraced ? import('../src/telemetry/start-tracing.ts') : null,
+  ]);
+  return {
     createApi: api?.createApi ?? null,
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,

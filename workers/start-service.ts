@@ -4,6 +4,7 @@ import { systemClock } from '../src/clock.ts';
 import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
+import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { createWake } from '../src/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
@@ -16,6 +17,7 @@ import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { factsOf, thinkingOf } from './start-facts.ts';
 import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
+import { modelEndpointOf, type ModelEndpoint } from './model-endpoint.ts';
 import { startTraces } from './start-traces.ts';
 
 export interface ServiceOptions {
@@ -68,8 +70,53 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     modelEndpointOf(config, roles, enders),
   ]);
   const base = await openBase(options, { modules, databaseUrl, enders });
-  const { service, backend, meters } = base;
+  const { service, meters } = base;
   const identity = modules.identityOf(roles);
+  const { reconciler, tracing, reporter } = await startWorking(options, {
+    base,
+    modules,
+    identity,
+    modelEndpoint,
+    enders,
+  });
+  startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
+  const facts = factsOf(config, base.backend.kind, modelEndpoint.isScripted);
+  const api = await startApi(options, {
+    modules,
+    base,
+    facts,
+    version: identity.version,
+    enders,
+    reconciler,
+  });
+  const metrics = await startMetrics(meters, { service, version: identity.version, reporter, enders });
+  // Last, because it writes: what another part refuses must not be stored.
+  live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
+  return {
+    url: api?.url ?? null,
+    lines: [
+      ...addressesOf(api, metrics),
+      ...linesOf(config, roles, facts),
+      ...base.warnings.map(asWarning),
+      ...(api?.lines ?? []),
+    ],
+    facts,
+    drainRequested: reporter.drainRequested,
+    async drain() {
+      reporter.startDrain();
+      await endAll(enders, logger);
+    },
+  };
+}
+
+/** Starts what works, and what reports that it does. */
+async function startWorking(
+  options: ServiceOptions,
+  parts: { base: Base; modules: Modules; identity: WorkerIdentity; modelEndpoint: ModelEndpoint; enders: Ender[] },
+) {
+  const { live, roles, logger } = options;
+  const { base, modules, identity, modelEndpoint, enders } = parts;
+  const { service, backend, meters } = base;
   let reporter: ProcessReporter | undefined;
   // The row says that the process drains until everything else has ended.
   enders.push(async () => reporter?.stop());
@@ -101,7 +148,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     modelEndpoint,
     meters: meters?.work ?? {},
   });
-  if (worker !== undefined) enders.push(() => worker.drain(config.shutdown.graceMs * LANES_SHARE));
+  if (worker !== undefined) enders.push(() => worker.drain(live.config.shutdown.graceMs * LANES_SHARE));
   reporter = await modules.startReports({
     database: service.database,
     identity,
@@ -111,34 +158,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
-  startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
-  const facts = factsOf(config, backend.kind, modelEndpoint.isScripted);
-  const api = await startApi(options, {
-    modules,
-    base,
-    facts,
-    version: identity.version,
-    enders,
-    reconciler: isReconciling ? reconciler : null,
-  });
-  const metrics = await startMetrics(meters, { service, version: identity.version, reporter, enders });
-  // Last, because it writes: what another part refuses must not be stored.
-  live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
-  return {
-    url: api?.url ?? null,
-    lines: [
-      ...addressesOf(api, metrics),
-      ...linesOf(config, roles, facts),
-      ...base.warnings.map(asWarning),
-      ...(api?.lines ?? []),
-    ],
-    facts,
-    drainRequested: reporter.drainRequested,
-    async drain() {
-      reporter.startDrain();
-      await endAll(enders, logger);
-    },
-  };
+  return { reconciler: isReconciling ? reconciler : null, tracing, reporter };
 }
 
 /** Starts the role of the scheduler, if it is one of this process; and the log of troubles, unless this process only works. */
@@ -268,30 +288,6 @@ async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): P
   const embedded = await startEmbeddedPostgres({ dataDir: config.runtime.dataDir, logger });
   enders.push(() => embedded.stop());
   return embedded.url;
-}
-
-interface ModelEndpoint {
-  apiKey: string;
-  baseUrl?: string;
-  isScripted: boolean;
-}
-
-/** Without a key a worker or scheduler starts its own model server with the same protocol: the client code is the same. */
-async function modelEndpointOf(config: Config, roles: readonly Role[], enders: Ender[]): Promise<ModelEndpoint> {
-  const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
-  if (anthropicApiKey !== undefined) {
-    return {
-      apiKey: anthropicApiKey,
-      isScripted: false,
-      ...(anthropicBaseUrl === undefined ? {} : { baseUrl: anthropicBaseUrl }),
-    };
-  }
-  if (anthropicBaseUrl !== undefined) return { apiKey: 'none', baseUrl: anthropicBaseUrl, isScripted: false };
-  if (!roles.includes('worker') && !roles.includes('scheduler')) return { apiKey: 'none', isScripted: true };
-  const { startScriptedModel } = await import('../scripted-model/scripted-model.ts');
-  const scripted = await startScriptedModel({ host: '127.0.0.1', port: 0 });
-  enders.push(() => scripted.close());
-  return { apiKey: 'scripted', baseUrl: scripted.url, isScripted: true };
 }
 
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */

@@ -82,8 +82,6 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
   const { transports } = plugins;
   const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
   const ports = createToolPorts({ service, logger, owner });
-  const cronTool = createCronTool(createCronPort(service));
-  const sessionTools = createSessionTools(createSessionsPort(service));
   const context = createTurnContext({
     config,
     logger,
@@ -94,17 +92,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     isAwaited: wake.isAwaited,
     owner,
     model,
-    tools: [
-      ...createCoreTools({
-        ...ports.options,
-        sessionStatus: createSessionStatusPort(service, clock),
-        // Prompts send agents there.
-        readRoots: config.docs.enabled ? [config.docs.path] : [],
-      }),
-      cronTool,
-      ...sessionTools,
-      ...plugins.tools,
-    ],
+    tools: toolsOf(options, { ports, plugins }),
     plugins,
     isDraining: () => draining.signal.aborted,
     rateMetrics: options.meters.rateMetrics,
@@ -144,6 +132,25 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     lanes: () => Object.fromEntries(lanes.map((one) => [one.lane, { slots: one.slots, inUse: one.active() }])),
     drain: (graceMs) => leave(lanes, graceMs),
   };
+}
+
+/** The tools of all agents; what each of them has is for its policy to say. */
+function toolsOf(
+  { service, clock }: WorkerOptions,
+  { ports, plugins }: { ports: ReturnType<typeof createToolPorts>; plugins: Plugins },
+) {
+  const { docs } = service.config;
+  return [
+    ...createCoreTools({
+      ...ports.options,
+      sessionStatus: createSessionStatusPort(service, clock),
+      // Prompts send agents there.
+      readRoots: docs.enabled ? [docs.path] : [],
+    }),
+    createCronTool(createCronPort(service)),
+    ...createSessionTools(createSessionsPort(service)),
+    ...plugins.tools,
+  ];
 }
 
 /** Refuses models and tools that there are not, and keeps the table by which calls are priced from now on. */

@@ -47,11 +47,12 @@ function newerNode() {
 /** Runs this command on a newer Node, forwards signals to it, and exits as it does. */
 function runOnNewerNode() {
   const node = newerNode();
+  const again = extension === 'ts' ? `run "npm ci" in ${root}` : 'install it again, with optional dependencies';
   // Marked, so that a Node there that is too old does not start itself again without end.
   if (node === null || process.env['HOLDFAST_HANDED_OVER'] === '1') {
     process.stderr.write(
       `holdfast: Node 22.18 or newer is needed, this is ${process.versions.node}.\n` +
-        `Fix: install again without --omit=optional (on Linux npm brings the right Node along), or install Node 24.\n`,
+        `Fix: ${again} (on Linux npm brings the right Node along), or install Node 24.\n`,
     );
     process.exit(1);
   }

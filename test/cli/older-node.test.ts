@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -27,6 +27,8 @@ describe.skipIf(olderNode === undefined)('with an older Node', () => {
     bare = await mkdtemp(join(tmpdir(), 'holdfast-bare-'));
     await mkdir(join(bare, 'src/cli'), { recursive: true });
     await cp(BIN, join(bare, 'src/cli/bin.mjs'));
+    // What a checkout has.
+    await writeFile(join(bare, 'src/cli/main.ts'), '');
   });
   afterAll(() => rm(bare, { recursive: true }));
 

@@ -4,7 +4,6 @@ import { COST_DESCRIPTIONS } from './cost-descriptions.ts';
 import { BUDGET_DESCRIPTIONS } from './budget-descriptions.ts';
 import { BATCH_DESCRIPTIONS } from './batch-descriptions.ts';
 import { DETAIL_DESCRIPTIONS } from './detail-descriptions.ts';
-import { OPENAI_DESCRIPTIONS } from './openai-descriptions.ts';
 import { OVERVIEW_DESCRIPTIONS } from './overview-descriptions.ts';
 import { SEARCH_DESCRIPTIONS } from './search-descriptions.ts';
 import { SETTINGS_DESCRIPTIONS } from './settings.ts';
@@ -19,7 +18,6 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...SEARCH_DESCRIPTIONS,
   ...SETTINGS_DESCRIPTIONS,
   ...DETAIL_DESCRIPTIONS,
-  ...OPENAI_DESCRIPTIONS,
   ...OVERVIEW_DESCRIPTIONS,
   ...BULK_DESCRIPTIONS,
   ...KEY_DESCRIPTIONS,

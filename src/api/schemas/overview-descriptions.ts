@@ -1,9 +1,11 @@
 // What the figures of the overview mean. A part of `field-descriptions.ts`.
 import { AGENT_DESCRIPTIONS } from './agents.ts';
+import { OPENAI_DESCRIPTIONS } from './openai-descriptions.ts';
 
 /** By field, or by operation and field. */
 export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...AGENT_DESCRIPTIONS,
+  ...OPENAI_DESCRIPTIONS,
   now: 'The time of the database',
   'getOverview.waiting': 'Messages that wait; the count stops at 10,000',
   oldestAt: 'When the message that waits longest arrived; null: none waits',
