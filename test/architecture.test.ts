@@ -73,6 +73,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // Entry points build the context of a process, so they see all rooms, and they alone see the demo and the scripted model.
   'workers/load-modules.ts': [''],
   'workers/start-service.ts': [''],
+  'workers/model-endpoint.ts': [''],
   'src/cli/': [''],
 };
 
