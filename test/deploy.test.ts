@@ -25,8 +25,6 @@ const { shutdown } = loadConfig({ env: {}, cwd: '/' });
 
 /** Those of compose alone: it puts them into the file itself. */
 const OF_COMPOSE = ['HOLDFAST_CONFIG_DIR', 'HOLDFAST_SECRETS_DIR'];
-/** Of processes without the API; the configuration does not need it. */
-const PORT_OF_METRICS = 'HOLDFAST_METRICS_PORT';
 
 test.each(Object.keys(files) as (keyof typeof files)[])('every variable in the file of %s is documented', (name) => {
   const used = files[name].match(/\b(?:HOLDFAST|ANTHROPIC|DATABASE|REDIS)_[A-Z_]+\b/g) ?? [];
@@ -35,7 +33,6 @@ test.each(Object.keys(files) as (keyof typeof files)[])('every variable in the f
     ...rows.map(([cell = '']) => cell.replaceAll('`', '')),
     ...FILE_VARIABLES.map((variable) => `${variable}_FILE`),
     ...(name === 'compose' || name === 'secrets' ? OF_COMPOSE : []),
-    PORT_OF_METRICS,
   ];
   expect(used.length).toBeGreaterThan(0);
   expect([...new Set(used)].filter((variable) => !known.includes(variable))).toEqual([]);

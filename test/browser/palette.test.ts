@@ -121,7 +121,7 @@ test('the palette opens by its key while a person types and while other keys are
   await palette.waitFor();
   await page.keyboard.press('Escape');
   await palette.waitFor({ state: 'detached' });
-  await page.keyboard.press('?');
+  await page.getByRole('button', { name: 'Keys and help' }).click();
   const help = page.getByRole('dialog', { name: 'Keys' });
   await help.getByRole('checkbox').uncheck();
   await page.keyboard.press('Escape');
