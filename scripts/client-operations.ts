@@ -45,12 +45,18 @@ export function clientFiles(): Record<'operations.ts' | 'places.ts', string> {
   const lineRoutes = new Set(
     ROUTES.filter((route) => route.takesLines !== undefined).map(({ method, path }) => `${method} ${path}`),
   );
-  const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, doc]): Operation => {
-      const place = `${method.toUpperCase()} ${path}`;
-      return { place, doc, takesLines: lineRoutes.has(place) };
-    }),
+  // Those have clients of their own.
+  const openAiRoutes = new Set(
+    ROUTES.filter((route) => route.isOpenAi === true).map(({ method, path }) => `${method} ${path}`),
   );
+  const operations = Object.entries(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, doc]): Operation => {
+        const place = `${method.toUpperCase()} ${path}`;
+        return { place, doc, takesLines: lineRoutes.has(place) };
+      }),
+    )
+    .filter(({ place }) => !openAiRoutes.has(place));
   const streams = operations.filter(isStream);
   const calls = operations.filter((operation) => !isStream(operation) && !isPage(operation));
   const types = [

@@ -12,6 +12,8 @@ export interface CallerRequest {
   maxTokens?: number;
   sampling?: Sampling;
   images?: ImageBlock[];
+  /** True when the history that the client sent differs from the stored one. */
+  differs?: true;
   /** What answers repeat of the request, in OpenAI's names. */
   asked?: Record<string, unknown>;
 }

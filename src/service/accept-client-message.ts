@@ -1,5 +1,5 @@
-// Accepts a message of a client of the OpenAI-compatible endpoints: the session gets the history that the client brings, if it has none, and
-// then the message, as any other.
+// Accepts a message of a client of the OpenAI-compatible endpoints: a new session gets the history that the client has sent, and then the
+// message, as any other.
 import type { SessionKey } from '../core/ids.ts';
 import { channelOf, type InboundMessage } from '../core/inbound.ts';
 import type { ClientEntry } from '../core/openai/conversation.ts';
@@ -18,14 +18,15 @@ export async function acceptClientMessage(
   service: Service,
   message: {
     sessionKey: SessionKey;
-    history: readonly ClientEntry[];
+    /** Appended if the session has exactly `after` entries and no message. */
+    history: { entries: readonly ClientEntry[]; after: number };
     body: InboundMessage;
     idempotency: KeyedRequest;
     sentBy: string | null;
   },
 ): Promise<ClientAcceptance> {
   const { history, sessionKey, body, ...rest } = message;
-  if (history.length > 0) {
+  if (history.entries.length > 0) {
     const sessionId = await reachSession(service, sessionKey, channelOf(body));
     await beginHistory(service.database, sessionId, history);
   }

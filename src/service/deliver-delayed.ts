@@ -10,7 +10,7 @@ export type DeliverParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publ
 
 /** Delivers what is due; resolves with the milliseconds until the next one is, or null. Those whose session is full are tried again. */
 export async function deliverDue({ config, database, inbox, publish, waiting }: DeliverParts): Promise<number | null> {
-  const { due, nextInMs } = await readDueMessages(database);
+  const { due, nextInMs } = await readDueMessages(database, config.limits.waitingPerSession);
   if (due.length === 0) return nextInMs;
   const delivered = publish(await inbox.deliver(due.map((message) => inputOf(config, message))));
   const arrived = delivered.filter(({ isWaiting }) => isWaiting).length;

@@ -95,14 +95,17 @@ export const judged = cte(`judged as materialized (
   from numbered
 )`);
 
+/** The error of a message that was rejected; null for others. */
+export const REJECTION_SQL = `case when judged.disposition <> 'rejected' then null
+      when judged.is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
+      else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end`;
+
 const stored = cte(`stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, platform_key, traceparent, disposition, reply, status, error,
     settled_at, answer)
   select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, traceparent, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
-    case when disposition <> 'rejected' then null
-      when is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
-      else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end,
+    ${REJECTION_SQL},
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
     case when judged.key is not null then ${sessionFactsSql('s', WAITING_SQL)} end
   from judged join locked s on s.id = judged.session_id

@@ -12,6 +12,7 @@ import {
   locked,
   newInputs,
   numbered,
+  REJECTION_SQL,
   rungDoorbells,
   storedSql,
   updatedSessions,
@@ -107,21 +108,26 @@ const DUE_MAX = 100;
 
 export const DUE_MESSAGES = literal({
   name: 'due-messages',
-  purpose: 'Read the messages whose time has come, in its order, and in how many milliseconds the next one comes.',
+  purpose:
+    'Read the messages whose time has come and whose session has room, in their order, and in how many milliseconds the next one comes.',
   text: `select coalesce((select json_agg(due) from (
     select i.id, i.session_id as "sessionId", i.body, i.route, i.mode, i.platform_key as "platformKey" from holdfast.inbox i
-    where i.status = 'delayed' and i.deliver_at <= clock_timestamp() order by i.deliver_at, i.id limit ${DUE_MAX}
+    join holdfast.sessions s on s.id = i.session_id
+    where i.status = 'delayed' and i.deliver_at <= clock_timestamp() and s.waiting < $1 order by i.deliver_at, i.id limit ${DUE_MAX}
   ) as due), '[]') as due,
   (select (extract(epoch from next.deliver_at - clock_timestamp()) * 1000)::float8 from (
     select i.deliver_at from holdfast.inbox i where i.status = 'delayed' and i.deliver_at > clock_timestamp() order by i.deliver_at limit 1
   ) as next) as "nextInMs"`,
 });
 
-/** The messages whose time has come. */
-export async function readDueMessages(database: Database): Promise<{ due: DueMessage[]; nextInMs: number | null }> {
+/** The messages whose time has come, of sessions in which fewer than `waitingMax` messages wait. */
+export async function readDueMessages(
+  database: Database,
+  waitingMax: number,
+): Promise<{ due: DueMessage[]; nextInMs: number | null }> {
   const [row] = await sendQuery<{ due: DueMessage[]; nextInMs: number | null }>(
     database.views,
-    DUE_MESSAGES.prepared([]),
+    DUE_MESSAGES.prepared([waitingMax]),
   );
   return row ?? { due: [], nextInMs: null };
 }
@@ -143,9 +149,7 @@ export const DELIVER_DELAYED = statement<readonly NewInput[]>({
   set seq = judged.seq, mode = judged.mode, disposition = judged.disposition, received_at = clock_timestamp(),
     status = case when judged.disposition = 'rejected' then 'dropped' else 'waiting' end,
     settled_at = case when judged.disposition = 'rejected' then clock_timestamp() end,
-    error = case when judged.disposition <> 'rejected' then null
-      when judged.is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
-      else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end
+    error = ${REJECTION_SQL}
   from judged where i.id = judged.id and i.status = 'delayed'
   returning i.id, i.session_id, i.seq, i.kind, i.mode, i.disposition, i.status, i.error, i.reply, i.received_at, i.settled_at
 )`),

@@ -17,12 +17,13 @@ export interface Fork {
 }
 
 /**
- * `ok`: made, with so many entries. `exists`: there is a session of that key. `unknown`: no such session. `unknown-entry`: the
+ * `ok`: made, with so many entries. `exists`: there is a session of that key; `entries`: what the copy would have. `unknown`: no such session. `unknown-entry`: the
  * entry is not on its active path.
  */
 export type ForkResult =
   | { kind: 'ok'; sessionId: SessionId; entries: number }
-  | { kind: 'exists' | 'unknown' | 'unknown-entry' };
+  | { kind: 'exists'; entries: number }
+  | { kind: 'unknown' | 'unknown-entry' };
 
 // Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
 // stored in the source, never here. Locking: none; what is committed is copied.
@@ -91,7 +92,7 @@ export async function forkSession(database: Database, fork: Fork): Promise<ForkR
   const [row] = await sendQuery<ForkRow>(database.hot, FORK_SESSION.prepared(values));
   if (row === undefined) return { kind: 'unknown' };
   if (fork.entryId !== null && row.place === null) return { kind: 'unknown-entry' };
-  if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists' };
+  if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists', entries: row.entries };
   return { kind: 'ok', sessionId, entries: row.entries };
 }
 

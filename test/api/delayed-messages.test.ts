@@ -79,6 +79,25 @@ describe('a message with deliverAt', () => {
     expect((await rig.get(`/v1/messages/${body.message.id}`)).body.status).toBe('answered');
   });
 
+  test('is not held up by more than a hundred whose session is full', async () => {
+    const { rig } = holder;
+    const full = newSession();
+    const first = await rig.post(pathOf(full), { text: 'a', deliverAt: LATER });
+    await rig.rows(
+      `insert into holdfast.inbox (id, session_id, seq, kind, body, route, status, deliver_at)
+        select gen_random_uuid(), session_id, seq + n, kind, body, route, 'delayed', clock_timestamp() - interval '1 hour'
+        from holdfast.inbox, generate_series(1, 150) as n where id = $1`,
+      [first.body.message.id],
+    );
+    await rig.rows(`update holdfast.sessions set inbox_seq = 200, waiting = 3 where key = $1`, [`agent:main:${full}`]);
+    const session = newSession();
+    const { body } = await rig.post(pathOf(session), { text: 'b', deliverAt: LATER });
+    await becomeDue(body.message.id);
+    await deliver();
+    expect((await rig.get(`/v1/messages/${body.message.id}`)).body.why.code).toBe('no_worker');
+    await rig.rows(`delete from holdfast.inbox where status = 'delayed' and body ->> 'text' = 'a'`);
+  });
+
   test('is stored once per key and platform id, and can be cancelled (G2)', async () => {
     const { rig } = holder;
     const session = newSession();

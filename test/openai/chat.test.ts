@@ -1,17 +1,26 @@
 // Goal: OpenAI's own client, unchanged, holds conversations with an agent. Method: a whole service with the scripted model, and the official
 // package as an application uses it; what it gives is compared with the rows.
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiKey, openServiceRig } from '../service/rig/service-rig.ts';
+import { apiKey, openServiceRig, type RunningProcess } from '../service/rig/service-rig.ts';
+import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+
+const SOON_MS = 60_000;
 
 type Rig = Awaited<ReturnType<typeof openServiceRig>>;
 
-const holder = {} as { rig: Rig; url: string };
+const holder = {} as { rig: Rig; url: string; process: RunningProcess };
 shareAmongTests(async (onEnd) => {
-  holder.rig = await openServiceRig({ queue: 'postgres', config: { lanes: { main: 8 } } });
+  holder.rig = await openServiceRig({
+    queue: 'postgres',
+    config: { lanes: { main: 8 }, agents: { list: [{ id: 'main' }, { id: 'helper' }] } },
+  });
   onEnd(() => holder.rig.close());
-  holder.url = (await holder.rig.start('api,worker,scheduler')).url;
+  holder.process = await holder.rig.start('api,worker,scheduler');
+  holder.url = holder.process.url;
 });
 
 let openai: OpenAI;
@@ -173,6 +182,185 @@ describe('a chat completion', () => {
       param: 'bogus',
     });
   });
+});
+
+describe('a known session', () => {
+  const talk = (text: string): OpenAI.ChatCompletionMessageParam[] => [{ role: 'user', content: text }];
+
+  test('says nothing of a history that differs when a request is repeated', async () => {
+    const messages = talk('One [[reply: First.]]');
+    const create = (key: string) =>
+      openai.chat.completions
+        .create(
+          { model: 'holdfast', user: 'repeats', messages: [...messages] },
+          { headers: { 'Idempotency-Key': key } },
+        )
+        .withResponse();
+    const first = await create('a-1');
+    messages.push(
+      { role: 'assistant', content: first.data.choices[0]?.message.content ?? '' },
+      ...talk('Two [[reply: Second.]]'),
+    );
+    const second = await create('a-2');
+    const again = await create('a-2');
+    expect(again.data).toEqual(second.data);
+    expect(again.response.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.response.headers.get('x-holdfast-history-differs')).toBeNull();
+    const other = openai.chat.completions.create(
+      { model: 'holdfast', messages: talk('x') },
+      { headers: { 'Idempotency-Key': 'a-2' } },
+    );
+    await expect(other).rejects.toMatchObject({ status: 422, code: 'idempotency_mismatch' });
+  });
+
+  test('is forked with what the client says instead', async () => {
+    const user = 'forks';
+    await openai.chat.completions.create({ model: 'holdfast', user, messages: talk('One [[reply: First.]]') });
+    const one: OpenAI.ChatCompletionMessageParam[] = [
+      ...talk('One [[reply: First.]]'),
+      { role: 'assistant', content: 'First.' },
+    ];
+    await openai.chat.completions.create({
+      model: 'holdfast',
+      user,
+      messages: [...one, ...talk('Two [[reply: Second.]]')],
+    });
+    const edited: OpenAI.ChatCompletionMessageParam[] = [
+      ...one,
+      ...talk('Another two'),
+      { role: 'assistant', content: 'Another second.' },
+      ...talk('Three [[reply: Third.]]'),
+    ];
+    const headers = { 'x-holdfast-history': 'fork' };
+    const forked = await openai.chat.completions
+      .create({ model: 'holdfast', user, messages: edited }, { headers })
+      .withResponse();
+    expect(forked.data.choices[0]?.message.content).toBe('Third.');
+    const sent = JSON.stringify(holder.rig.model.requests.at(-1)?.body);
+    for (const text of ['First.', 'Another two', 'Another second.'])
+      expect([text, sent.includes(text)]).toEqual([text, true]);
+    expect(sent.includes('Second.]]')).toBe(false);
+    // A session key that is nearly as long as keys may be, of another agent than main, has a fork, too.
+    const key = `agent:helper:${'k'.repeat(185)}`;
+    const long = await openai.chat.completions
+      .create(
+        { model: 'holdfast:helper', messages: edited },
+        { headers: { ...headers, 'x-holdfast-session-key': key } },
+      )
+      .withResponse();
+    expect(long.data.choices[0]?.message.content).toBe('Third.');
+    const changed = [...talk('Begun otherwise'), ...edited.slice(1)];
+    const second = openai.chat.completions.create(
+      { model: 'holdfast:helper', messages: changed },
+      { headers: { ...headers, 'x-holdfast-session-key': key } },
+    );
+    await expect(second).resolves.toMatchObject({ choices: [{ message: { content: 'Third.' } }] });
+  });
+
+  test('gets each of 20 messages once when all are sent each time, and reads the past from the cache', async () => {
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'system', content: 'You are a gardener. '.repeat(300) },
+    ];
+    for (let n = 1; n <= 20; n += 1) {
+      messages.push(...talk(`Message ${n}. [[reply: Answer ${n}.]]`));
+      const { data, response } = await openai.chat.completions
+        .create({ model: 'holdfast', messages, user: 'twenty' })
+        .withResponse();
+      expect(response.headers.get('x-holdfast-history-differs')).toBeNull();
+      messages.push({ role: 'assistant', content: data.choices[0]?.message.content ?? '' });
+      const { prompt_tokens: tokens = 0, prompt_tokens_details: details } = data.usage ?? {};
+      if (n >= 3) expect((details?.cached_tokens ?? 0) / tokens).toBeGreaterThanOrEqual(0.9);
+    }
+    const rows = await holder.rig.rows(
+      `select count(*)::int as inputs from holdfast.inbox where body -> 'caller' -> 'asked' ->> 'model' = 'holdfast' and body ->> 'text' like 'Message %' and session_id in
+        (select id from holdfast.sessions where key like 'agent:main:openai:%' and inbox_seq = 20)`,
+    );
+    expect(rows).toEqual([{ inputs: 20 }]);
+  });
+});
+
+/** A message whose turn runs until the test lets it go on. */
+function heldMessage(name: string): {
+  text: string;
+  letGo(): Promise<void>;
+  rowOf(): Promise<Record<string, unknown>>;
+} {
+  const file = `go-${name}`;
+  const command = JSON.stringify({ command: `until [ -e ${file} ]; do sleep 0.05; done` });
+  return {
+    text: `held ${name} [[tool: exec ${command}]] [[reply: Here.]]`,
+    letGo: () => writeFile(join(holder.rig.dataDir, 'workspace', file), ''),
+    async rowOf() {
+      const [row = {}] = await holder.rig.rows(
+        `select i.status, i.settled_at, t.status as turn from holdfast.inbox i left join holdfast.turns t on t.id = i.turn_id
+          where i.body ->> 'text' like $1`,
+        [`held ${name} %`],
+      );
+      return row;
+    },
+  };
+}
+
+describe('a client that leaves', () => {
+  async function leave(held: ReturnType<typeof heldMessage>, headers: Record<string, string>): Promise<void> {
+    const gone = new AbortController();
+    const asked = openai.chat.completions.create(
+      { model: 'holdfast', messages: [{ role: 'user', content: held.text }] },
+      { headers, signal: gone.signal },
+    );
+    const ended = expect(asked).rejects.toThrow();
+    await waitUntil('the turn runs', SOON_MS, async () => (await held.rowOf())['turn'] === 'running');
+    gone.abort();
+    await ended;
+  }
+
+  test('does not stop its turn, unless it asks for that', async () => {
+    const [kept, stopped] = [heldMessage('kept'), heldMessage('stopped')];
+    await leave(stopped, { 'x-holdfast-on-disconnect': 'abort' });
+    await waitUntil('it is stopped', SOON_MS, async () => (await stopped.rowOf())['settled_at'] !== null);
+    expect((await stopped.rowOf())['turn']).toBe('aborted');
+    await leave(kept, {});
+    await kept.letGo();
+    await waitUntil('it is answered', SOON_MS, async () => (await kept.rowOf())['settled_at'] !== null);
+    expect((await kept.rowOf())['status']).toBe('answered');
+    expect(holder.process.output()).not.toContain('Request failed');
+  });
+});
+
+test('a hundred repetitions of a request make one turn (G2)', async () => {
+  const held = heldMessage('repeated');
+  const ask = (n: number) =>
+    openai.chat.completions.create(
+      { model: 'holdfast', messages: [{ role: 'user', content: held.text }] },
+      { headers: { 'x-stainless-retry-count': String(n) } },
+    );
+  const first = ask(0);
+  await waitUntil('the turn runs', SOON_MS, async () => (await held.rowOf())['turn'] === 'running');
+  const others = Array.from({ length: 99 }, (_, n) => ask(n + 1));
+  await held.letGo();
+  const answers = await Promise.all([first, ...others]);
+  expect(new Set(answers.map(({ id }) => id)).size).toBe(1);
+  expect(new Set(answers.map(({ choices }) => choices[0]?.message.content))).toEqual(new Set(['Here.']));
+  const rows = await holder.rig.rows(`select 1 from holdfast.inbox where body ->> 'text' like 'held repeated %'`);
+  expect(rows).toHaveLength(1);
+});
+
+test('an image comes as a data URL', async () => {
+  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+  const { choices } = await openai.chat.completions.create({
+    model: 'holdfast',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is it? [[reply: A pixel.]]' },
+          { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
+        ],
+      },
+    ],
+  });
+  expect(choices[0]?.message.content).toBe('A pixel.');
+  expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain(pixel);
 });
 
 test('the models are the agents', async () => {

@@ -1,4 +1,4 @@
-// The second half of a request of a client: what its turn does is told as it happens, or when it has ended. The turn does not depend on it.
+// The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
 import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
@@ -146,7 +146,7 @@ export function headersOf({ segment, turn, begun }: OpenCall): Record<string, st
     ...(segment.turnId === null ? {} : { 'x-holdfast-turn-id': segment.turnId }),
     ...(begun.ignored.length === 0 ? {} : { 'x-holdfast-ignored': begun.ignored.join(', ') }),
     ...(begun.isReplay ? REPLAYED : {}),
-    ...(begun.differs ? { 'x-holdfast-history-differs': 'true' } : {}),
+    ...(turn.caller?.differs === true && begun.afterStep === 0 ? { 'x-holdfast-history-differs': 'true' } : {}),
   };
 }
 

@@ -1,7 +1,7 @@
 // The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
 // before the answer begins, and a request that comes again finds what the first one has begun.
 import { createHash } from 'node:crypto';
-import { agentOf, modelRefOf, type Config } from '../../config.ts';
+import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -20,23 +20,23 @@ import { acceptClientMessage } from '../../service/accept-client-message.ts';
 import { answerCallerCalls } from '../../service/answer-caller-calls.ts';
 import { clientKey } from '../../service/client-key.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
-import { findClientTurn, readCallerCalls } from '../../store/views/client-turns.ts';
+import { findClientTurn, findKeyedMessage, readCallerCalls } from '../../store/views/client-turns.ts';
 import { sha256OfJson } from '../canonical-json.ts';
+import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { Problem } from '../problem.ts';
+import { fieldProblem, Problem } from '../problem.ts';
 import type { ApiContext } from '../context.ts';
 import type { ApiRequest } from '../route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
 import type { ClientWish } from './read-chat.ts';
 import { historyOf, type Target } from './known-history.ts';
 
-/** What a request has begun: a message, of which it is to be told what follows after a step. */
+/** The message that a request has stored, or that it continues. */
 export interface BegunCall {
   messageId: string;
-  /** 0: all that its turn does. */
+  /** The answer contains what the turn does after this step; 0: all of it. */
   afterStep: number;
-  differs: boolean;
-  /** True: an equal request has begun it. */
+  /** True: an equal request has stored the message before. */
   isReplay: boolean;
   ignored: string[];
 }
@@ -52,25 +52,34 @@ export function conversationOf(messages: readonly ClientMessage[], list: string)
     if ((conversation.instructions?.length ?? 0) <= INSTRUCTIONS_CHARS_MAX) return conversation;
     throw new ConversationFault(list, `the system messages have more than ${INSTRUCTIONS_CHARS_MAX} characters`);
   } catch (error) {
-    if (!(error instanceof ConversationFault)) throw error;
-    throw new Problem('invalid_body', `${error.path}: ${error.message}.`, {
-      errors: [{ path: error.path, message: error.message }],
-    });
+    throw error instanceof ConversationFault ? fieldProblem(error.path, error.message) : error;
   }
+}
+
+/** The request of a client, read. */
+interface RequestOfClient {
+  wish: ClientWish;
+  conversation: Conversation;
+  /** The session that a form of its own names; null: the request names none in that form. */
+  target?: (keyed: KeyedRequest) => Promise<Target | null>;
 }
 
 /** Begins a request, or finds what an equal one has begun. Throws `Problem`. */
 export async function beginCall(
   context: ApiContext,
   request: ClientHttp,
-  { wish, conversation, target }: { wish: ClientWish; conversation: Conversation; target?: Target },
+  { wish, conversation, target }: RequestOfClient,
 ): Promise<BegunCall> {
   const chosen = chooseModel(context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
   if (conversation.fresh.kind === 'results')
     return await beginResults(context, conversation.fresh.results, wish.ignored);
   const keyed = await keyOf(context, request);
-  const place = target ?? targetOf(request, chosen, wish.user, keyed);
-  const { sampling, ignored } = samplingOf(context.config, chosen, wish);
+  const { sampling, ignored } = samplingOf(chosen, wish);
+  // Before the history is compared: it contains the message of an equal request.
+  const known = await findKeyedMessage(context.views, keyed);
+  if (known?.isEqual === false) throw idempotencyMismatch();
+  if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
+  const place = (await target?.(keyed)) ?? targetOf(request, chosen, wish.user, keyed);
   const history = await historyOf(context, {
     target: place,
     history: conversation.history,
@@ -83,6 +92,7 @@ export async function beginCall(
     ...(wish.maxTokens === undefined ? {} : { maxTokens: wish.maxTokens }),
     ...(sampling === undefined ? {} : { sampling }),
     ...(conversation.fresh.images.length === 0 ? {} : { images: conversation.fresh.images }),
+    ...(history.differs ? { differs: true } : {}),
     asked: { model: wish.model, ...(wish.metadata === undefined ? {} : { metadata: wish.metadata }), ...wish.asked },
   };
   const body: InboundMessage = {
@@ -103,18 +113,8 @@ export async function beginCall(
   if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
   if (accepted.kind === 'full')
     throw new Problem('inbox_full', 'Too many messages wait.', { retryAfterMs: accepted.retryAfterMs });
-  if (accepted.kind === 'mismatch')
-    throw new Problem(
-      'idempotency_mismatch',
-      'This Idempotency-Key was used for a request with another body; nothing was written.',
-    );
-  return {
-    messageId: accepted.messageId,
-    afterStep: 0,
-    differs: history.differs,
-    isReplay: accepted.isReplay,
-    ignored,
-  };
+  if (accepted.kind === 'mismatch') throw idempotencyMismatch();
+  return { messageId: accepted.messageId, afterStep: 0, isReplay: accepted.isReplay, ignored };
 }
 
 /** The key of the request, or the one that it or an equal earlier one is given. */
@@ -143,8 +143,8 @@ function targetOf(request: ClientHttp, { agent }: ChosenModel, user: string | un
   return freshTarget(agent.id, keyed);
 }
 
-/** A session of its own, which an equal request with the same key finds again. */
-export function freshTarget(agentId: string, keyed: KeyedRequest): Target {
+/** A session of its own, which a request with the same key finds again. */
+function freshTarget(agentId: string, keyed: KeyedRequest): Target {
   return {
     key: parseSessionKey(`agent:${agentId}:openai:${shaOf(`${keyed.scope} ${keyed.key}`)}`, 'model'),
     isNamed: false,
@@ -158,7 +158,7 @@ function shaOf(text: string): string {
 function historyMode(request: ClientHttp): 'server' | 'fork' {
   const mode = textHeader(request, 'x-holdfast-history') ?? 'server';
   if (mode === 'server' || mode === 'fork') return mode;
-  const message = 'expected server or fork';
+  const message = `expected server or fork, got ${JSON.stringify(mode.slice(0, 100))}`;
   throw new Problem('invalid_header', `x-holdfast-history: ${message}.`, {
     errors: [{ path: 'x-holdfast-history', message }],
   });
@@ -172,12 +172,11 @@ export function textHeader({ headers }: Pick<ClientHttp, 'headers'>, name: strin
 
 /** The settings that the model takes, and the names of those that have no effect. */
 function samplingOf(
-  config: Config,
   { agent, model }: ChosenModel,
   wish: ClientWish,
 ): { sampling: Sampling | undefined; ignored: string[] } {
   const named = modelOfRef(modelRefOf(agent, model ?? agent.model) ?? agent.model);
-  const thinks = (wish.thinking ?? agentOf(config, agent.id).thinking) !== 'off';
+  const thinks = (wish.thinking ?? agent.thinking) !== 'off';
   // Models that decide for themselves how much they think take no temperature.
   const takes = !thinks && (knownModel(named.model) === undefined || thinkingFormOf(named.model).kind === 'budget');
   const ignored = [...wish.ignored];
@@ -216,18 +215,19 @@ async function beginResults(
   if (unknown !== undefined) throw unknownCall(unknown.callId);
   const missing = open.filter((ordinal) => !sent.has(ordinal));
   if (missing.length > 0) {
-    const message = `results are missing for ${missing.length} tool calls of the same answer; send all of them together`;
-    throw new Problem('invalid_body', `messages: ${message}.`, { errors: [{ path: 'messages', message }] });
+    throw fieldProblem(
+      'messages',
+      `results are missing for ${missing.length} tool calls of the same answer; send all of them together`,
+    );
   }
   await answerCallerCalls(context.service, {
     turnId,
     step,
     results: calls.flatMap(({ call, text }) => (call === null ? [] : [{ ordinal: call.ordinal, content: text }])),
   });
-  return { messageId: turn.messageId, afterStep: step, differs: false, isReplay: false, ignored };
+  return { messageId: turn.messageId, afterStep: step, isReplay: false, ignored };
 }
 
 function unknownCall(id: string): Problem {
-  const message = `no turn waits for the result of the call ${JSON.stringify(id.slice(0, 100))}`;
-  return new Problem('invalid_body', `tool_call_id: ${message}.`, { errors: [{ path: 'tool_call_id', message }] });
+  return fieldProblem('tool_call_id', `no turn waits for the result of the call ${JSON.stringify(id.slice(0, 100))}`);
 }

@@ -1,13 +1,17 @@
 // The history that a client sends against the one that is stored. A fresh session begins with what the client has sent. In a session that has
 // a history, the stored one counts; a client that wants its own can have a fork.
 import { createHash } from 'node:crypto';
-import { commonLength, differs, saidIn, type ClientEntry } from '../../core/openai/conversation.ts';
+import { partHistory, type ClientEntry } from '../../core/openai/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../service/copy-session.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { readSaid } from '../../store/views/client-turns.ts';
 import { parseSessionKey } from '../path-parameters.ts';
+import { Problem } from '../problem.ts';
 import type { ApiContext } from '../context.ts';
+
+/** Leaves room for what the key of a fork adds. */
+const KEY_CHARS_KEPT = 160;
 
 /** Where a conversation goes. */
 export interface Target {
@@ -19,9 +23,9 @@ export interface Target {
 /** The session that a request is for. */
 export interface KnownHistory {
   key: SessionKey;
-  /** What it begins with, if it has nothing yet. */
-  begin: readonly ClientEntry[];
-  /** True when the client's history says something else than the stored one, which counts. */
+  /** What the client has said that is stored before its message, unless the session has more than `after` entries already. */
+  begin: { entries: readonly ClientEntry[]; after: number };
+  /** True when the client's history differs from the stored one. */
   differs: boolean;
 }
 
@@ -31,44 +35,34 @@ export async function historyOf(
   request: { target: Target; history: readonly ClientEntry[]; mode: 'server' | 'fork'; keyed: KeyedRequest },
 ): Promise<KnownHistory> {
   const { target, history, mode, keyed } = request;
-  if (!target.isNamed || history.length === 0) return { key: target.key, begin: history, differs: false };
-  const stored = await readSaid(context.views, target.key);
-  if (stored.length === 0) return { key: target.key, begin: history, differs: false };
-  const sent = saidIn(
-    history.map(({ role, kind, content }) => ({
-      role,
-      kind,
-      texts: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])),
-    })),
-  );
-  const said = saidIn(stored);
-  if (!differs(said, sent)) return { key: target.key, begin: [], differs: false };
-  if (mode === 'server') return { key: target.key, begin: [], differs: true };
-  return {
-    key: await forkAt(context, { target, keyed, stored, common: commonLength(said, sent) }),
-    begin: [],
-    differs: true,
-  };
+  const { key } = target;
+  const fresh = { key, begin: { entries: history, after: 0 }, differs: false };
+  if (!target.isNamed || history.length === 0) return fresh;
+  const stored = await readSaid(context.views, key);
+  if (stored.isWhole && stored.entries.length === 0) return fresh;
+  const parted = partHistory(stored, history);
+  if (parted === null || mode === 'server') return { key, begin: NOTHING, differs: parted !== null };
+  const fork = await forkAfter(context, { target, keyed, entryId: parted.lastEntryId });
+  return { key: fork.key, begin: { entries: parted.rest, after: fork.entries }, differs: true };
 }
 
-/** A copy up to what both have in common; the same one for a request that comes again. */
-async function forkAt(
+const NOTHING = { entries: [], after: 0 };
+
+/** A copy up to an entry, the same one for a request with the same key; null: an empty session. */
+async function forkAfter(
   context: ApiContext,
-  fork: { target: Target; keyed: KeyedRequest; stored: Awaited<ReturnType<typeof readSaid>>; common: number },
-): Promise<SessionKey> {
-  const { target, keyed, stored, common } = fork;
+  { target, keyed, entryId }: { target: Target; keyed: KeyedRequest; entryId: string | null },
+): Promise<{ key: SessionKey; entries: number }> {
   const suffix = createHash('sha256').update(`${keyed.scope} ${keyed.key}`).digest('hex').slice(0, 16);
-  const key = parseSessionKey(`${target.key.slice(0, 180)}:fork-${suffix}`, 'x-holdfast-history');
-  if (common === 0) return key;
-  const entryId = lastEntryOf(stored, common);
-  await copySession(context.service, { sourceKey: target.key, entryId, targetKey: key, idempotency: null });
-  return key;
-}
-
-/** The last entry of the first `count` things that were said. */
-function lastEntryOf(stored: Awaited<ReturnType<typeof readSaid>>, count: number): string | null {
-  for (let at = stored.length; at > 0; at -= 1) {
-    if (saidIn(stored.slice(0, at)).length <= count) return stored[at - 1]?.id ?? null;
-  }
-  return null;
+  const key = parseSessionKey(`${target.key.slice(0, KEY_CHARS_KEPT)}:fork-${suffix}`, 'x-holdfast-history');
+  if (entryId === null) return { key, entries: 0 };
+  const copied = await copySession(context.service, {
+    sourceKey: target.key,
+    entryId,
+    targetKey: key,
+    idempotency: null,
+  });
+  if (copied.kind === 'ok' || copied.kind === 'exists') return { key, entries: copied.entries };
+  // A reset or a compaction has just removed the entry from the path.
+  throw new Problem('conflict', 'The history of the session changed while it was compared. Send the request again.');
 }

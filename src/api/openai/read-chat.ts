@@ -4,7 +4,16 @@ import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
 import { fieldErrorsOf } from '../parse-request.ts';
 import { Problem } from '../problem.ts';
-import { checkNames, parseArguments, partsOf, refused, textOfContent, THINKING, toolSpecOf } from './read-parts.ts';
+import {
+  checkNames,
+  choiceOf,
+  parseArguments,
+  partsOf,
+  refused,
+  textOfContent,
+  THINKING,
+  toolSpecOf,
+} from './read-parts.ts';
 
 /** What a request of a client asks for, in either of OpenAI's forms. */
 export interface ClientWish {
@@ -135,7 +144,12 @@ export function readChat(raw: unknown): ChatWish {
     sendsUsage: data.stream_options?.include_usage === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
-    toolChoice: choiceOf(data.tool_choice, tools),
+    toolChoice: choiceOf(
+      typeof data.tool_choice === 'object' && data.tool_choice !== null
+        ? { name: data.tool_choice.function.name, path: 'tool_choice.function.name' }
+        : data.tool_choice,
+      tools,
+    ),
     thinking: data.reasoning_effort ? THINKING[data.reasoning_effort] : undefined,
     maxTokens: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     temperature: data.temperature ?? undefined,
@@ -178,21 +192,4 @@ function messageOf(one: z.output<typeof message>, path: string): ClientMessage {
         })),
       };
   }
-}
-
-function choiceOf(
-  choice: z.output<typeof body>['tool_choice'],
-  tools: readonly ToolSpec[],
-): Sampling['tool_choice'] | undefined {
-  if (choice === undefined || choice === null || choice === 'auto') return undefined;
-  if (choice === 'none') return { type: 'none' };
-  if (choice === 'required') return { type: 'any' };
-  return namedChoice(choice.function.name, tools, 'tool_choice.function.name');
-}
-
-/** The choice of one tool. Throws `Problem` when the request does not have it. */
-export function namedChoice(name: string, tools: readonly ToolSpec[], path: string): Sampling['tool_choice'] {
-  if (tools.some((tool) => tool.name === name)) return { type: 'tool', name };
-  const message = `there is no tool ${JSON.stringify(name)} in tools`;
-  throw new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
 }

@@ -1,9 +1,9 @@
 // The parts that chat completions and responses have in common: contents, images, tools and levels of thinking.
 import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
-import type { ToolSpec } from '../../core/model-request.ts';
+import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
-import { Problem } from '../problem.ts';
+import { fieldProblem } from '../problem.ts';
 
 /** OpenAI's levels of thinking and ours. */
 export const THINKING = {
@@ -28,7 +28,7 @@ export function refused(why: string): z.ZodType<null | undefined> {
 
 /** Throws the problem of a field. */
 export function fail(path: string, message: string): never {
-  throw new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
+  throw fieldProblem(path, message);
 }
 
 /** A content of text parts as one text. */
@@ -101,4 +101,17 @@ export function parseArguments(json: string, path: string): object {
     // Answered below.
   }
   return fail(path, 'expected a JSON object as text');
+}
+
+/** The choice of a tool; `name`: the one that the request names. Throws when the request does not have it. */
+export function choiceOf(
+  choice: 'auto' | 'none' | 'required' | { name: string; path: string } | null | undefined,
+  tools: readonly ToolSpec[],
+): Sampling['tool_choice'] | undefined {
+  if (choice === undefined || choice === null || choice === 'auto') return undefined;
+  if (choice === 'none') return { type: 'none' };
+  if (choice === 'required') return { type: 'any' };
+  const { name, path } = choice;
+  if (!tools.some((tool) => tool.name === name)) fail(path, `there is no tool ${JSON.stringify(name)} in tools`);
+  return { type: 'tool', name };
 }

@@ -1,10 +1,10 @@
 // The body of a response: every parameter is used, named as ignored, or refused with its name.
 import { z } from 'zod';
-import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
-import { namedChoice, parameterProblem, type ClientWish } from './read-chat.ts';
+import { parameterProblem, type ClientWish } from './read-chat.ts';
 import {
   checkNames,
+  choiceOf,
   fail,
   parseArguments,
   partsOf,
@@ -95,7 +95,12 @@ export function readResponse(raw: unknown): ResponseWish {
     isStreaming: data.stream === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
-    toolChoice: choiceOf(data.tool_choice, tools),
+    toolChoice: choiceOf(
+      typeof data.tool_choice === 'object' && data.tool_choice !== null
+        ? { name: data.tool_choice.name, path: 'tool_choice.name' }
+        : data.tool_choice,
+      tools,
+    ),
     thinking: data.reasoning?.effort ? THINKING[data.reasoning.effort] : undefined,
     maxTokens: data.max_output_tokens ?? undefined,
     temperature: data.temperature ?? undefined,
@@ -207,14 +212,4 @@ function joinCalls(messages: readonly ClientMessage[]): ClientMessage[] {
     else joined.push(message);
   }
   return joined;
-}
-
-function choiceOf(
-  choice: z.output<typeof body>['tool_choice'],
-  tools: readonly ToolSpec[],
-): Sampling['tool_choice'] | undefined {
-  if (choice === undefined || choice === null || choice === 'auto') return undefined;
-  if (choice === 'none') return { type: 'none' };
-  if (choice === 'required') return { type: 'any' };
-  return namedChoice(choice.name, tools, 'tool_choice.name');
 }

@@ -22,7 +22,7 @@ export async function findResponse(
   { isSentWhole }: { isSentWhole: boolean },
 ): Promise<ResponseCall> {
   const name = await knownName(api, id);
-  return await openCall(api, { ...name, differs: false, isReplay: false, ignored: [] }, { isSentWhole });
+  return await openCall(api, { ...name, isReplay: false, ignored: [] }, { isSentWhole });
 }
 
 /** What an id names. Throws `Problem` 404 for one that was not given, and for a response that was deleted. */

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { copySession } from '../../service/copy-session.ts';
 import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
+import type { KeyedRequest } from '../../store/idempotency.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import type { ApiRequest } from '../route.ts';
@@ -16,7 +17,7 @@ import { knownName } from './response-call.ts';
 export async function conversationTarget(
   api: ClientApi,
   request: ApiRequest<unknown, unknown, unknown>,
-  wish: ResponseWish,
+  { wish, keyed }: { wish: ResponseWish; keyed: KeyedRequest },
 ): Promise<Target | null> {
   if (wish.conversation !== undefined) {
     const { agent } = chooseModel(api.context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
@@ -25,15 +26,11 @@ export async function conversationTarget(
       isNamed: true,
     };
   }
-  return wish.previousId === undefined ? null : await afterResponse(api, request, wish.previousId);
+  return wish.previousId === undefined ? null : await afterResponse(api, wish.previousId, keyed);
 }
 
-/** The session of a response while it is the newest there; else a fork after its turn, the same one for a request that comes again. */
-async function afterResponse(
-  api: ClientApi,
-  request: ApiRequest<unknown, unknown, unknown>,
-  id: string,
-): Promise<Target> {
+/** The session of a response, if nothing has followed it there; else a fork after its turn, the same one for a request with the same key. */
+async function afterResponse(api: ClientApi, id: string, keyed: KeyedRequest): Promise<Target> {
   const { views, service } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {
     throw error instanceof Problem ? unknown(id) : error;
@@ -42,10 +39,9 @@ async function afterResponse(
   if (turn === null) throw unknown(id);
   const { isNewest, lastEntryId } = await readNewest(views, turn);
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
-  // A repetition of the request is the newest itself.
   if (isNewest || lastEntryId === null) return { key, isNamed: true };
   const fork = parseSessionKey(
-    `${key.slice(0, 160)}:after-${shaOf(`${id} ${request.idempotency?.key ?? JSON.stringify(request.body)}`)}`,
+    `${key.slice(0, 160)}:after-${shaOf(`${id} ${keyed.scope} ${keyed.key}`)}`,
     'previous_response_id',
   );
   await copySession(service, { sourceKey: key, entryId: lastEntryId, targetKey: fork, idempotency: null });

@@ -9,8 +9,12 @@ export interface SseSink {
   /** A comment: nothing between closes a connection that is not silent. */
   beat(): void;
   end(text: string): void;
-  /** The client has left. */
-  abandon(): typeof ANSWERED;
+}
+
+/** Ends a request whose client has left: there is nobody to answer. */
+export function abandon({ reply }: Pick<ApiRequest<unknown, unknown, unknown>, 'reply'>): typeof ANSWERED {
+  reply.hijack();
+  return ANSWERED;
 }
 
 /** Makes it; `headers` is asked when the answer begins. */
@@ -45,10 +49,6 @@ export function sseSink(
     end(text) {
       write(text);
       reply.raw.end();
-    },
-    abandon() {
-      if (!isOpen) reply.hijack();
-      return ANSWERED;
     },
   };
 }

@@ -24,7 +24,7 @@ import {
 import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
-import { sseSink } from '../openai/sse.ts';
+import { abandon, sseSink } from '../openai/sse.ts';
 import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
 
 type ChatRequest = ApiRequest<unknown, unknown, unknown>;
@@ -51,9 +51,10 @@ async function whole(
   request: ChatRequest,
   api: ClientApi,
   { wish, call }: { wish: ChatWish; call: Call },
-): Promise<Answer> {
+): Promise<Answer | typeof ANSWERED> {
   const timeoutMs = api.context.config.limits.waitSeconds * 1000;
   const followed = await follow(api, request, call, { sink: SILENT, timeoutMs });
+  if (followed.kind === 'gone') return abandon(request);
   request.reply.headers(headersOf(call));
   if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
   const { calls, finish } = await endOf(api, call, followed.end);
@@ -88,7 +89,7 @@ async function stream(
     sse.end('data: [DONE]\n\n');
     return ANSWERED;
   }
-  if (followed.kind === 'gone') return sse.abandon();
+  if (followed.kind === 'gone') return abandon(request);
   const problem = problemOf(followed);
   // Before the first byte it is an answer with a status.
   if (!sse.isOpen) {

@@ -1,6 +1,5 @@
 // The models of the OpenAI-compatible endpoints.
 import { z } from 'zod';
-import { agentOf } from '../../config.ts';
 import { chooseModel, modelNames } from '../openai/models.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -37,7 +36,7 @@ function getRoute(path: '/v1/models/{model}' | '/openai/v1/models/{model}'): Rou
     answers: { 200: { description: 'The model', schema: model } },
     async handle({ params }, { context }) {
       const { agent } = chooseModel(context.config, params.model, undefined);
-      return { status: 200, body: { ...modelOf(params.model), agent: agentOf(context.config, agent.id).id } };
+      return { status: 200, body: { ...modelOf(params.model), agent: agent.id } };
     },
   });
 }

@@ -12,7 +12,7 @@ import { fail } from '../openai/read-parts.ts';
 import { readResponse } from '../openai/read-response.ts';
 import { findResponse, identityOf, responseNow, stateOf, type ResponseCall } from '../openai/response-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
-import { sseSink } from '../openai/sse.ts';
+import { abandon, sseSink } from '../openai/sse.ts';
 import { Problem } from '../problem.ts';
 import { ANSWERED, defineEffect, defineRoute, type ApiRequest, type Route } from '../route.ts';
 
@@ -28,19 +28,23 @@ const answers = {
 async function create(request: ResponseRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
   const wish = readResponse(request.body);
   const conversation = conversationOf(wish.messages, 'input');
-  const target = await conversationTarget(api, request, wish);
-  const begun = await beginCall(api.context, request, { wish, conversation, ...(target === null ? {} : { target }) });
+  const begun = await beginCall(api.context, request, {
+    wish,
+    conversation,
+    target: (keyed) => conversationTarget(api, request, { wish, keyed }),
+  });
   const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
   if (wish.isStreaming) return await stream(request, api, call, -1);
   if (wish.isBackground) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
   return await whole(request, api, call);
 }
 
-async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCall): Promise<Answer> {
+async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCall): Promise<Answer | typeof ANSWERED> {
   const followed = await follow(api, request, call, {
     sink: SILENT,
     timeoutMs: api.context.config.limits.waitSeconds * 1000,
   });
+  if (followed.kind === 'gone') return abandon(request);
   request.reply.headers(headersOf(call));
   if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
   const body = responseObject(identityOf(call), await stateOf(api, call, followed));
@@ -75,7 +79,7 @@ async function stream(
     beat: () => sse.beat(),
   };
   const followed = await follow(api, request, call, { sink, timeoutMs: null });
-  if (followed.kind === 'gone') return sse.abandon();
+  if (followed.kind === 'gone') return abandon(request);
   begin();
   if (followed.kind === 'ended') {
     send(events.end(await stateOf(api, call, followed)));

@@ -148,44 +148,101 @@ function textOfParts(parts: readonly ClientPart[]): string {
 }
 
 /** Something that was said, for comparing two histories. */
-export interface Said {
+interface Said {
   role: 'user' | 'assistant';
   text: string;
 }
 
+interface SaidEntry {
+  role: 'user' | 'assistant';
+  kind: string;
+  texts: readonly string[];
+}
+
 /** What was said in a history: texts only, with answers of several steps joined, since clients drop and merge the rest. */
-export function saidIn(
-  entries: readonly { role: 'user' | 'assistant'; kind: string; texts: readonly string[] }[],
-): Said[] {
+function saidIn(entries: readonly SaidEntry[]): Said[] {
   const said: Said[] = [];
-  for (const { role, kind, texts } of entries) {
-    const text = texts
-      .map((one) => one.trim())
-      .filter((one) => one !== '')
-      .join('\n');
-    if (kind === 'results' || text === '') continue;
+  for (const entry of entries) {
+    const text = saidBy(entry);
+    if (text === '') continue;
     const last = said.at(-1);
-    if (last?.role === role) last.text = `${last.text}\n\n${text}`;
-    else said.push({ role, text });
+    if (last?.role === entry.role) last.text = `${last.text}\n\n${text}`;
+    else said.push({ role: entry.role, text });
   }
   return said;
 }
 
-/** True when a client's history says something else than the end of the stored one. A client may leave out the beginning. */
-export function differs(stored: readonly Said[], sent: readonly Said[]): boolean {
-  const end = stored.slice(Math.max(0, stored.length - sent.length));
-  return (
-    end.length !== sent.length ||
-    sent.some((one, at) => one.role !== end[at]?.role || squeeze(one.text) !== squeeze(end[at].text))
-  );
+function saidBy({ kind, texts }: SaidEntry): string {
+  if (kind === 'results') return '';
+  return texts
+    .map((one) => one.trim())
+    .filter((one) => one !== '')
+    .join('\n');
+}
+
+/** An entry of the stored history. */
+export interface StoredSaid extends SaidEntry {
+  id: string;
+}
+
+/** What a session has stored, oldest first. */
+export interface StoredHistory {
+  entries: StoredSaid[];
+  /** False when a summary stands for the beginning, or when only the newest entries were read. */
+  isWhole: boolean;
+}
+
+/** Where two histories part. */
+export interface PartedHistory {
+  /** The last stored entry of what both begin with; null: they begin differently. */
+  lastEntryId: string | null;
+  /** What the client's history has after that. */
+  rest: ClientEntry[];
+}
+
+/**
+ * Compares what was said. Null: they agree. A client may leave out the beginning, and so may the stored history when it was compacted.
+ */
+export function partHistory(
+  { entries: stored, isWhole }: StoredHistory,
+  sent: readonly ClientEntry[],
+): PartedHistory | null {
+  const sentTexts = sent.map(({ role, kind, content }) => ({
+    role,
+    kind,
+    texts: content.flatMap((block) => (block.type === 'text' ? [block.text] : [])),
+  }));
+  const [said, sentSaid] = [saidIn(stored), saidIn(sentTexts)];
+  const length = isWhole ? sentSaid.length : Math.min(said.length, sentSaid.length);
+  const [end, sentEnd] = [said.slice(Math.max(0, said.length - length)), sentSaid.slice(sentSaid.length - length)];
+  if (end.length === length && commonLength(end, sentEnd) === length) return null;
+  const common = commonLength(said, sentSaid);
+  if (common === 0) return { lastEntryId: null, rest: [...sent] };
+  return {
+    lastEntryId: stored[lengthSaying(stored, common) - 1]?.id ?? null,
+    rest: sent.slice(lengthSaying(sentTexts, common)),
+  };
 }
 
 /** How many of the first things that were said are the same in both. */
-export function commonLength(stored: readonly Said[], sent: readonly Said[]): number {
+function commonLength(stored: readonly Said[], sent: readonly Said[]): number {
   const at = sent.findIndex(
     (one, index) => one.role !== stored[index]?.role || squeeze(one.text) !== squeeze(stored[index].text),
   );
   return at === -1 ? sent.length : at;
+}
+
+/** How many of the first entries say `count` things. */
+function lengthSaying(entries: readonly SaidEntry[], count: number): number {
+  let said = 0;
+  let role: string | null = null;
+  const next = entries.findIndex((entry) => {
+    if (saidBy(entry) === '' || entry.role === role) return false;
+    role = entry.role;
+    said += 1;
+    return said > count;
+  });
+  return next === -1 ? entries.length : next;
 }
 
 function squeeze(text: string): string {

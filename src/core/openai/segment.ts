@@ -36,7 +36,8 @@ export type SegmentEnd =
       kind: 'failed';
       code: string;
       message: string;
-      /** True: a person, or another program, has stopped it. */ wasStopped: boolean;
+      /** True: a person, or another program, has stopped it. */
+      wasStopped: boolean;
     };
 
 /** What a segment gives, in order: texts, and one end. `cut`: what was sent of a text is not a part of the answer any more. */

@@ -47,8 +47,8 @@ stored as (
     settled_at, answer)
   select judged.id, session_id, seq, judged.kind, body, route, mode, platform_key, traceparent, disposition, command_reply,
     case when disposition = 'rejected' then 'dropped' when command_reply is not null then 'answered' else 'waiting' end,
-    case when disposition <> 'rejected' then null
-      when is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
+    case when judged.disposition <> 'rejected' then null
+      when judged.is_over then json_build_object('code', 'overflow', 'message', 'The inbox is full.')
       else json_build_object('code', 'busy', 'message', 'The session was busy, and the queue mode of the message is reject.') end,
     case when disposition = 'rejected' or command_reply is not null then clock_timestamp() end,
     case when judged.key is not null then json_build_object(

@@ -3,6 +3,8 @@ import type { ContentBlock } from '../../core/content.ts';
 import { toolUsesOf } from '../../core/content.ts';
 import { isCallersTool, type CallerRequest } from '../../core/caller-request.ts';
 import { sql } from '../drizzle.ts';
+import type { StoredHistory, StoredSaid } from '../../core/openai/conversation.ts';
+import type { KeyedRequest } from '../idempotency.ts';
 import type { ViewDatabase } from './page.ts';
 
 /** A message of a client and the turn that has claimed it. */
@@ -44,6 +46,17 @@ export async function findClientTurn(
   return { ...rest, turn };
 }
 
+/** The message that a request with this key has stored; null: there is none. `isEqual`: false when that request had another body. */
+export async function findKeyedMessage(
+  db: ViewDatabase,
+  keyed: KeyedRequest,
+): Promise<{ messageId: string; isEqual: boolean } | null> {
+  const { rows } = await db.execute<{ messageId: string; isEqual: boolean }>(sql`
+    select k.resource_id as "messageId", k.request_sha256 = ${keyed.sha256} as "isEqual"
+    from holdfast.idempotency_keys k where k.scope = ${keyed.scope} and k.key = ${keyed.key}`);
+  return rows[0] ?? null;
+}
+
 interface ClientTurnRow extends Record<string, unknown>, Omit<ClientTurn, 'turn'> {
   turnId: string | null;
   startedAt: string | null;
@@ -72,35 +85,27 @@ export async function readArguments(
   return new Map(rows.flatMap(({ content }) => toolUsesOf(content).map((call) => [call.id, call.input] as const)));
 }
 
-/** An entry of the active path with its texts. */
-export interface SaidEntry {
-  id: string;
-  role: 'user' | 'assistant';
-  kind: string;
-  texts: string[];
-}
-
 /** The most entries that are compared with what a client sends. */
 const SAID_MAX = 2_000;
 
 /** What the active path of a session says, oldest first: of a prompt, what its sender has written. */
-export async function readSaid(db: ViewDatabase, sessionKey: string): Promise<SaidEntry[]> {
-  const { rows } = await db.execute<{
-    id: string;
-    role: 'user' | 'assistant';
-    kind: string;
-    content: ContentBlock[];
-    body: string | null;
-  }>(sql`
+export async function readSaid(db: ViewDatabase, sessionKey: string): Promise<StoredHistory> {
+  const { rows } = await db.execute<
+    Omit<StoredSaid, 'texts'> & { [column: string]: unknown; content: ContentBlock[]; body: string | null }
+  >(sql`
     select e.id, e.role, e.kind, e.content,
       (select part ->> 'text' from json_array_elements(e.parts) as part where part ->> 'name' = 'clean-body' limit 1) as body
     from holdfast.sessions s join holdfast.entries e on e.session_id = s.id
-    where s.key = ${sessionKey} and e.state = 'active' and e.transcript_no = s.transcript_no and e.kind in ('prompt', 'steer', 'answer')
+    where s.key = ${sessionKey} and e.state = 'active' and e.transcript_no = s.transcript_no and e.kind in ('prompt', 'steer', 'answer', 'summary')
     order by e.seq desc limit ${SAID_MAX}`);
-  return rows.toReversed().map(({ content, body, ...entry }) => ({
-    ...entry,
-    texts: body === null ? content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) : [body],
-  }));
+  const said = rows.toReversed().filter(({ kind }) => kind !== 'summary');
+  return {
+    isWhole: said.length === rows.length && rows.length < SAID_MAX,
+    entries: said.map(({ content, body, ...entry }) => ({
+      ...entry,
+      texts: body === null ? content.flatMap((block) => (block.type === 'text' ? [block.text] : [])) : [body],
+    })),
+  };
 }
 
 /** True for a response that its client has deleted. */
