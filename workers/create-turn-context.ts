@@ -32,7 +32,7 @@ import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
 import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
 import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
 import type { RateMetrics } from './rate-metrics.ts';
-import { SnapshotCache } from '../src/turn/snapshot-cache.ts';
+import { KnownSnapshots, SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';
 import { NO_METER, type TurnMeter } from '../src/turn/turn-meter.ts';
@@ -113,7 +113,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     toolsetOf: createToolsets(config, parts.tools),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
-    knownSnapshots: new Set(),
+    knownSnapshots: new KnownSnapshots(),
     snapshotCache: new SnapshotCache(),
     random: Math.random,
     isDraining: parts.isDraining,

@@ -18,21 +18,21 @@ export function audited(
   handle: () => Promise<Handled>,
 ): Promise<Handled> {
   if (route.method === 'GET' || route.isAudited === false) return handle();
-  const { principal, list, body, reply } = request;
+  const { principal, list, body, query, reply } = request;
   const change = {
     principal: principal.name,
     role: principal.role,
     action: OPERATION_IDS[`${route.method} ${route.path}`] ?? `${route.method} ${route.path}`,
     target: list.path,
-    reason: reasonOf(body),
+    reason: reasonOf(body) ?? reasonOf(query),
     requestId: reply.request.id,
   };
   return recordChange(service, change, { perform: handle, endOf });
 }
 
 /** What the person gave as a reason, where the request has one. */
-function reasonOf(body: unknown): string | null {
-  const reason = (body as { reason?: unknown } | null)?.reason;
+function reasonOf(given: unknown): string | null {
+  const reason = (given as { reason?: unknown } | null)?.reason;
   return typeof reason === 'string' ? reason.slice(0, REASON_CHARS_MAX) : null;
 }
 

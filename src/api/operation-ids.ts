@@ -8,6 +8,8 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/sessions': 'listSessions',
   'GET /v1/sessions/{key}': 'getSession',
   'PATCH /v1/sessions/{key}': 'updateSession',
+  'DELETE /v1/sessions/{key}': 'eraseSession',
+  'DELETE /v1/subjects/{senderId}': 'eraseSubject',
   'GET /v1/sessions/{key}/export': 'exportSession',
   'GET /v1/sessions/{key}/transcript': 'listEntries',
   'GET /v1/sessions/{key}/entries/{id}/parts/{n}': 'getEntryPart',

@@ -44,6 +44,11 @@ export const PATH_PARAMETERS = {
     schema: { type: 'string' },
     parse: (raw) => raw,
   } satisfies PathParameter<string>,
+  senderId: {
+    description: 'The sender.id of the messages of a person',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
   agent: {
     description: 'The id of an agent',
     schema: { type: 'string' },

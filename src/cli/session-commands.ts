@@ -1,5 +1,5 @@
 // The commands about sessions: what they are called and take. What they do is loaded when they are called.
-import type { Command } from 'commander';
+import { Option, type Command } from 'commander';
 import { paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const WAIT_SECONDS = 300;
@@ -12,12 +12,57 @@ interface CompactOptions {
   idempotencyKey?: string;
 }
 
+export interface EraseOptions {
+  dryRun?: boolean;
+  yes?: boolean;
+  reason?: string;
+}
+
+export interface SubjectOptions extends EraseOptions {
+  channel?: string;
+  shared?: 'keep' | 'erase';
+}
+
 /** Adds sessions. */
 export function addSessionCommands(program: Command, run: RunCommand): void {
   const sessions = program.command('sessions').helpGroup('Look:').description('sessions: conversations');
   addLooks(sessions, run);
   addExport(sessions, run);
   addChanges(sessions, run);
+  addErasures(program, sessions, run);
+}
+
+function addErasures(program: Command, sessions: Command, run: RunCommand): void {
+  const load = () => import('./commands/erase.ts');
+  const erasing = (command: Command): Command =>
+    command
+      .option('--dry-run', 'only count what would be removed')
+      .option('--yes', 'remove it without a question')
+      .option('--reason <text>', 'why, for the log of changes');
+  erasing(
+    sessions
+      .command('delete')
+      .description('erase a session with its subagents: every row and file; for admins')
+      .argument('<session>', 'the session key'),
+  ).action((key: string, options: EraseOptions, command: Command) =>
+    run(command, async (terminal, flags) => (await load()).runSessionsDelete(key, options, flags, terminal)),
+  );
+  const subjects = program.command('subjects').helpGroup('Look:').description('subjects: the people who write');
+  erasing(
+    subjects
+      .command('delete')
+      .description('erase all sessions in which only this person has written; exit 9 if others are kept; for admins')
+      .argument('<sender-id>', 'the sender.id of their messages'),
+  )
+    .option('--channel <channel>', 'only sessions with their messages of this channel')
+    .addOption(
+      new Option('--shared <what>', 'sessions in which others have written too')
+        .choices(['keep', 'erase'])
+        .default('keep'),
+    )
+    .action((senderId: string, options: SubjectOptions, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runSubjectsDelete(senderId, options, flags, terminal)),
+    );
 }
 
 function addLooks(sessions: Command, run: RunCommand): void {

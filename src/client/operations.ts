@@ -2436,6 +2436,22 @@ export interface OperationFunctions {
     key: string;
     body?: Schemas['SessionPatch'];
   }, options?: CallOptions): Promise<Schemas['Session']>;
+  /** Erase a session with all subagents below it: every row and file. `DELETE /v1/sessions/{key}` */
+  eraseSession(input: {
+    /** The key of a session; a key without agent: belongs to the agent main */
+    key: string;
+    /** True: count what would be removed, and stop and remove nothing */
+    dryRun?: boolean | undefined;
+    /** Why, for the log of changes */
+    reason?: string | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The session key */
+    key: string;
+    /** How many rows were removed, by table; tables of which nothing was removed are missing */
+    removed: Record<string, number>;
+    /** How many files with outputs of commands in the background were deleted */
+    files: number;
+  }>;
   /** Stop the running turn and cancel the waiting messages; queued: keep keeps them. `POST /v1/sessions/{key}/abort` */
   abortSession(input: {
     /** The key of a session; a key without agent: belongs to the agent main */
@@ -2450,6 +2466,33 @@ export interface OperationFunctions {
     /** The key of a session; a key without agent: belongs to the agent main */
     key: string;
   }, options?: CallOptions): Promise<ReadableStream<Uint8Array>>;
+  /** Erase all sessions in which only one person has written. `DELETE /v1/subjects/{senderId}` */
+  eraseSubject(input: {
+    /** The sender.id of the messages of a person */
+    senderId: string;
+    /** True: count what would be removed, and stop and remove nothing */
+    dryRun?: boolean | undefined;
+    /** Why, for the log of changes */
+    reason?: string | undefined;
+    /** Only sessions with messages of this channel: two channels may use the same id for two people */
+    channel?: string | undefined;
+    /** keep: leave sessions in which others have written too; erase: erase them as well */
+    shared?: 'keep' | 'erase' | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The `sender.id` of the person */
+    senderId: string;
+    /** How many sessions there are */
+    sessions: {
+      /** The session key */
+      key: string;
+      /** How many rows were removed, by table; tables of which nothing was removed are missing */
+      removed: Record<string, number>;
+      /** How many files with outputs of commands in the background were deleted */
+      files: number;
+    }[];
+    /** keep: leave sessions in which others have written too; erase: erase them as well */
+    shared: string[];
+  }>;
   /** Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one. `GET /v1/sessions/{key}/transcript` */
   listEntries(input: {
     /** The key of a session; a key without agent: belongs to the agent main */

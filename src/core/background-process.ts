@@ -2,6 +2,9 @@
 
 import { tailOf } from './prompt/cut-text.ts';
 
+/** The folder of outputs in the data directory; each command has one of its own in it, named by its id. */
+export const PROCESS_OUTPUTS = 'processes';
+
 /** `exited`: by itself. `killed`: ended by us. `lost`: its worker crashed, and its end is not known. */
 export type ProcessStatus = 'running' | 'exited' | 'killed' | 'lost';
 

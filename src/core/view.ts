@@ -66,6 +66,9 @@ export interface TurnRequestSettings {
   images?: EntryImages[];
   /** The positions of the sections of the system prompt, with their origin and trust: a snapshot of `SectionSpan[]`. */
   sectionsSha256?: string;
+  /** The workspace and the chat that the session had in this turn: an erasure finds their snapshots by them. */
+  workspaceSha256?: string;
+  chatSha256?: string;
 }
 
 /** What a request of a turn is made of since the turn has stepped down to another model. */

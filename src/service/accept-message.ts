@@ -20,7 +20,7 @@ import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import { carryOut } from './chat-commands.ts';
 import { modelFaultOf } from './override-session.ts';
-import { reachSession } from './reach-session.ts';
+import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** What became of a message at the door. */
@@ -49,28 +49,35 @@ const COMMANDS_ARE_NOW = 'a chat command takes effect immediately, and cannot be
 /** How long a client is asked to wait when as much waits as may. */
 const FULL_RETRY_MS = 2_000;
 
+/** A message and who has sent it. */
+interface SentMessage {
+  sessionKey: SessionKey;
+  body: InboundMessage;
+  idempotency: KeyedRequest | null;
+  /** The name of the API key that it came with; absent or null: a key without a name. */
+  sentBy?: string | null;
+  /** True: its text is no chat command, whatever it begins with. */
+  isLiteral?: boolean;
+  /** The header of its request. */
+  traceparent?: string | undefined;
+}
+
 /** Accepts a message; resolves after the commit. Rejects with `UnknownAgentError`, and when nothing is known to be written. */
-export async function acceptMessage(
-  service: Service,
-  message: {
-    sessionKey: SessionKey;
-    body: InboundMessage;
-    idempotency: KeyedRequest | null;
-    /** The name of the API key that it came with; absent or null: a key without a name. */
-    sentBy?: string | null;
-    /** True: its text is no chat command, whatever it begins with. */
-    isLiteral?: boolean;
-    /** The header of its request. */
-    traceparent?: string | undefined;
-  },
-): Promise<AcceptResult> {
-  const { config, views, waiting, inbox, publish } = service;
-  const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false, traceparent } = message;
+export async function acceptMessage(service: Service, message: SentMessage): Promise<AcceptResult> {
+  const { config, waiting } = service;
+  const { sessionKey, body: sent } = message;
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
   if (fault !== null) return { kind: 'refused', message: fault };
   if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
-  const sessionId = await reachSession(service, sessionKey, channelOf(sent));
+  return writeToSession(service, { key: sessionKey, channel: channelOf(sent) }, (sessionId) =>
+    storeMessage(service, message, sessionId),
+  );
+}
+
+async function storeMessage(service: Service, message: SentMessage, sessionId: SessionId): Promise<AcceptResult> {
+  const { config, views, inbox, publish } = service;
+  const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false, traceparent } = message;
   const messageId = newId<MessageId>();
   const { body, command } = isLiteral ? { body: sent, command: null } : readMessage(sent, config.owner.ids);
   const row = {

@@ -3,7 +3,7 @@ import type { SessionKey, SystemEventId } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { enqueueSystemEvent, type QueuedEvent } from '../store/system-events.ts';
-import { reachSession } from './reach-session.ts';
+import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** Queues it; resolves after the commit, and rejects as `isKeyTaken` says when another request was first. */
@@ -18,9 +18,10 @@ export async function enqueueEvent(
   },
 ): Promise<QueuedEvent> {
   const { sessionKey, text, contextKey, trusted: isTrusted, idempotency } = event;
-  const sessionId = await reachSession(service, sessionKey);
   const id = newId<SystemEventId>();
-  return service.publish(
-    await enqueueSystemEvent(service.database, { id, sessionId, text, contextKey, isTrusted, idempotency }),
+  return writeToSession(service, { key: sessionKey }, async (sessionId) =>
+    service.publish(
+      await enqueueSystemEvent(service.database, { id, sessionId, text, contextKey, isTrusted, idempotency }),
+    ),
   );
 }

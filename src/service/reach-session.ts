@@ -2,8 +2,11 @@
 import { agentOf } from '../config.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf } from '../core/session-key.ts';
-import { newSessionOf } from '../store/sessions.ts';
+import { newSessionOf, SessionErasedError } from '../store/sessions.ts';
 import type { Service } from './service.ts';
+
+/** How often the session is looked for when it is erased meanwhile. */
+const LOOKS_MAX = 3;
 
 /** The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where its first input comes from. */
 export async function reachSession(
@@ -13,4 +16,21 @@ export async function reachSession(
 ): Promise<SessionId> {
   agentOf(config, agentIdOf(key));
   return inbox.ensureSession(newSessionOf(key, channel));
+}
+
+/** Writes to the session of a key: once more to a new one, when it was erased after it was found. Rejects as `write` does. */
+export async function writeToSession<Result>(
+  service: Service,
+  session: { key: SessionKey; channel?: string | null },
+  write: (sessionId: SessionId) => Promise<Result>,
+): Promise<Result> {
+  for (let look = 1; ; look += 1) {
+    const sessionId = await reachSession(service, session.key, session.channel ?? null);
+    try {
+      return await write(sessionId);
+    } catch (error) {
+      if (!(error instanceof SessionErasedError) || look === LOOKS_MAX) throw error;
+      service.inbox.ensureSession.drop(session.key);
+    }
+  }
 }

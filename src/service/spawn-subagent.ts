@@ -15,7 +15,8 @@ import {
 } from '../core/subagent-spawn.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { findSpawner, storeSpawn, type NewSpawn, type Spawner } from '../store/spawn.ts';
-import { reachSession } from './reach-session.ts';
+import { SessionErasedError } from '../store/sessions.ts';
+import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
 /** The session that spawns. */
@@ -47,8 +48,14 @@ export async function spawnSubagent(
   request: SpawnRequest,
 ): Promise<SpawnAnswer> {
   const { config, database } = service;
-  if (origin.turnId === null) await reachSession(service, canonicalSessionKey(origin.sessionKey));
-  const parent = await findSpawner(database, origin.sessionKey);
+  const parent =
+    origin.turnId === null
+      ? await writeToSession(service, { key: canonicalSessionKey(origin.sessionKey) }, async (sessionId) => {
+          const found = await findSpawner(database, origin.sessionKey);
+          if (found === null) throw new SessionErasedError(sessionId);
+          return found;
+        })
+      : await findSpawner(database, origin.sessionKey);
   if (parent === null) return { kind: 'unknown' };
   const settings = spawnSettingsOf(config, parent.agentId);
   const agentId = request.agentId ?? parent.agentId;

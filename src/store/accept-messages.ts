@@ -30,15 +30,20 @@ export type Acceptance =
   | { kind: 'mismatch' }
   | { kind: 'full' };
 
+/** The session was erased; nothing was written. */
+export interface SessionGone {
+  kind: 'gone';
+}
+
 /** What the answer says about a stored message. */
 export type StoredDisposition = 'queued' | 'steered' | 'interrupting' | 'command' | 'rejected';
 
 /** Makes the accepting function of a process; calls that overlap share statements. */
-export function createAccept(database: Database): RowSubmitter<NewInput, Committed<Acceptance>> {
+export function createAccept(database: Database): RowSubmitter<NewInput, Committed<Acceptance | SessionGone>> {
   return shareStatement('accept', (inputs) => acceptAll(database, inputs));
 }
 
-async function acceptAll(database: Database, inputs: NewInput[]): Promise<Committed<Acceptance>[]> {
+async function acceptAll(database: Database, inputs: NewInput[]): Promise<Committed<Acceptance | SessionGone>[]> {
   const result = await database.hot.query(ACCEPT.prepared(inputs));
   const stored = new Map<string, AcceptedRow>(result.rows.map((row: AcceptedRow) => [row.id, row]));
   const refused = inputs.filter((input) => !stored.has(input.messageId));
@@ -78,7 +83,7 @@ export interface AcceptedRow {
 }
 
 /** Why one message was not stored, or that an earlier sending has stored it. */
-export async function findReason(database: Database, input: NewInput): Promise<Committed<Acceptance>> {
+export async function findReason(database: Database, input: NewInput): Promise<Committed<Acceptance | SessionGone>> {
   const reasons = await findReasons(database, [input]);
   // ACCEPT_REASONS has a row for each input.
   return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
@@ -89,19 +94,23 @@ async function findReasons(database: Database, inputs: NewInput[]): Promise<Map<
   return new Map(result.rows.map((row: ReasonRow) => [row.id, row]));
 }
 
-function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance> {
+function reasonOf(input: NewInput, row: ReasonRow): Committed<Acceptance | SessionGone> {
+  const { message, lane } = row;
   // An unknown COMMIT that had succeeded: the first sending stored it, and rang or left it to the reconciler.
-  if (row.message !== null) return acceptedBy(input, { ...row, message: row.message, isOverCap: false, rings: null });
+  if (message !== null && lane !== null)
+    return acceptedBy(input, { ...row, message, lane, isOverCap: false, rings: null });
   if (row.is_mismatch) return { kind: 'mismatch' };
   // A key that made the message itself is replayed as such; one that was new and met an older platform message is not.
   if (row.resource_id !== null && row.resource_id !== row.id && (row.twin_id ?? row.resource_id) === row.resource_id) {
     return { kind: 'duplicate', id: row.resource_id, by: 'idempotency' };
   }
   if (row.twin_id !== null) return { kind: 'duplicate', id: row.twin_id, by: 'platform' };
-  return { kind: 'full' };
+  return { kind: lane === null ? 'gone' : 'full' };
 }
 
-interface ReasonRow extends Omit<AcceptedRow, 'message'> {
+interface ReasonRow extends Omit<AcceptedRow, 'message' | 'lane'> {
+  /** Null: there is no such session. */
+  lane: Lane | null;
   /** Null: it is not stored. */
   message: StoredMessage | null;
   is_mismatch: boolean;

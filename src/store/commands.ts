@@ -12,6 +12,7 @@ import { patchSql, type SessionPatch } from './patch-session.ts';
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
+import { SessionErasedError } from './sessions.ts';
 import { cte, literal, rows, statement, type Cte } from './statement.ts';
 
 /** A command on its way into the inbox of its session, where it is settled immediately. */
@@ -131,7 +132,8 @@ export async function patchByCommand(
 ): Promise<Committed<{ isStored: boolean }>> {
   const { sessionId, command } = patch;
   try {
-    await sendQuery(database.hot, PATCH_BY_COMMAND.prepared(patch), TURN_RETRY_MS);
+    const stored = await sendQuery(database.hot, PATCH_BY_COMMAND.prepared(patch), TURN_RETRY_MS);
+    if (stored.length === 0) throw new SessionErasedError(sessionId);
   } catch (error) {
     if (isStoredBefore(error)) return { isStored: false };
     throw error;

@@ -19,7 +19,7 @@ import {
   WAITING_SQL,
   woken,
 } from './accept-statement.ts';
-import type { Acceptance } from './accept-messages.ts';
+import type { Acceptance, SessionGone } from './accept-messages.ts';
 import { acceptedBy, findReason } from './accept-messages.ts';
 import type { Database } from './database.ts';
 import { insertedEvents } from './events.ts';
@@ -87,7 +87,10 @@ from stored join locked s on s.id = stored.session_id`,
 });
 
 /** Stores a message that is delivered later. */
-export async function storeDelayed(database: Database, input: DelayedInput): Promise<Committed<Acceptance>> {
+export async function storeDelayed(
+  database: Database,
+  input: DelayedInput,
+): Promise<Committed<Acceptance | SessionGone>> {
   const result = await database.hot.query(STORE_DELAYED.prepared([input]));
   const [row] = result.rows;
   return row === undefined ? await findReason(database, input) : acceptedBy(input, row);

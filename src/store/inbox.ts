@@ -7,14 +7,14 @@ import { deliverDelayed, storeDelayed, type DelayedInput, type Delivered } from 
 import { dropOverflow } from './drop-overflow.ts';
 import type { NewInput } from './new-input.ts';
 import { allOf } from './rings.ts';
-import { createEnsureSession, type EnsureSession } from './sessions.ts';
+import { createEnsureSession, SessionErasedError, type EnsureSession } from './sessions.ts';
 
 export interface Inbox {
   /** The id of a session, which is created if need be. */
   ensureSession: EnsureSession;
-  /** Stores an input of an existing session, and drops what is over its cap; resolves after the commits. */
+  /** Stores an input of a session, and drops what is over its cap; resolves after the commits. Rejects with `SessionErasedError`. */
   accept: (input: NewInput) => Promise<Committed<Acceptance>>;
-  /** Stores a message that is delivered later. */
+  /** Stores a message that is delivered later. Rejects with `SessionErasedError`. */
   delay: (input: DelayedInput) => Promise<Committed<Acceptance>>;
   /** Delivers messages whose time has come, and drops what is over the caps of their sessions; resolves after the commits. */
   deliver: (inputs: readonly NewInput[]) => Promise<Delivered[]>;
@@ -33,11 +33,16 @@ export function createInbox(database: Database): Inbox {
     ensureSession: createEnsureSession(database),
     async accept(input) {
       const acceptance = await store(input);
+      if (acceptance.kind === 'gone') throw new SessionErasedError(input.sessionId);
       if (acceptance.kind !== 'accepted' || !acceptance.isOverCap) return acceptance;
       // The session is rung for when the messages over the cap are gone, so no turn claims them.
       return { ...acceptance, after: allOf([acceptance, await dropOver(input, true)]) };
     },
-    delay: (input) => storeDelayed(database, input),
+    async delay(input) {
+      const acceptance = await storeDelayed(database, input);
+      if (acceptance.kind === 'gone') throw new SessionErasedError(input.sessionId);
+      return acceptance;
+    },
     async deliver(inputs) {
       const delivered: Delivered[] = [];
       for (const one of await deliverDelayed(database, inputs)) {

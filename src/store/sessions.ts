@@ -1,5 +1,5 @@
-// Sessions come into being with the first thing that reaches them. Their ids never change, so a process remembers those that
-// it has seen and asks only once.
+// Sessions come into being with the first thing that reaches them. Their ids never change, so a process remembers those that it has seen for a
+// minute: until then it may still know one that another process has erased, and what is written to that one writes nothing.
 import type { Lane } from '../config.ts';
 import { LRUCache } from 'lru-cache';
 import type { SessionId, SessionKey } from '../core/ids.ts';
@@ -28,20 +28,38 @@ export function newSessionOf(key: SessionKey, channel: string | null = null): Ne
 const LOOKS_MAX = 3;
 const REMEMBERED_SESSIONS_MAX = 50_000;
 
+/** How long a session is remembered, in milliseconds: it may have been erased by another process. */
+const REMEMBERED_MS = 60_000;
+
 /** Returns the id of a session, which it creates if need be. */
-export type EnsureSession = (session: NeededSession) => Promise<SessionId>;
+export interface EnsureSession {
+  (session: NeededSession): Promise<SessionId>;
+  /** The session of this key is looked for again: it was erased. */
+  drop(key: string): void;
+}
+
+/** The session was erased after it was found. Nothing was written; look for it again. */
+export class SessionErasedError extends Error {
+  readonly code = 'session_erased';
+
+  constructor(sessionId: SessionId) {
+    super(`The session ${sessionId} was erased. Send the request again; it makes a new session.`);
+    this.name = 'SessionErasedError';
+  }
+}
 
 /** Makes that function, with a memory of its own. */
 export function createEnsureSession(database: Database): EnsureSession {
-  const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX });
+  const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX, ttl: REMEMBERED_MS });
   const ensure = shareStatement('ensure-session', (sessions: NeededSession[]) => ensureAll(database, sessions));
-  return async (session) => {
+  const find = async (session: NeededSession): Promise<SessionId> => {
     const remembered = known.get(session.key);
     if (remembered !== undefined) return remembered;
     const id = await ensure(session);
     known.set(session.key, id);
     return id;
   };
+  return Object.assign(find, { drop: (key: string) => void known.delete(key) });
 }
 
 // The first query does not see a session that another process creates at the same time, but the second does.

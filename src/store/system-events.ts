@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { isoSql } from './session-facts.ts';
 import { changeOf } from './rings.ts';
+import { SessionErasedError } from './sessions.ts';
 import { literal } from './statement.ts';
 
 /** The most events that wait in one session. */
@@ -48,7 +49,7 @@ export interface QueuedEvent {
 }
 
 // The waiting events are counted after the lock is acquired. A statement that had to wait for the lock would count the rows
-// of before, so it detects that (see session-locks.ts), returns no row, and is sent again.
+// of before, so it detects that (see session-locks.ts), returns no row, and is sent again. A session that does not exist is `isGone`.
 export const ENQUEUE_EVENT = literal({
   name: 'enqueue-event',
   purpose:
@@ -95,13 +96,14 @@ enqueued as materialized (
   where judged.verdict <> 'stale'
 ),
 ${keyedPart(6, 'select to_json(enqueued) from enqueued')}
-select * from enqueued`,
+select enqueued.*, false as "isGone" from enqueued
+union all select null, null, null, true where not exists (select from locked) and not exists (select from seen)`,
 });
 
-/** Queues an event for the session's next prompt. Idempotent on its id, and fails with `isKeyTaken` on its key. */
+/** Queues an event for the session's next prompt. Idempotent on its id; fails with `isKeyTaken` on its key, and with `SessionErasedError`. */
 export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
   for (;;) {
-    const { rows } = await database.hot.query<QueuedEvent>(
+    const { rows } = await database.hot.query<QueuedEvent & { isGone: boolean }>(
       ENQUEUE_EVENT.prepared([
         event.id,
         event.sessionId,
@@ -111,6 +113,9 @@ export async function enqueueSystemEvent(database: Database, event: NewSystemEve
         ...keyValues(event.idempotency),
       ]),
     );
-    if (rows[0] !== undefined) return { ...rows[0], after: changeOf(event.sessionId) };
+    if (rows[0] === undefined) continue;
+    const { isGone, ...queued } = rows[0];
+    if (isGone) throw new SessionErasedError(event.sessionId);
+    return { ...queued, after: changeOf(event.sessionId) };
   }
 }

@@ -3,6 +3,7 @@
 // same. Any process of this machine can read what one of them writes.
 import { mkdir, open, readdir, readFile, rm, stat, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { PROCESS_OUTPUTS } from '../core/background-process.ts';
 
 const PIECE_BYTES = 1024 * 1024;
 const PIECES_MAX = 4;
@@ -110,7 +111,7 @@ export async function trimProcessLogs(
   olderThanMs: number,
   isKept: (id: string) => boolean,
 ): Promise<void> {
-  const all = join(dataDir, 'processes');
+  const all = join(dataDir, PROCESS_OUTPUTS);
   for (const id of await readdir(all).catch((): string[] => [])) {
     if (!FOLDER.test(id) || isKept(id)) continue;
     const folder = join(all, id);
@@ -129,7 +130,7 @@ export async function trimProcessLogs(
 }
 
 function folderOf(dataDir: string, id: string): string {
-  return join(dataDir, 'processes', id);
+  return join(dataDir, PROCESS_OUTPUTS, id);
 }
 
 async function lookAt(folder: string, name: string): Promise<{ name: string; from: number; size: number } | null> {

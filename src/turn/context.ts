@@ -30,7 +30,7 @@ import type { ModelBlocks } from './loop/model-blocks.ts';
 import type { ModelGovernor } from './loop/model-governor.ts';
 import type { ProviderGate } from './loop/provider-gate.ts';
 import type { OutputHistory } from './loop/recent-outputs.ts';
-import type { SnapshotCache } from './snapshot-cache.ts';
+import type { KnownSnapshots, SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
 import type { TurnMeter } from './turn-meter.ts';
 
@@ -74,8 +74,8 @@ export interface TurnContext {
   toolsetOf: (agentId: string, role: SubagentRole) => Toolset;
   plugins: Plugins;
   images: ImageLoader;
-  /** Hashes of snapshots that are in the database already. */
-  knownSnapshots: Set<string>;
+  /** Hashes of snapshots that are in the database already. It drops them soon, because an erasure deletes those that no other turn shows. */
+  knownSnapshots: KnownSnapshots;
   /** Contents of snapshots that turns ask for again. */
   snapshotCache: SnapshotCache;
   /** A number in [0, 1), for jitter. */

@@ -64,3 +64,20 @@ export class SnapshotCache {
     return found;
   }
 }
+
+const KNOWN_MAX = 10_000;
+/** How long a snapshot that was stored is taken for stored, in milliseconds: an erasure waits for longer before it deletes any. */
+const KNOWN_MS = 1_000;
+
+/** The snapshots that this process has stored lately. It stores another one again, which costs little and changes nothing. */
+export class KnownSnapshots {
+  readonly #hashes = new LRUCache<string, true>({ max: KNOWN_MAX, ttl: KNOWN_MS });
+
+  has(sha256: string): boolean {
+    return this.#hashes.has(sha256);
+  }
+
+  add(sha256: string): void {
+    this.#hashes.set(sha256, true);
+  }
+}

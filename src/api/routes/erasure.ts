@@ -1,8 +1,15 @@
-// A conversation taken out of the service: as lines.
+// A conversation taken out of the service: as lines, and for good.
+import { z } from 'zod';
+import { eraseSession, previewErasure, type Erasure } from '../../service/erase-session.ts';
+import type { Service } from '../../service/service.ts';
+import { findSessionsOfSender } from '../../store/views/subjects.ts';
 import { findExportedSession } from '../../store/views/session-export.ts';
 import { exportLines } from '../export-lines.ts';
-import { notFound } from '../problem.ts';
+import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { erasure, subjectErasure } from '../schemas/erasure.ts';
+
+const REASON_CHARS_MAX = 500;
 
 const exportSession = defineRoute({
   method: 'GET',
@@ -23,4 +30,60 @@ const exportSession = defineRoute({
   },
 });
 
-export const erasureRoutes: Route[] = [exportSession];
+/** Of an erasure. `dryRun`: nothing is stopped and nothing is removed. */
+const erasureQuery = z.strictObject({
+  dryRun: z.enum(['true', 'false']).optional(),
+  reason: z.string().max(REASON_CHARS_MAX).optional(),
+});
+
+const deleteSession = defineRoute({
+  method: 'DELETE',
+  path: '/v1/sessions/{key}',
+  summary: 'Erase a session with all subagents below it: every row and file',
+  role: 'admin',
+  isLong: true,
+  query: erasureQuery,
+  answers: {
+    200: { description: 'What was removed; with dryRun, what would be', schema: erasure },
+    409: { description: 'A batch that has not ended has items of the session; nothing was removed' },
+  },
+  async handle({ params: { key }, query }, { context }) {
+    if (query.dryRun === 'true') return { status: 200, body: { key, ...(await previewErasure(context.service, key)) } };
+    return { status: 200, body: { key, ...(await erased(context.service, key)) } };
+  },
+});
+
+const deleteSubject = defineRoute({
+  method: 'DELETE',
+  path: '/v1/subjects/{senderId}',
+  summary: 'Erase all sessions in which only one person has written',
+  role: 'admin',
+  isLong: true,
+  query: erasureQuery.extend({ channel: z.string().max(200).optional(), shared: z.enum(['keep', 'erase']).optional() }),
+  answers: {
+    200: { description: 'What was removed of each session; with dryRun, what would be', schema: subjectErasure },
+    409: { description: 'A batch that has not ended has items of a session; the sessions before it are erased' },
+  },
+  async handle({ params: { senderId }, query }, { context: { service, views } }) {
+    const isDry = query.dryRun === 'true';
+    const found = await findSessionsOfSender(views, { senderId, channel: query.channel });
+    const chosen = found.filter(({ isShared }) => !isShared || query.shared === 'erase');
+    const sessions = [];
+    for (const { key } of chosen)
+      sessions.push({ key, ...(isDry ? await previewErasure(service, key) : await erased(service, key)) });
+    const shared = found.filter((session) => !chosen.includes(session)).map(({ key }) => key);
+    return { status: 200, body: { senderId, sessions, shared } };
+  },
+});
+
+/** Throws `Problem` 409. */
+async function erased(service: Service, key: string): Promise<Erasure> {
+  const result = await eraseSession(service, key);
+  if (result.kind === 'erased') return { removed: result.removed, files: result.files };
+  throw new Problem(
+    'conflict',
+    `The batch ${result.batchId} has items of the session ${key} that have not ended. Cancel the batch first; nothing of the session was removed.`,
+  );
+}
+
+export const erasureRoutes: Route[] = [exportSession, deleteSession, deleteSubject];

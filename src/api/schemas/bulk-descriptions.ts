@@ -1,7 +1,10 @@
-// What the fields of bulk actions mean, for the OpenAPI document; see field-descriptions.ts.
+// What the fields of bulk actions and of erasures mean, for the OpenAPI document; see field-descriptions.ts.
+
+import { ERASURE_DESCRIPTIONS } from './erasure.ts';
 
 /** By field. */
 export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  ...ERASURE_DESCRIPTIONS,
   'createBulkAction.action':
     'What is done to each: `retry` and `abort` turns, `cancel` messages that wait, `redrive` and `discard` deliveries and dead letters',
   'createBulkAction.target': 'What it is done to',

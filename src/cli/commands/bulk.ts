@@ -1,9 +1,9 @@
 // `holdfast bulk`: one decision about many turns, messages, deliveries or dead letters.
-import { createInterface } from 'node:readline/promises';
 import type { BulkActionAnswer, BulkItemAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { BulkRunOptions } from '../bulk-commands.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { isSure } from '../is-sure.ts';
 import { followBulk, lineOf } from '../follow-bulk.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
@@ -56,24 +56,6 @@ function selectionOf(options: BulkRunOptions): object {
     message: 'no option says what it is about',
     fix: 'pass --ids, a filter such as --status failed, or --all; with --dry-run to count first',
   });
-}
-
-/** Asks at a terminal; elsewhere --yes has to say it. */
-async function isSure(question: string, terminal: Terminal): Promise<boolean> {
-  if (!terminal.isTty || !process.stdin.isTTY) {
-    throw new CliError({
-      code: 'not_confirmed',
-      exitCode: EXIT.usage,
-      message: question,
-      fix: 'pass --yes to do it without a question, or --dry-run to count only',
-    });
-  }
-  const prompt = createInterface({ input: process.stdin, output: process.stderr });
-  try {
-    return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());
-  } finally {
-    prompt.close();
-  }
 }
 
 /** Lists actions, newest first. */

@@ -176,6 +176,8 @@ function closeAssembly(
     request,
     view: {
       sectionsSha256: sectionsSnapshot.sha256,
+      workspaceSha256: session.workspace.snapshot.sha256,
+      chatSha256: session.chat.snapshot.sha256,
       ...(injected === null ? {} : { injectedSha256: injected.sha256 }),
       ...(images.turn === undefined ? {} : { images: images.turn }),
     },

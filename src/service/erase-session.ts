@@ -1,0 +1,194 @@
+// Erases a session with all subagents below it: stops what runs, and deletes every row and file of it. A call that is broken off leaves a
+// session with the key `erasing:<key>`, which the same call finds and completes.
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { PROCESS_OUTPUTS } from '../core/background-process.ts';
+import type { SessionId } from '../core/ids.ts';
+import {
+  blankItems,
+  eraseKeys,
+  eraseSnapshots,
+  findOpenBatch,
+  type ErasedSessions,
+} from '../store/erasure/erase-shared.ts';
+import {
+  add,
+  countErased,
+  eraseLateEvents,
+  eraseProcesses,
+  eraseRows,
+  fenceSessions,
+  finishErasure,
+  isUsageCounted,
+  nextProcesses,
+  type RemovedRows,
+} from '../store/erasure/erase-sessions.ts';
+import { ERASING, findErasedFamily, stopCrons, type FamilyMember } from '../store/erasure/find-family.ts';
+import { stopFamily } from '../store/stop-family.ts';
+import { rollUp } from '../store/usage/roll-up.ts';
+import type { Service } from './service.ts';
+
+/** What an erasure has removed, or would remove. */
+export interface Erasure {
+  /** How many rows, by table; tables of which nothing was removed are missing. */
+  removed: RemovedRows;
+  /** Files of commands in the background. */
+  files: number;
+}
+
+/** `busy`: a batch that has not ended has items of it; nothing was removed. */
+export type ErasureResult = ({ kind: 'erased' } & Erasure) | { kind: 'busy'; batchId: string };
+
+/** How long running turns and commands are given to end before they are cut off, in milliseconds. */
+const STOP_WAIT_MS = 5_000;
+const LOOK_EVERY_MS = 50;
+
+/** How long a worker takes a snapshot that it has stored for stored, and a little more, in milliseconds. */
+const SNAPSHOT_SETTLE_MS = 1_250;
+
+/** How often the rows are deleted again because inputs have arrived meanwhile. */
+const PASSES_MAX = 50;
+
+/** Erases the session of a key, and what is left of an earlier one that was not erased completely. Without a session nothing is removed. */
+export async function eraseSession(service: Service, key: string): Promise<ErasureResult> {
+  const total: Erasure = { removed: {}, files: 0 };
+  const batchId = await eraseKey(service, key, { total, visited: new Set() });
+  return batchId === null ? { kind: 'erased', ...total } : { kind: 'busy', batchId };
+}
+
+/** What erasing the session of a key would remove, as far as it is found by the session. */
+export async function previewErasure({ config, database }: Service, key: string): Promise<Erasure> {
+  const families = await Promise.all([ERASING + key, key].map((stored) => findErasedFamily(database, stored)));
+  const ids = families.flat().map(({ id }) => id);
+  if (ids.length === 0) return { removed: {}, files: 0 };
+  const processIds = await nextProcesses(database, ids);
+  const files = await Promise.all(processIds.map((id) => filesOf(config.runtime.dataDir, id)));
+  return { removed: await countErased(database, ids), files: files.reduce((sum, count) => sum + count, 0) };
+}
+
+interface Progress {
+  total: Erasure;
+  /** Keys that this call is erasing: a cron may name the session that it was made in. */
+  visited: Set<string>;
+}
+
+/** Resolves with the batch that is in the way; null: it is done. */
+async function eraseKey(service: Service, key: string, progress: Progress): Promise<string | null> {
+  if (progress.visited.has(key)) return null;
+  progress.visited.add(key);
+  for (const stored of [ERASING + key, key]) {
+    const family = await findErasedFamily(service.database, stored);
+    const batchId = family.length === 0 ? null : await eraseFamily(service, family, { ...progress, key });
+    if (batchId !== null) return batchId;
+  }
+  return null;
+}
+
+async function eraseFamily(
+  service: Service,
+  family: FamilyMember[],
+  progress: Progress & { key: string },
+): Promise<string | null> {
+  const { database } = service;
+  const sessions: ErasedSessions = {
+    ids: family.map(({ id }) => id),
+    keys: family.map(({ key }) => key.replace(ERASING, '')),
+    cronIds: [],
+  };
+  const batchId = await findOpenBatch(database, sessions);
+  if (batchId !== null) return batchId;
+  const crons = await stopCrons(database, sessions.ids);
+  for (const { key } of crons) {
+    const inTheWay = await eraseKey(service, key, progress);
+    if (inTheWay !== null) return inTheWay;
+  }
+  await stopWork(service, family, progress.key);
+  await eraseFenced(service, { ...sessions, cronIds: crons.map(({ id }) => id) }, progress);
+  return null;
+}
+
+/** Stops turns and commands, and waits until workers have ended them; those that have not ended in time are cut off by the fence. */
+async function stopWork({ config, database, publish }: Service, family: FamilyMember[], key: string): Promise<void> {
+  const root = family.find((member) => member.key === key);
+  if (root === undefined || !family.some(({ hasWork, isBusy }) => hasWork || isBusy)) return;
+  for (const { id } of [root, ...family.filter((member) => member !== root && (member.hasWork || member.isBusy))]) {
+    publish(
+      await stopFamily(database, {
+        sessionId: id,
+        keepsQueued: false,
+        reason: 'the session is erased',
+        status: 'killed',
+        result: null,
+        isTold: false,
+        modes: config.messages.queue,
+      }),
+    );
+  }
+  await until(STOP_WAIT_MS, async () => !(await findErasedFamily(database, key)).some(({ isBusy }) => isBusy));
+}
+
+async function eraseFenced(
+  service: Service,
+  sessions: ErasedSessions,
+  { total, key }: Progress & { key: string },
+): Promise<void> {
+  const { database, inbox } = service;
+  for (let pass = 1; pass <= PASSES_MAX; pass += 1) {
+    await fenceSessions(database, sessions.ids);
+    const settled = delay(SNAPSHOT_SETTLE_MS);
+    for (const own of sessions.keys) inbox.ensureSession.drop(own);
+    await until(STOP_WAIT_MS, async () => {
+      if (await isUsageCounted(database, sessions.ids)) return true;
+      await rollUp(database);
+      return false;
+    });
+    add(total.removed, {
+      idempotency_keys: await eraseKeys(database, sessions),
+      batch_items: await blankItems(database, sessions),
+    });
+    await settled;
+    add(total.removed, { snapshots: await eraseSnapshots(database, sessions) });
+    total.files += await eraseCommands(service, sessions.ids, total.removed);
+    add(total.removed, await eraseRows(database, sessions));
+    const finished = await finishErasure(database, sessions.ids);
+    if (finished === null) continue;
+    add(total.removed, finished);
+    add(total.removed, await eraseLateEvents(database, sessions.ids));
+    return;
+  }
+  throw new Error(
+    `The session ${key} received inputs at each of ${PASSES_MAX} attempts to erase it. Send the request again.`,
+  );
+}
+
+/** Files go before the rows that name them. */
+async function eraseCommands(
+  { config, database }: Service,
+  ids: readonly SessionId[],
+  removed: RemovedRows,
+): Promise<number> {
+  let files = 0;
+  for (;;) {
+    const processIds = await nextProcesses(database, ids);
+    if (processIds.length === 0) return files;
+    for (const id of processIds) {
+      files += await filesOf(config.runtime.dataDir, id);
+      await rm(folderOf(config.runtime.dataDir, id), { recursive: true, force: true });
+    }
+    add(removed, await eraseProcesses(database, processIds));
+  }
+}
+
+function folderOf(dataDir: string, processId: string): string {
+  return join(dataDir, PROCESS_OUTPUTS, processId);
+}
+
+async function filesOf(dataDir: string, processId: string): Promise<number> {
+  return (await readdir(folderOf(dataDir, processId)).catch((): string[] => [])).length;
+}
+
+/** Resolves when it holds, or after the time. */
+async function until(ms: number, holds: () => Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + ms; !(await holds()) && performance.now() < end;) await delay(LOOK_EVERY_MS);
+}

@@ -1,0 +1,210 @@
+// Goal: an erasure leaves nothing of a session anywhere in the database or in its files, whatever it interrupts. Method: a session whose every
+// text has a word of its own, which is then looked for in every column of every table and in the data directory.
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { fenceSessions } from '../../src/store/erasure/erase-sessions.ts';
+import { waitUntil } from '../crash/rig/wait-until.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const SOON_MS = 60_000;
+
+const holder = useApiRig();
+
+/** Every table with a row that has the text in any of its columns, with how many rows. */
+async function tablesWith(text: string): Promise<Record<string, number>> {
+  const { rig } = holder;
+  const tables = await rig.rows(
+    `select table_name as name from information_schema.tables where table_schema = 'holdfast' and table_type = 'BASE TABLE'`,
+  );
+  const found: Record<string, number> = {};
+  for (const { name } of tables) {
+    const rows = await rig.rows(
+      `select count(*)::int as count from holdfast.${String(name)} r where strpos(lower(r::text), $1) > 0`,
+      [text.toLowerCase()],
+    );
+    if (Number(rows[0]?.['count']) > 0) found[String(name)] = Number(rows[0]?.['count']);
+  }
+  return found;
+}
+
+/** A session with something in every table that a conversation reaches. */
+async function makeSession(name: string, word: string): Promise<string> {
+  const { rig } = holder;
+  const path = `/v1/sessions/${name}`;
+  const headers = { 'idempotency-key': `key-of-${name}` };
+  const sent = await rig.post(
+    `${path}/messages`,
+    { text: `${word} [[tool: echo {"say": "${word}"}]] [[reply: ${word}]]`, messageId: word },
+    headers,
+  );
+  await rig.work(name);
+  await rig.post(`${path}/reset`);
+  await rig.post(`${path}/system-events`, { text: `${word} rains` }, headers);
+  await rig.post(`${path}/messages`, {
+    text: `[[reply: ${word}]]`,
+    groupSystemPrompt: `Be ${word}.`,
+    deliver: { url: 'https://example.com/x' },
+  });
+  await rig.work(name);
+  await rig.post(`${path}/messages`, { text: `/think high ${word}` });
+  const spawned = await rig.post(`${path}/spawn`, { task: `${word} [[reply: ${word}]]`, label: word });
+  await rig.work(spawned.body.childSessionKey);
+  await rig.work(name);
+  await rig.post('/v1/crons', {
+    name: word,
+    schedule: { kind: 'every', everyMs: 3_600_000 },
+    target: `session:${name}`,
+    payload: { kind: 'systemEvent', text: word },
+  });
+  const sessionId = sent.body.session.id as string;
+  const turnId = (await rig.get(`/v1/turns?session=${name}`)).body.items[0].id as string;
+  const processId = newId<string>();
+  await rig.rows(
+    `insert into holdfast.processes (id, session_id, turn_id, cause_key, command, workdir, status, worker, lease_expires_at, machine, output_tail)
+     values ($1, $2, $3, $4, $5, '/', 'exited', 'w', now(), 'm', $5)`,
+    [processId, sessionId, turnId, `${turnId}:c`, word],
+  );
+  await rig.rows(
+    `insert into holdfast.process_inputs (process_id, cause_key, data, is_last) values ($1, $2, $3, true)`,
+    [processId, `${turnId}:i`, word],
+  );
+  await rig.rows(
+    `insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason) values ($1, 'turn', $2, $3, 'c', $4)`,
+    [newId(), sessionId, turnId, word],
+  );
+  await rig.rows(
+    `insert into holdfast.provider_requests (turn_id, call_no, session_id, model, status, params_bytes, params_sha256, error, leave_at)
+     values ($1, 9, $2, 'm', 'dropped', 1, 'x', json_build_object('message', $3::text), now())`,
+    [turnId, sessionId, word],
+  );
+  await rig.rows(
+    `insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, status, attempt, summary, tokens_before)
+     values ($1, $2, 1, $3, 'manual', 'completed', 1, $4, 1)`,
+    [newId(), sessionId, turnId, word],
+  );
+  const folder = join(rig.config.runtime.dataDir, 'processes', processId);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, '0'), word);
+  return sessionId;
+}
+
+async function filesWith(word: string): Promise<string[]> {
+  const { dataDir } = holder.rig.config.runtime;
+  const all = await readdir(join(dataDir, 'processes'), { recursive: true, withFileTypes: true });
+  const files = all.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  const found = await Promise.all(
+    files.map(async (file) => ((await readFile(file, 'utf8')).includes(word) ? [file] : [])),
+  );
+  return found.flat();
+}
+
+test('an erasure leaves no row and no file of a session, its subagents and its crons, and keeps those of others', async () => {
+  const { rig } = holder;
+  await makeSession('kept', 'pelican');
+  await makeSession('gone', 'flamingo');
+  const keptBefore = await tablesWith('pelican');
+  const planned = await rig.ask('DELETE', '/v1/sessions/gone?dryRun=true');
+  expect(planned.body).toMatchObject({ files: 1, removed: { sessions: 2, deliveries: 1 } });
+  expect(await filesWith('flamingo')).toHaveLength(1);
+  expect(Object.keys(await tablesWith('flamingo')).toSorted()).toEqual([
+    'compactions',
+    'crons',
+    'dead_letters',
+    'deliveries',
+    'entries',
+    'events',
+    'idempotency_keys',
+    'inbox',
+    'process_inputs',
+    'processes',
+    'provider_requests',
+    'sessions',
+    'snapshots',
+    'subagent_runs',
+    'system_events',
+    'turns',
+  ]);
+  const answer = await rig.ask('DELETE', '/v1/sessions/gone?reason=asked%20for');
+  expect(answer).toMatchObject({ status: 200, body: { key: 'agent:main:gone', files: 1 } });
+  expect(answer.body.removed).toMatchObject({
+    sessions: 2,
+    subagent_runs: 1,
+    crons: 1,
+    processes: 1,
+    ended_transcripts: 1,
+  });
+  expect(await tablesWith('flamingo')).toEqual({});
+  expect(await tablesWith('agent:main:gone')).toEqual({});
+  expect(await filesWith('flamingo')).toEqual([]);
+  expect(await tablesWith('pelican')).toEqual(keptBefore);
+  expect((await rig.get('/v1/sessions/gone')).status).toBe(404);
+  const audit = (await rig.get('/v1/audit?limit=1')).body.items[0];
+  expect(audit).toMatchObject({
+    action: 'eraseSession',
+    target: '/v1/sessions/gone',
+    reason: 'asked for',
+    outcome: 'ok',
+  });
+  expect((await rig.ask('DELETE', '/v1/sessions/gone')).body).toEqual({
+    key: 'agent:main:gone',
+    removed: {},
+    files: 0,
+  });
+});
+
+test('an erasure stops the running turn, and what is sent afterwards begins a new session', async () => {
+  const { rig } = holder;
+  const sent = await rig.post('/v1/sessions/busy/messages', { text: 'heron [[stall: after=0]]' });
+  const working = rig.work('busy');
+  await waitUntil('the turn runs', SOON_MS, async () => {
+    const rows = await rig.rows(`select 1 from holdfast.turns where session_id = $1`, [sent.body.session.id]);
+    return rows.length > 0;
+  });
+  await rig.post('/v1/sessions/busy/messages', { text: 'heron waits' });
+  const erased = await rig.ask('DELETE', '/v1/sessions/busy');
+  await working;
+  expect(erased).toMatchObject({ status: 200, body: { removed: { sessions: 1, turns: 1, inbox: 2 } } });
+  expect(await tablesWith('heron')).toEqual({});
+  const again = await rig.post('/v1/sessions/busy/messages', { text: 'once more' });
+  expect(again).toMatchObject({ status: 202, body: { message: { seq: 1, status: 'waiting' } } });
+  expect(again.body.session.id).not.toBe(sent.body.session.id);
+});
+
+test('an erasure that was broken off is completed by the same call, and a newer session of its key goes with it', async () => {
+  const { rig } = holder;
+  const sent = await rig.post('/v1/sessions/broken/messages', { text: 'bittern' });
+  await fenceSessions(rig.context.service.database, [sent.body.session.id]);
+  rig.context.service.inbox.ensureSession.drop('agent:main:broken');
+  await rig.post('/v1/sessions/broken/messages', { text: 'bittern, too' });
+  const erased = await rig.ask('DELETE', '/v1/sessions/broken');
+  expect(erased).toMatchObject({ status: 200, body: { removed: { sessions: 2, inbox: 2 } } });
+  expect(await tablesWith('bittern')).toEqual({});
+});
+
+test('a person is erased where nobody else has written, and elsewhere on demand', async () => {
+  const { rig } = holder;
+  const say = (session: string, id: string, text: string) =>
+    rig.post(`/v1/sessions/${session}/messages`, { text, sender: { id } });
+  await say('ada-alone', 'ada', 'stork');
+  await say('together', 'ada', 'stork');
+  await say('together', 'ben', 'ibis');
+  await say('ben-alone', 'ben', 'ibis');
+  const dry = await rig.ask('DELETE', '/v1/subjects/ada?dryRun=true');
+  expect(dry.body).toMatchObject({ sessions: [{ key: 'agent:main:ada-alone' }], shared: ['agent:main:together'] });
+  expect((await rig.ask('DELETE', '/v1/subjects/ada?channel=telegram')).body).toMatchObject({
+    sessions: [],
+    shared: [],
+  });
+  const erased = await rig.ask('DELETE', '/v1/subjects/ada');
+  expect(erased.body).toMatchObject({
+    senderId: 'ada',
+    sessions: [{ key: 'agent:main:ada-alone', removed: { sessions: 1 } }],
+    shared: ['agent:main:together'],
+  });
+  expect((await rig.get('/v1/sessions/ada-alone')).status).toBe(404);
+  await rig.ask('DELETE', '/v1/subjects/ada?shared=erase');
+  expect(await tablesWith('stork')).toEqual({});
+  expect(Object.keys(await tablesWith('ibis'))).toContain('inbox');
+});
