@@ -6,10 +6,12 @@ import { addSessionCommands } from './session-commands.ts';
 
 const WAIT_SECONDS = 300;
 const WAIT_SECONDS_MAX = 86_400;
+const CALL_NO_MAX = 1_000_000;
 
 /** Adds send, sessions, messages, turns, deliveries and events. */
 export function addClientCommands(program: Command, run: RunCommand): void {
   addSend(program, run);
+  addChat(program, run);
   addSessionCommands(program, run);
   addMessages(program, run);
   addTurns(program, run);
@@ -53,6 +55,20 @@ function addSend(program: Command, run: RunCommand): void {
         const waiting = waitSeconds === undefined ? {} : { waitSeconds };
         return runSend({ ...rest, ...waiting, session, text, isStreaming: stream === true }, flags, terminal);
       }),
+    );
+}
+
+function addChat(program: Command, run: RunCommand): void {
+  program
+    .command('chat')
+    .helpGroup('Talk:')
+    .description('talk to an agent; in a pipe, each line is a message')
+    .argument('[session]', 'the session key', 'main')
+    .option('--show-context', 'print the parts of each prompt, with their origin and trust')
+    .action((session: string, options: { showContext?: boolean }, command: Command) =>
+      run(command, async (terminal, flags) =>
+        (await import('./commands/chat.ts')).runChat(session, options, flags, terminal),
+      ),
     );
 }
 
@@ -100,6 +116,16 @@ function addTurns(program: Command, run: RunCommand): void {
         ),
       );
   }
+  turns
+    .command('request')
+    .description('print what the model was sent in a call, part by part')
+    .argument('<id>', 'the id of the turn')
+    .argument('<n>', 'the number of the call, counted from 1', wholeNumber(1, CALL_NO_MAX))
+    .action((id: string, n: number, _options: object, command: Command) =>
+      run(command, async (terminal, flags) =>
+        (await import('./commands/turns-request.ts')).runTurnsRequest({ id, n }, flags, terminal),
+      ),
+    );
   turns
     .command('watch')
     .description('follow a turn until it ends; exit 7 or 8 if it does not succeed')

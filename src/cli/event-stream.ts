@@ -22,6 +22,12 @@ export interface WatchOptions {
   onOpen?: () => void;
   /** Called before each new attempt after the stream broke. */
   onReconnect?: () => void;
+  /** Called when the stream is open again. */
+  onReopen?: () => void;
+  /** Called when events after the last one were deleted: some were missed. */
+  onReset?: () => void;
+  /** Attempts in a row that may bring nothing. */
+  reconnectsMax?: number;
 }
 
 /**
@@ -30,21 +36,25 @@ export interface WatchOptions {
  */
 export async function* watchEvents(
   open: (hooks: EventHooks) => AsyncIterable<ClientEvent>,
-  { signal, onOpen, onReconnect }: WatchOptions,
+  { signal, onOpen, onReconnect, onReopen, onReset, reconnectsMax = RECONNECTS_MAX }: WatchOptions,
 ): AsyncGenerator<StreamedEvent> {
   let wasOpen = false;
   const events = open({
     signal,
     onOpen() {
-      if (!wasOpen) onOpen?.();
+      if (wasOpen) onReopen?.();
+      else onOpen?.();
       wasOpen = true;
     },
     onBreak({ error, attempts }) {
-      if (!wasOpen || attempts > RECONNECTS_MAX) throw error ?? streamEnded();
+      if (!wasOpen || attempts > reconnectsMax) throw error ?? streamEnded();
       onReconnect?.();
     },
   });
-  for await (const event of events) if (event.type !== 'reset') yield streamedEvent(event);
+  for await (const event of events) {
+    if (event.type === 'reset') onReset?.();
+    else yield streamedEvent(event);
+  }
 }
 
 function streamEnded(): CliError {

@@ -6,6 +6,7 @@ import { addBatchCommands } from './batch-commands.ts';
 import { addBulkCommands } from './bulk-commands.ts';
 import { addClientCommands } from './client-commands.ts';
 import { addBudgetCommands } from './budget-commands.ts';
+import { addCompletionCommands } from './completion-commands.ts';
 import { addCostCommands } from './cost-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
 import { addDeadCommands } from './dead-commands.ts';
@@ -55,6 +56,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addWaitingCommands(program, run);
   addWorkerCommands(program, run);
   addPauseCommands(program, run);
+  addCompletionCommands(program, run);
   inheritSettings(program);
   return program;
 }

@@ -31,7 +31,9 @@ export function cliCommands(): CliCommand[] {
 }
 
 function leavesOf(parent: Command, path: string[]): CliCommand[] {
-  return parent.commands.flatMap((command) => {
+  // No help shows what begins with `__`.
+  const shown = parent.commands.filter((command) => !command.name().startsWith('__'));
+  return shown.flatMap((command) => {
     const names = [...path, [command.name(), ...command.aliases()].join('|')];
     if (command.commands.length > 0) return leavesOf(command, names);
     const args = command.registeredArguments.map((argument) =>
