@@ -177,6 +177,7 @@ function startScheduling(
   if (roles.some((role) => role !== 'worker')) enders.push(modules.startTroubleLog(service.database, logger));
   if (!roles.includes('scheduler')) return;
   enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
+  enders.push(modules.startRetention(service, logger));
   if (modules.Scheduler !== null) {
     const scheduler = new modules.Scheduler({ service, logger, tracing, meter: meters?.schedule ?? undefined });
     enders.push(() => scheduler.stop());

@@ -34,6 +34,8 @@ export class ScrapeGauges {
   readonly #workers: Gauge<'role'>;
   readonly #troubles: Gauge<'kind'>;
   readonly #cacheHits: Gauge<'tier'>;
+  readonly #deleted: Counter<'kind'>;
+  readonly #reach: Gauge<'kind'>;
   readonly #transaction: Gauge<'database' | 'application'>;
   readonly #applications = new Set<string>();
 
@@ -66,6 +68,13 @@ export class ScrapeGauges {
       "Part of the prompts of the last hour that came from the provider's cache",
       ['tier'],
     );
+    this.#deleted = new Counter({
+      name: 'holdfast_retention_deleted_total',
+      help: 'Old rows that were deleted, by kind',
+      labelNames: ['kind'] as const,
+      registers: [registry],
+    });
+    this.#reach = gauge('retention_reach_seconds', 'Age over which old rows have been deleted, by kind', ['kind']);
     this.#transaction = gauge('oldest_transaction_seconds', 'Age of the open transaction that holds back live events', [
       'database',
       'application',
@@ -75,7 +84,8 @@ export class ScrapeGauges {
   /** Null: the database did not answer, and there are none. */
   set(figures: ScrapeFigures | null): void {
     this.#unpriced.reset();
-    const labelled = [this.#workers, this.#troubles, this.#cacheHits, this.#transaction];
+    this.#deleted.reset();
+    const labelled = [this.#workers, this.#troubles, this.#cacheHits, this.#reach, this.#transaction];
     for (const gauge of [...Object.values(this.#byStatus), ...labelled]) gauge.reset();
     for (const gauge of Object.values(this.#ages)) gauge.remove();
     if (figures === null) return;
@@ -87,6 +97,10 @@ export class ScrapeGauges {
     for (const [role, count] of Object.entries(figures.workers)) this.#workers.set({ role }, count);
     for (const kind of HEALTH_KINDS) this.#troubles.set({ kind }, figures.troubles[kind] ?? 0);
     for (const [tier, ratio] of Object.entries(figures.cacheHitRatio)) this.#cacheHits.set({ tier }, ratio);
+    for (const [kind, { deleted, reachMs }] of Object.entries(figures.retention)) {
+      this.#deleted.inc({ kind }, deleted);
+      if (reachMs !== null) this.#reach.set({ kind }, reachMs / 1000);
+    }
     this.#setTransaction(figures);
   }
 

@@ -207,6 +207,16 @@ export interface FileSettings {
   };
   /** How long live events are kept. */
   events: { retention: number };
+  /** How long rows are kept after their end, in milliseconds; absent: for ever. `events` in the file is `events.retention`. */
+  retention: {
+    turns: number;
+    events?: number;
+    messages?: number;
+    transcripts?: number;
+    idempotencyKeys?: number;
+    deliveries?: number;
+    deadLetters?: number;
+  };
   /** How much model calls may cost; absent: this process leaves the budgets that others have configured as they are. */
   budgets?: (Omit<BudgetSettings, 'limitMicros'> & { limitUsd: number })[];
   limits: Limits;

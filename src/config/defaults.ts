@@ -86,6 +86,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     images: { roots: [], textOnlyModels: ['anthropic/claude-2*', 'anthropic/claude-instant*'] },
     api: { keys: [], hosts: [] },
     events: { retention: 7 * DAY },
+    retention: { turns: 90 * DAY },
     limits: {
       waitingPerSession: 1000,
       waitingTotal: 100_000,

@@ -25,6 +25,7 @@ export function mergeSettings(input: FileInput, dataDir: string, baseDir: string
     const seconds = cronIdleSecondsOf(llm);
     if (llm !== undefined && seconds !== undefined) llm.cronIdleTimeoutSeconds = seconds;
   }
+  if (settings.retention.events !== undefined) settings.events.retention = settings.retention.events;
   settings.workspace.path = absolute(settings.workspace.path, baseDir);
   const { phone, ids } = settings.owner;
   if (phone !== undefined) settings.owner.ids = [...new Set([phone, ...ids])];

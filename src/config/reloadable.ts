@@ -34,6 +34,7 @@ const PARTS: readonly ReloadablePart[] = [
   { path: 'owner' },
   { path: 'reactions' },
   { path: 'reasoning' },
+  { path: 'retention' },
   { path: 'runtime.apiKey' },
   { path: 'session' },
   { path: 'shutdown' },

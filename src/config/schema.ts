@@ -1,6 +1,7 @@
 // The shape of the configuration file: which keys there are and what each may hold. Checks only; defaults are in `defaults.ts`, the
 // merged type in `config-type.ts` (the last lines of this file prove that the two agree). Every key is optional, none is unknown.
 import { z } from 'zod';
+import { retentionSchema } from './schema-retention.ts';
 import { KEY_ROLES } from '../core/access/key-role.ts';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
 import type { AgentDefaults } from './agent-type.ts';
@@ -177,6 +178,7 @@ export const fileSchema = z.strictObject({
     })
     .optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
+  retention: retentionSchema.optional(),
   budgets: budgetsSchema.optional(),
   limits: limits.optional(),
   telemetry: z.strictObject({ content: z.boolean().optional(), trustParent: z.boolean().optional() }).optional(),

@@ -27,6 +27,8 @@ export interface ScrapeFigures {
   workers: Record<string, number>;
   /** The part of the prompts of the last hour that came from the provider's cache, by tier. */
   cacheHitRatio: Record<string, number>;
+  /** By kind of old rows: how many were deleted, and the age over which all were that nothing needs; null: no pass was complete. */
+  retention: Record<string, { deleted: number; reachMs: number | null }>;
   /** What keeps the service from working, by kind. */
   troubles: Record<string, number>;
   /** The transaction that holds back live events; null: none does. */
@@ -88,6 +90,8 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
     and coalesce(c.not_before <= clock_timestamp(), true)) as "cronOverdueMs",
   ${countedSql('running_roles')} as workers,
   (select coalesce(json_object_agg(tier, ratio), '{}') from cached where ratio is not null) as "cacheHitRatio",
+  (select coalesce(json_object_agg(r.kind, json_build_object('deleted', r.deleted, 'reachMs', ${sinceMsSql('r.completed_to')})), '{}')
+    from holdfast.retention r) as retention,
   (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
