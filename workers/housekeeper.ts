@@ -2,6 +2,7 @@
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { endStalled } from '../src/store/end-overdue.ts';
+import { trimClientFiles } from '../src/store/client-files.ts';
 import { trimEvents } from '../src/store/trim-events.ts';
 import { trimWorkers } from '../src/store/workers/report-worker.ts';
 
@@ -17,6 +18,7 @@ export function startHousekeeper(service: Service, logger: Logger): () => Promis
     try {
       while (!isStopped && (await trimEvents(database, config.events.retention)));
       await trimWorkers(database, config.events.retention);
+      while (!isStopped && (await trimClientFiles(database, config.batches.retention)));
       const { runs } = publish(await endStalled(database, config.messages.queue));
       if (runs > 0) logger.error({ runs }, 'Subagents that had stopped without a result were ended');
     } catch (error) {

@@ -26,10 +26,21 @@ export interface Line {
 
 type LineLimits = Pick<Config['limits'], 'batchBytes' | 'batchLineBytes' | 'batchGzipRatio'>;
 
+/** Of a form with a file in it. */
+export const FORM_TYPE = 'multipart/form-data';
+
 /** True when the body is one of lines. */
-export function isLinesBody({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
-  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  return LINE_TYPES.includes(type);
+export function isLinesBody(request: Pick<FastifyRequest, 'headers'>): boolean {
+  return LINE_TYPES.includes(mediaTypeOf(request));
+}
+
+/** True when the body is a form. */
+export function isFormBody(request: Pick<FastifyRequest, 'headers'>): boolean {
+  return mediaTypeOf(request) === FORM_TYPE;
+}
+
+function mediaTypeOf({ headers }: Pick<FastifyRequest, 'headers'>): string {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 /** The lines of a body that are not blank. Read once; `sha256` is that of the bytes read, without compression. */

@@ -8,16 +8,24 @@ const RANGE_ITEMS = 500;
 
 export type ResultFormat = 'holdfast' | 'openai';
 
-/** The lines of the items after `after`; with `all` also of those that have not ended. */
+/** The lines of the items after `after`; with `all` also of those that have not ended. `only`: of answered items, or of the others. */
 export function resultLines(
   views: ViewDatabase,
-  wanted: { batchId: string; total: number; after: number; all: boolean; format: ResultFormat },
+  wanted: {
+    batchId: string;
+    total: number;
+    after: number;
+    all: boolean;
+    format: ResultFormat;
+    only?: 'output' | 'errors';
+  },
 ): Readable {
-  const { batchId, total, after, all, format } = wanted;
+  const { batchId, total, after, all, format, only } = wanted;
   const lineOf = format === 'openai' ? openAiLine : (result: ItemResult): object => result;
   async function* lines(): AsyncGenerator<string> {
     for (let at = after; at < total; at += RANGE_ITEMS) {
-      const results = await readResults(views, { batchId, afterN: at, toN: at + RANGE_ITEMS, all });
+      const read = await readResults(views, { batchId, afterN: at, toN: at + RANGE_ITEMS, all });
+      const results = only === undefined ? read : read.filter(({ status }) => isGood(status) === (only === 'output'));
       if (results.length > 0) yield results.map((result) => `${JSON.stringify(lineOf(result))}\n`).join('');
     }
   }
@@ -27,7 +35,6 @@ export function resultLines(
 /** A line as OpenAI's batch files have it. */
 function openAiLine(result: ItemResult): object {
   const { n, customId, status, reply, error, turnId, usage } = result;
-  const isGood = status === 'answered' || status === 'silent';
   const promptTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   const body = {
     id: `chatcmpl-${turnId ?? n}`,
@@ -42,9 +49,18 @@ function openAiLine(result: ItemResult): object {
   return {
     id: `batch_req_${n}`,
     custom_id: customId ?? String(n),
-    response: isGood ? { status_code: 200, request_id: turnId, body } : null,
-    error: isGood ? null : { code: codeOf(error) ?? status, message: messageOf(error) ?? `The item is ${status}.` },
+    response: isGood(status) ? { status_code: 200, request_id: turnId, body } : null,
+    error: isGood(status)
+      ? null
+      : { code: CODES[status] ?? codeOf(error) ?? status, message: messageOf(error) ?? `The item is ${status}.` },
   };
+}
+
+/** What OpenAI calls these. */
+const CODES: Partial<Record<string, string>> = { expired: 'batch_expired', cancelled: 'batch_cancelled' };
+
+function isGood(status: string): boolean {
+  return status === 'answered' || status === 'silent';
 }
 
 function codeOf(error: unknown): string | null {

@@ -3,14 +3,14 @@ import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
-import { isLinesBody } from './batch-lines.ts';
+import { isFormBody, isLinesBody } from './batch-lines.ts';
 import { Problem, problemBody } from './problem.ts';
 
 /** Breaks off a request whose body has not arrived in time. How long its answer takes does not matter. */
 export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax: number): void {
   const { raw, headers } = request;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (!hasBody || (isLinesRoute(request) && isLinesBody(request))) return;
+  if (!hasBody || isStreamed(request)) return;
   const late = new Problem('request_timeout', `The body did not arrive within ${msMax / 1000} s. Nothing was done.`);
   const timer = setTimeout(() => answerByHand(late, raw.socket), msMax);
   const hasArrived = (): void => clearTimeout(timer);
@@ -22,6 +22,16 @@ export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax
 /** True for a route that reads lines by itself. */
 export function isLinesRoute(request: FastifyRequest): boolean {
   return request.routeOptions.config.takesLines === true;
+}
+
+/** True for a route that reads a form by itself. */
+export function isFormRoute(request: FastifyRequest): boolean {
+  return request.routeOptions.config.takesForm === true;
+}
+
+/** True when the body is read by the route, which watches its arrival. */
+function isStreamed(request: FastifyRequest): boolean {
+  return (isLinesRoute(request) && isLinesBody(request)) || (isFormRoute(request) && isFormBody(request));
 }
 
 /** Answers bytes that are not HTTP, or headers that are too long; there is no request yet. */

@@ -8,10 +8,10 @@ import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
 import type { Answer } from './answer.ts';
 import { audited } from './audited.ts';
-import { answerBrokenRequest, isLinesRoute } from './broken-requests.ts';
+import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
 import { createServices } from './create-services.ts';
-import { LINE_TYPES } from './batch-lines.ts';
+import { FORM_TYPE, LINE_TYPES } from './batch-lines.ts';
 import { answerWithin } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
 import type { Identity } from './identify.ts';
@@ -29,6 +29,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     isPublic?: boolean;
     takesLines?: boolean;
+    takesForm?: boolean;
     /** What a key must be allowed for the route. */
     role?: KeyRole;
   }
@@ -96,11 +97,20 @@ export function createApi(
     if (isLinesRoute(request)) return done(null, payload);
     done(new Problem('unsupported_media_type', 'Send the body as application/json.'));
   });
+  app.addContentTypeParser(FORM_TYPE, (request, payload, done) => {
+    if (isFormRoute(request)) return done(null, payload);
+    done(new Problem('unsupported_media_type', 'Send the body as application/json.'));
+  });
   for (const route of ROUTES) {
     app.route({
       method: route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-      config: { isPublic: route.isPublic === true, takesLines: route.takesLines !== undefined, role: roleOf(route) },
+      config: {
+        isPublic: route.isPublic === true,
+        takesLines: route.takesLines !== undefined,
+        takesForm: route.takesForm === true,
+        role: roleOf(route),
+      },
       ...(route.takesLines === undefined ? {} : { bodyLimit: route.takesLines.bodyBytesMax }),
       handler: createHandler(route, context, services),
     });

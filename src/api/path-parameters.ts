@@ -44,6 +44,16 @@ export const PATH_PARAMETERS = {
     schema: { type: 'string' },
     parse: (raw) => raw,
   } satisfies PathParameter<string>,
+  fileId: {
+    description: 'The id of a file',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
+  clientBatchId: {
+    description: 'The id of a batch in OpenAI’s form',
+    schema: { type: 'string' },
+    parse: (raw) => raw,
+  } satisfies PathParameter<string>,
   senderId: {
     description: 'The sender.id of the messages of a person',
     schema: { type: 'string' },

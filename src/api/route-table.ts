@@ -19,6 +19,8 @@ import { costRoutes } from './routes/costs.ts';
 import { pauseRoutes } from './routes/pauses.ts';
 import { openAiChatRoutes } from './routes/openai-chat.ts';
 import { openAiResponseRoutes } from './routes/openai-responses.ts';
+import { openAiBatchRoutes } from './routes/openai-batches.ts';
+import { openAiFileRoutes } from './routes/openai-files.ts';
 import { openAiModelRoutes } from './routes/openai-models.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
@@ -63,5 +65,7 @@ export const ROUTES: Route[] = [
   ...openAiChatRoutes,
   ...openAiResponseRoutes,
   ...openAiModelRoutes,
+  ...openAiFileRoutes,
+  ...openAiBatchRoutes,
   ...operationRoutes,
 ];

@@ -22,7 +22,7 @@ export interface ApiRequest<Params, Query, Body> {
   query: Query;
   body: Body;
   principal: Principal;
-  /** The body of a request with lines, not read yet; null for any other. */
+  /** The body of a request with lines or a form, not read yet; null for any other. */
   lines: Readable | null;
   /** The Idempotency-Key of a POST with what it is bound to; null without one, and for other methods. */
   idempotency: KeyedRequest | null;
@@ -59,6 +59,8 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   isLong?: true;
   /** Takes its body as a stream too, line by line: its handler reads and checks it, and binds the Idempotency-Key to it. */
   takesLines?: { bodyBytesMax: number };
+  /** Takes its body as a stream of `multipart/form-data`, which its handler reads and checks. */
+  takesForm?: true;
   query?: Query;
   body?: Body;
   answers: Record<number, AnswerDoc>;

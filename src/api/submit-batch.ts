@@ -144,7 +144,8 @@ async function submit(context: ApiContext, request: SubmitRequest, source: Sourc
   return { batchId: result.batchId };
 }
 
-function newBatchOf(
+/** The row of a batch. Throws `Problem` for a model that there is not. */
+export function newBatchOf(
   { config }: ApiContext,
   { settings, createdBy }: SubmitRequest,
   format: NewBatch['format'],

@@ -228,6 +228,8 @@ export interface FileSettings {
     enabled: boolean;
     /** How long a turn waits for the results of tools that the client runs. */
     callerSeconds: number;
+    /** How long uploaded files are kept. */
+    fileDays: number;
   };
   shutdown: { graceMs: number };
 }

@@ -103,7 +103,7 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
     },
     telemetry: { content: false, trustParent: false },
     diagnostics: { payloadLog: { enabled: false }, cacheTrace: { enabled: false } },
-    openai: { enabled: true, callerSeconds: 600 },
+    openai: { enabled: true, callerSeconds: 600, fileDays: 30 },
     shutdown: { graceMs: 30_000 },
   };
 }

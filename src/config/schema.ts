@@ -184,7 +184,11 @@ export const fileSchema = z.strictObject({
   telemetry: z.strictObject({ content: z.boolean().optional(), trustParent: z.boolean().optional() }).optional(),
   diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),
   openai: z
-    .strictObject({ enabled: z.boolean().optional(), callerSeconds: z.int().min(1).max(86_400).optional() })
+    .strictObject({
+      enabled: z.boolean().optional(),
+      callerSeconds: z.int().min(1).max(86_400).optional(),
+      fileDays: z.int().min(1).max(3_650).optional(),
+    })
     .optional(),
   shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),
 });

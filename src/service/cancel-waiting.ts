@@ -1,4 +1,4 @@
-// Cancels a message that still waits, because nobody wants its answer any more.
+// Cancels a message that still waits, because its client has left or has cancelled it.
 import { cancelMessage } from '../store/cancel-message.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { Service } from './service.ts';

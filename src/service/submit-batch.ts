@@ -14,6 +14,7 @@ import {
   type NewBatch,
   type NewItem,
 } from '../store/batches/upload.ts';
+import type { AskedBatch } from '../store/client-files.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { Service } from './service.ts';
 
@@ -28,6 +29,8 @@ export type ReadResult = ReadItem | readonly ItemFault[];
 export interface BatchSubmission {
   batch: NewBatch;
   items: AsyncIterable<ReadResult>;
+  /** What a client of OpenAI asked for. */
+  asked?: AskedBatch;
   /** The most items. */
   itemsMax: number;
   /** Called after the last item: the key with the hash of what was read, and that hash. */
@@ -55,7 +58,13 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
     if (read.kind !== 'read') return read;
     await group.store();
     const { idempotency, sha256 } = submission.finish();
-    isStarted = await startBatch(database, { batchId: batch.id, itemCount: read.count, sha256, idempotency });
+    isStarted = await startBatch(database, {
+      batchId: batch.id,
+      itemCount: read.count,
+      sha256,
+      idempotency,
+      asked: submission.asked,
+    });
     if (!isStarted)
       throw new Error(`The upload of the batch ${batch.id} was deleted before its last item. Submit it again.`);
     return { kind: 'started', batchId: batch.id };

@@ -2,8 +2,6 @@
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
 import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
-import { stopTurn } from '../../service/stop-session.ts';
-import { cancelWaiting } from '../../service/cancel-waiting.ts';
 import { findClientTurn, readArguments, type ClientTurn } from '../../store/views/client-turns.ts';
 import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../store/views/events.ts';
 import type { ApiContext } from '../context.ts';
@@ -12,6 +10,7 @@ import { Problem } from '../problem.ts';
 import type { ApiRequest } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { textHeader, type BegunCall } from './begin-call.ts';
+import { stopCall } from './stop-call.ts';
 import { FollowedTurn, readPast, type AnswerSink, type Followed } from './follow-turn.ts';
 
 type ClientHttp = ApiRequest<unknown, unknown, unknown>;
@@ -121,10 +120,8 @@ async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall
 }
 
 /** The client has left: its turn continues unless the client wanted otherwise. */
-async function leave({ service }: ApiContext, request: ClientHttp, { begun, segment }: OpenCall): Promise<void> {
-  if (textHeader(request, 'x-holdfast-on-disconnect') !== 'abort') return;
-  if (segment.turnId === null) await cancelWaiting(service, begun.messageId, null);
-  else await stopTurn(service, segment.turnId, null);
+async function leave(context: ApiContext, request: ClientHttp, { begun }: OpenCall): Promise<void> {
+  if (textHeader(request, 'x-holdfast-on-disconnect') === 'abort') await stopCall(context, begun.messageId, null);
 }
 
 /** The calls that the client has to run, with their arguments. */

@@ -1,9 +1,7 @@
 // Responses in OpenAI's form. They are messages and turns: they continue without the client, and can be read again.
 import { z } from 'zod';
 import { ResponseEvents, responseObject } from '../../core/openai/response-objects.ts';
-import { cancelWaiting } from '../../service/cancel-waiting.ts';
 import { hideResponse } from '../../service/hide-response.ts';
-import { stopTurn } from '../../service/stop-session.ts';
 import type { Answer } from '../answer.ts';
 import { costHeader, follow, headersOf, openCall, problemOf, SILENT, type ClientApi } from '../openai/answer-call.ts';
 import { beginCall, conversationOf } from '../openai/begin-call.ts';
@@ -11,6 +9,7 @@ import { answerCallHeaders } from '../openai/call-headers.ts';
 import { fail } from '../openai/read-parts.ts';
 import { readResponse } from '../openai/read-response.ts';
 import { findResponse, identityOf, responseNow, stateOf, type ResponseCall } from '../openai/response-call.ts';
+import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { Problem } from '../problem.ts';
@@ -156,13 +155,8 @@ function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/res
     isOpenAi: true,
     answers,
     async perform(request, api) {
-      const { service } = api.context;
       const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
-      const { turnId } = call.segment;
-      const isDone =
-        turnId === null
-          ? await cancelWaiting(service, call.turn.messageId, request.idempotency)
-          : (await stopTurn(service, turnId, request.idempotency)) === 'stopped';
+      const isDone = await stopCall(api.context, call.turn.messageId, request.idempotency);
       if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
       throw new Problem(
         'conflict',

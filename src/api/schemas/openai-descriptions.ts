@@ -23,6 +23,18 @@ export const OPENAI_DESCRIPTIONS: Readonly<Record<string, string>> = {
       [`${operation}.starting_after`, 'The sequence_number of the last event that the client has'],
     ]),
   ),
+  ...Object.fromEntries(
+    ['uploadFile', 'listFiles', 'getFile', 'deleteFile', 'createBatch', 'listBatches', 'getBatch', 'cancelBatch']
+      .map((name) => `${name}ForClients`)
+      .flatMap((operation) => [
+        [`${operation}.object`, 'What kind of object it is'],
+        [`${operation}.data`, 'The items of the page'],
+        [`${operation}.deleted`, 'It is gone'],
+        [`${operation}.after`, 'The last id of the page before'],
+        [`${operation}.order`, 'desc: newest first'],
+        [`${operation}.purpose`, 'Only files of this purpose'],
+      ]),
+  ),
   'OpenAiError.error': 'What is wrong',
   'OpenAiError.message': 'What is wrong and what is allowed, for people',
   'OpenAiError.type': 'The kind of error, in the words of OpenAI',

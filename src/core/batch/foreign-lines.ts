@@ -88,9 +88,18 @@ function itemOf(
   const item = {
     text,
     ...(line['custom_id'] === undefined ? {} : { customId: line['custom_id'] }),
-    ...(typeof model === 'string' ? { model: named(model, provider) } : {}),
+    ...chosenBy(model, provider),
   };
   return { item, system };
+}
+
+const AGENT = /^(?:holdfast|agent):(.+)$/;
+
+/** The agent or the model that a line names; `holdfast` stands for the agent of the batch, with its own model. */
+function chosenBy(model: unknown, provider: string | null): Json {
+  if (typeof model !== 'string' || (provider === null && model === 'holdfast')) return {};
+  const agentId = provider === null ? AGENT.exec(model)?.[1] : undefined;
+  return agentId === undefined ? { model: named(model, provider) } : { agentId };
 }
 
 /** A model as Holdfast names it: `claude-…` of Anthropic's file has no provider. */

@@ -1,6 +1,7 @@
 // The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
 // refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
 import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
+import type { AskedBatch } from '../client-files.ts';
 import type { Database } from '../database.ts';
 import { startedCapsSql } from '../budgets/batch-cap.ts';
 import { insertEventsSql } from '../events.ts';
@@ -115,6 +116,10 @@ export const START_BATCH = literal({
 ),
 ${startedCapsSql('started')},
 ${keyedPart(4, `select json_build_object('batchId', id) from started`)},
+asked as (
+  insert into holdfast.client_batches (id, input_file_id, endpoint, completion_window, metadata)
+  select id, $7::uuid, $8::text, $9::text, $10::json from started where $7::uuid is not null
+),
 inserted_events as (
   ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.created' as type,
       json_build_object('batchId', id, 'name', name, 'items', item_count) as data, 0 as n from started`)}
@@ -128,9 +133,26 @@ select id from started`,
  */
 export async function startBatch(
   database: Database,
-  start: { batchId: string; itemCount: number; sha256: string; idempotency: KeyedRequest | null },
+  start: {
+    batchId: string;
+    itemCount: number;
+    sha256: string;
+    idempotency: KeyedRequest | null;
+    /** What a client of OpenAI asked for; absent: the batch is not of one. */
+    asked?: AskedBatch | undefined;
+  },
 ): Promise<boolean> {
-  const values = [start.batchId, start.itemCount, start.sha256, ...keyValues(start.idempotency)];
+  const { asked } = start;
+  const values = [
+    start.batchId,
+    start.itemCount,
+    start.sha256,
+    ...keyValues(start.idempotency),
+    asked?.inputFileId ?? null,
+    asked?.endpoint ?? null,
+    asked?.completionWindow ?? null,
+    asked?.metadata ? JSON.stringify(asked.metadata) : null,
+  ];
   return (await sendQuery(database.views, START_BATCH.prepared(values))).length > 0;
 }
 

@@ -12,6 +12,7 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
+import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';
 
@@ -387,5 +388,6 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
     },
   },
   ...KEYED_BATCHES,
+  ...KEYED_FILES,
   ...KEYED_RESPONSES,
 ];

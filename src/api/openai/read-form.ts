@@ -1,0 +1,143 @@
+// A form with one file, read as it arrives: the fields before the file, then the file as a stream.
+import type { Readable } from 'node:stream';
+import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { Problem } from '../problem.ts';
+import { fail } from './read-parts.ts';
+
+export interface FormFile {
+  filename: string;
+  fields: Map<string, string>;
+  content: AsyncIterable<Buffer>;
+}
+
+const FIELDS_MAX = 20;
+const FIELD_BYTES_MAX = 10_000;
+const FILENAME_CHARS_MAX = 500;
+/** The longest time without a byte. */
+const SILENT_MS_MAX = 60_000;
+
+/**
+ * Reads a form up to its file, which must be the field `file`, and gives it to `take`. Fields that follow the file are in `fields` when its content has
+ * ended. Throws `Problem`, also from `content`.
+ */
+export async function readForm<Result>(
+  body: Readable,
+  { headers, bytesMax }: { headers: Record<string, unknown>; bytesMax: number },
+  take: (file: FormFile) => Promise<Result>,
+): Promise<Result> {
+  const form = openForm(headers, bytesMax);
+  const fields = new Map<string, string>();
+  const found = Promise.withResolvers<Result>();
+  const ended = Promise.withResolvers<void>();
+  // It is awaited below, after what it may reject with was caught once.
+  ended.promise.catch(() => undefined);
+  let hasFile = false;
+  form.on('field', (name, value, _isNameCut, isValueCut) => {
+    if (isValueCut) form.destroy(tooLarge(`the field ${name} has more than ${FIELD_BYTES_MAX} bytes`));
+    else fields.set(name, value);
+  });
+  form.on('file', (name, stream, filename) => {
+    // Its errors come out of `content`.
+    stream.on('error', () => undefined);
+    if (name !== 'file' || hasFile) return void stream.resume();
+    hasFile = true;
+    const content = contentOf(stream, { bytesMax, ended: ended.promise });
+    take({ filename: (filename === '' ? 'file' : filename).slice(0, FILENAME_CHARS_MAX), fields, content }).then(
+      found.resolve,
+      (error: unknown) => {
+        stream.resume();
+        found.reject(error);
+      },
+    );
+  });
+  form.on('error', (error: unknown) => ended.reject(problemOf(error)));
+  form.on('finish', () => {
+    ended.resolve();
+    if (!hasFile) found.reject(fieldMissing());
+  });
+  const watch = watchSilence(body);
+  body.on('error', (error) => form.destroy(error)).on('aborted', () => form.destroy(cutOff()));
+  body.pipe(form);
+  try {
+    return await Promise.race([found.promise, ended.promise.then(() => found.promise)]);
+  } finally {
+    watch.stop();
+    body.unpipe(form);
+    body.resume();
+  }
+}
+
+function openForm(headers: Record<string, unknown>, bytesMax: number): InstanceType<typeof Busboy> {
+  try {
+    // One byte more shows that a file is too large.
+    const limits = { fields: FIELDS_MAX, fieldSize: FIELD_BYTES_MAX, fileSize: bytesMax + 1, files: 1 };
+    return new Busboy({ headers: headers as BusboyHeaders, limits });
+  } catch (error) {
+    throw new Problem('invalid_body', `The form cannot be read: ${(error as Error).message}.`, { cause: error });
+  }
+}
+
+async function* contentOf(
+  stream: Readable,
+  { bytesMax, ended }: { bytesMax: number; ended: Promise<void> },
+): AsyncGenerator<Buffer> {
+  let bytes = 0;
+  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+  for (;;) {
+    // A form that breaks off does not end its file.
+    const next = await Promise.race([chunks.next(), ended.then(() => chunks.next())]).catch((error: unknown) => {
+      throw problemOf(error);
+    });
+    if (next.done === true) break;
+    bytes += next.value.length;
+    if (bytes > bytesMax) throw tooLarge(`a file may have up to ${bytesMax} bytes (limits.batchBytes); split it`);
+    yield next.value;
+  }
+  await ended;
+}
+
+/** Ends a body of which nothing arrives. */
+function watchSilence(body: Readable): { stop: () => void } {
+  const late = (): void => {
+    const seconds = SILENT_MS_MAX / 1000;
+    body.destroy(
+      new Problem(
+        'request_timeout',
+        `No byte of the file arrived for ${seconds} s, so nothing was kept. Send it again.`,
+      ),
+    );
+  };
+  let timer = setTimeout(late, SILENT_MS_MAX);
+  const restart = (): void => {
+    clearTimeout(timer);
+    timer = setTimeout(late, SILENT_MS_MAX);
+  };
+  body.on('data', restart);
+  return {
+    stop: () => {
+      clearTimeout(timer);
+      body.off('data', restart);
+    },
+  };
+}
+
+function problemOf(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  return new Problem('invalid_body', `The form cannot be read: ${(error as Error).message}.`, { cause: error });
+}
+
+function tooLarge(message: string): Problem {
+  return new Problem('body_too_large', `file: ${message}.`, { errors: [{ path: 'file', message }] });
+}
+
+function cutOff(): Problem {
+  return new Problem('invalid_request', 'The connection closed before the form had arrived.');
+}
+
+function fieldMissing(): Problem {
+  try {
+    return fail('file', 'expected a file in this field');
+  } catch (error) {
+    return error as Problem;
+  }
+}

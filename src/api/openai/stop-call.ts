@@ -1,0 +1,27 @@
+// Stops what a request of a client has begun, whoever has it at that moment.
+import { setTimeout as delay } from 'node:timers/promises';
+import { cancelWaiting } from '../../service/cancel-waiting.ts';
+import { stopTurn } from '../../service/stop-session.ts';
+import type { KeyedRequest } from '../../store/idempotency.ts';
+import { findClientTurn } from '../../store/views/client-turns.ts';
+import type { ApiContext } from '../context.ts';
+
+/** A worker that has just claimed a message opens its turn within some milliseconds; meanwhile there is nothing to stop. */
+const LOOKS_MAX = 50;
+const LOOK_EVERY_MS = 100;
+
+/** Cancels the message, or stops the turn that has claimed it. False: it has ended. */
+export async function stopCall(
+  { views, service }: ApiContext,
+  messageId: string,
+  idempotency: KeyedRequest | null,
+): Promise<boolean> {
+  for (let look = 1; look <= LOOKS_MAX; look += 1) {
+    if (await cancelWaiting(service, messageId, idempotency)) return true;
+    const found = await findClientTurn(views, { messageId });
+    if (found?.turn) return (await stopTurn(service, found.turn.id, idempotency)) === 'stopped';
+    if (found?.status !== 'claimed' && found?.status !== 'waiting') return false;
+    await delay(LOOK_EVERY_MS);
+  }
+  return false;
+}

@@ -1,0 +1,173 @@
+// Batches in OpenAI's form, over the batches of Holdfast.
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { batchObject, lineErrorsOf, type LineError } from '../../core/openai/batch-objects.ts';
+import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/file-id.ts';
+import { controlBatch } from '../../service/control-batch.ts';
+import { refuseClientBatch } from '../../service/client-files.ts';
+import { submitBatch } from '../../service/submit-batch.ts';
+import type { KeyedRequest } from '../../store/idempotency.ts';
+import type { AskedBatch } from '../../store/client-files.ts';
+import { findClientBatch, findFile, listClientBatches, readFileParts } from '../../store/views/client-files.ts';
+import { itemsOfLines } from '../batch-items.ts';
+import { LineReader } from '../batch-lines.ts';
+import type { ApiContext } from '../context.ts';
+import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
+import { parameterProblem } from '../openai/read-chat.ts';
+import { fail, refused } from '../openai/read-parts.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { newBatchOf } from '../submit-batch.ts';
+
+const HOURS_MAX = 8_760;
+const SECONDS_PER_HOUR = 3_600;
+
+const body = z.strictObject({
+  input_file_id: z.string(),
+  endpoint: z.literal('/v1/chat/completions', {
+    error: 'expected /v1/chat/completions, the only endpoint that batches have here',
+  }),
+  completion_window: z.string().regex(/^[1-9]\d{0,3}h$/, 'expected a number of hours, such as 24h'),
+  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  output_expires_after: refused('is not supported: outputs are kept as long as their batch'),
+});
+
+const batch = z.looseObject({ id: z.string(), object: z.literal('batch') });
+const answers = { 200: { description: 'The batch', schema: batch } };
+
+const postBatch = defineEffect({
+  path: '/openai/v1/batches',
+  summary: 'Submit the lines of an uploaded file as a batch',
+  isLong: true,
+  isOpenAi: true,
+  body: z.record(z.string(), z.unknown()),
+  answers,
+  async perform(request, { context }) {
+    const read = body.safeParse(request.body);
+    if (!read.success) throw parameterProblem(read.error.issues);
+    const { data } = read;
+    const hours = Number.parseInt(data.completion_window, 10);
+    if (hours > HOURS_MAX) fail('completion_window', `expected at most ${HOURS_MAX}h`);
+    const name = parseFileId(data.input_file_id);
+    const found = name?.kind === 'upload' ? await findFile(context.views, name.id) : null;
+    if (found === null)
+      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(data.input_file_id.slice(0, 100))}`);
+    const { endpoint, completion_window: completionWindow, metadata = null } = data;
+    return await submit(context, {
+      asked: { inputFileId: found.id, endpoint, completionWindow, metadata },
+      name: found.filename,
+      deadlineSeconds: hours * SECONDS_PER_HOUR,
+      createdBy: request.principal.name,
+      idempotency: request.idempotency,
+    });
+  },
+  answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await shown(context, batchId) }),
+});
+
+interface Submission {
+  asked: AskedBatch;
+  name: string;
+  deadlineSeconds: number;
+  createdBy: string;
+  idempotency: KeyedRequest | null;
+}
+
+/** Submits the lines; when they are refused, what is wrong with them is stored instead. */
+async function submit(context: ApiContext, submission: Submission): Promise<{ batchId: string }> {
+  const { config, service, views } = context;
+  const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
+  const settings = { name: name.slice(0, 200), deadlineSeconds };
+  const row = newBatchOf(context, { settings, createdBy, idempotency }, 'ndjson');
+  const { limits } = config;
+  const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
+    isGzip: false,
+    limits,
+  });
+  const items = itemsOfLines(reader.lines(), { depthMax: limits.jsonDepth, format: 'openai' });
+  const finish = () => ({ idempotency, sha256: reader.sha256() });
+  let errors: LineError[];
+  try {
+    const result = await submitBatch(service, { batch: row, items, itemsMax: limits.batchItems, finish, asked });
+    if (result.kind === 'started') return { batchId: result.batchId };
+    errors = errorsOf(result, limits.batchItems);
+  } catch (error) {
+    // A line that is too long, or a list instead of lines.
+    if (!(error instanceof Problem)) throw error;
+    errors = lineErrorsOf(error.errors ?? [{ path: '', message: error.message }]);
+  }
+  await refuseClientBatch(service, { id: row.id, asked, errors, idempotency });
+  return { batchId: row.id };
+}
+
+function errorsOf(
+  result: Exclude<Awaited<ReturnType<typeof submitBatch>>, { kind: 'started' }>,
+  itemsMax: number,
+): LineError[] {
+  if (result.kind === 'invalid') return lineErrorsOf(result.faults);
+  const message =
+    result.kind === 'empty' ? 'the file has no lines' : `a batch may have up to ${itemsMax} lines (limits.batchItems)`;
+  return [{ code: result.kind === 'empty' ? 'empty_file' : 'too_many_tasks', line: null, message, param: null }];
+}
+
+const getBatches = defineRoute({
+  method: 'GET',
+  path: '/openai/v1/batches',
+  summary: "The batches that were submitted in OpenAI's form, newest first",
+  isOpenAi: true,
+  query: LIST_QUERY,
+  answers: {
+    200: {
+      description: 'A page of batches',
+      schema: z.looseObject({ object: z.literal('list'), data: z.array(batch) }),
+    },
+  },
+  async handle({ query }, { context }) {
+    const part = listPartOf(query, parseClientBatchId);
+    const read = await listClientBatches(context.views, { ...part, limit: part.limit + 1 });
+    return { status: 200, body: listOf(read, part.limit, batchObject, ({ id }) => clientBatchIdOf(id)) };
+  },
+});
+
+const getBatch = defineRoute({
+  method: 'GET',
+  path: '/openai/v1/batches/{clientBatchId}',
+  summary: 'A batch as it stands',
+  isOpenAi: true,
+  answers,
+  async handle({ params }, { context }) {
+    return { status: 200, body: await shown(context, idOf(params.clientBatchId)) };
+  },
+});
+
+const cancelBatch = defineEffect({
+  path: '/openai/v1/batches/{clientBatchId}/cancel',
+  summary: 'Cancel a batch: what has begun ends, and the rest is cancelled',
+  isOpenAi: true,
+  answers,
+  async perform({ params, idempotency }, { context }) {
+    const batchId = idOf(params.clientBatchId);
+    const asked = await shown(context, batchId);
+    const command = { kind: 'cancel', stopsRunning: false } as const;
+    const result = await controlBatch(context.service, { batchId, command, idempotency });
+    if (result.kind !== 'done')
+      throw new Problem('conflict', `The batch is ${asked.status}; only one in progress can be cancelled.`);
+    return { batchId };
+  },
+  answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await shown(context, batchId) }),
+});
+
+/** Throws `Problem` 404. */
+function idOf(text: string): string {
+  const id = parseClientBatchId(text);
+  if (id === null) throw notFound(`batch ${text.slice(0, 100)}`);
+  return id;
+}
+
+/** Throws `Problem` 404. */
+async function shown({ views }: ApiContext, id: string): Promise<ReturnType<typeof batchObject>> {
+  const found = await findClientBatch(views, id);
+  if (found === null) throw notFound(`batch ${clientBatchIdOf(id)}`);
+  return batchObject(found);
+}
+
+export const openAiBatchRoutes: Route[] = [postBatch, getBatches, getBatch, cancelBatch];

@@ -1,0 +1,193 @@
+// Files in OpenAI's form: uploads for batches, and the outputs of batches, which are made of their items when they are read.
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { fileObject, type ClientBatch, type ClientFile } from '../../core/openai/batch-objects.ts';
+import { fileIdOf, parseFileId } from '../../core/openai/file-id.ts';
+import { newId } from '../../ids.ts';
+import { removeFile, uploadFile } from '../../service/client-files.ts';
+import { isKeyTaken, readKey, type KeyedRequest } from '../../store/idempotency.ts';
+import { findClientBatch, findFile, listFiles, readFileParts } from '../../store/views/client-files.ts';
+import type { Answer } from '../answer.ts';
+import { resultLines } from '../batch-results.ts';
+import { sha256OfJson } from '../canonical-json.ts';
+import type { ApiContext } from '../context.ts';
+import { answerFirst, answerOnce } from '../idempotency-key.ts';
+import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
+import { readForm, type FormFile } from '../openai/read-form.ts';
+import { fail } from '../openai/read-parts.ts';
+import { notFound, Problem } from '../problem.ts';
+import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+
+const file = z.looseObject({ id: z.string(), object: z.literal('file') });
+
+const postFile = defineRoute({
+  method: 'POST',
+  path: '/openai/v1/files',
+  summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
+  isLong: true,
+  isOpenAi: true,
+  takesForm: true,
+  body: z.strictObject({}),
+  answers: { 200: { description: 'The file', schema: file } },
+  async handle(request, { context }) {
+    if (request.lines === null) return fail('file', 'expected a body of the type multipart/form-data');
+    const { headers } = request;
+    const bytesMax = context.config.limits.batchBytes;
+    return await readForm(request.lines, { headers, bytesMax }, (form) => upload(context, request, form));
+  },
+});
+
+async function upload(
+  context: ApiContext,
+  { idempotency, principal }: ApiRequest<unknown, unknown, unknown>,
+  { filename, fields, content }: FormFile,
+): Promise<Answer> {
+  const { service, views } = context;
+  const hash = createHash('sha256');
+  async function* hashed(): AsyncGenerator<Buffer> {
+    for await (const bytes of content) {
+      hash.update(bytes);
+      yield bytes;
+    }
+    checkPurpose(fields);
+  }
+  let bound: KeyedRequest | null = null;
+  const finish = (): KeyedRequest | null => {
+    if (idempotency !== null)
+      bound = {
+        ...idempotency,
+        sha256: sha256OfJson({ filename, purpose: fields.get('purpose'), content: hash.digest('hex') }),
+      };
+    return bound;
+  };
+  const answer = async ({ fileId }: { fileId: string }): Promise<Answer> => {
+    const made = await findFile(views, fileId);
+    if (made === null) throw notFound(`file ${fileId}`);
+    return { status: 200, body: fileObject(made) };
+  };
+  const answerAgain = (): Promise<Answer> =>
+    answerOnce(views, bound, {
+      perform: () =>
+        Promise.reject(
+          new Problem('conflict', 'The first request with this Idempotency-Key was undone. Send it again.'),
+        ),
+      answer,
+    });
+  if (idempotency !== null && (await readKey(views, idempotency)).kind !== 'new') {
+    for await (const _bytes of hashed());
+    finish();
+    return await answerAgain();
+  }
+  const id = newId<string>();
+  try {
+    await uploadFile(service, { id, filename, purpose: 'batch', createdBy: principal.name }, hashed(), finish);
+    return await answerFirst(views, bound, await answer({ fileId: id }));
+  } catch (error) {
+    if (!isKeyTaken(error)) throw error;
+    return await answerAgain();
+  }
+}
+
+function checkPurpose(fields: ReadonlyMap<string, string>): void {
+  const purpose = fields.get('purpose');
+  if (purpose === undefined) fail('purpose', 'expected batch');
+  if (purpose !== 'batch')
+    fail('purpose', `expected batch; ${JSON.stringify(purpose?.slice(0, 100))} is not supported`);
+}
+
+const getFiles = defineRoute({
+  method: 'GET',
+  path: '/openai/v1/files',
+  summary: 'The uploaded files, newest first',
+  isOpenAi: true,
+  query: LIST_QUERY.extend({ purpose: z.string().optional() }),
+  answers: {
+    200: { description: 'A page of files', schema: z.looseObject({ object: z.literal('list'), data: z.array(file) }) },
+  },
+  async handle({ query }, { context }) {
+    const part = listPartOf(query, (text) => parseFileId(text)?.id ?? null);
+    const all =
+      (query.purpose ?? 'batch') === 'batch' ? await listFiles(context.views, { ...part, limit: part.limit + 1 }) : [];
+    return { status: 200, body: listOf(all, part.limit, (one) => fileObject(one), fileIdOf) };
+  },
+});
+
+const getFile = defineRoute({
+  method: 'GET',
+  path: '/openai/v1/files/{fileId}',
+  summary: 'A file: an upload, or the output of a batch',
+  isOpenAi: true,
+  answers: { 200: { description: 'The file', schema: file } },
+  async handle({ params }, { context }) {
+    const found = await fileOf(context, params.fileId);
+    return { status: 200, body: fileObject(found.file) };
+  },
+});
+
+const getContent = defineRoute({
+  method: 'GET',
+  path: '/openai/v1/files/{fileId}/content',
+  summary: 'The bytes of a file; those of an output are made of the items of its batch',
+  isLong: true,
+  isOpenAi: true,
+  answers: { 200: { description: 'The bytes', contentType: 'application/octet-stream' } },
+  async handle({ params }, { context }) {
+    const { file: found, batch } = await fileOf(context, params.fileId);
+    const body =
+      batch === null || found.kind === 'upload'
+        ? Readable.from(readFileParts(context.views, found.id), { objectMode: false })
+        : resultLines(context.views, {
+            batchId: found.id,
+            total: batch.batch?.total ?? 0,
+            after: 0,
+            all: false,
+            format: 'openai',
+            only: found.kind,
+          });
+    return { status: 200, body, headers: { 'content-type': 'application/octet-stream' } };
+  },
+});
+
+const deleteFile = defineRoute({
+  method: 'DELETE',
+  path: '/openai/v1/files/{fileId}',
+  summary: 'Delete an uploaded file; batches that were made of it stay',
+  isOpenAi: true,
+  answers: {
+    200: {
+      description: 'Deleted',
+      schema: z.strictObject({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
+    },
+  },
+  async handle({ params: { fileId } }, { context }) {
+    const { file: found } = await fileOf(context, fileId);
+    if (found.kind !== 'upload')
+      throw new Problem('conflict', 'The output of a batch is made of its items; delete the batch instead.');
+    await removeFile(context.service, found.id);
+    return { status: 200, body: { id: fileId, object: 'file', deleted: true } };
+  },
+});
+
+/** Throws `Problem` 404. */
+async function fileOf({ views }: ApiContext, text: string): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
+  const name = parseFileId(text);
+  if (name === null) throw notFound(`file ${text.slice(0, 100)}`);
+  const { id, kind } = name;
+  if (kind === 'upload') {
+    const found = await findFile(views, id);
+    if (found !== null) return { file: found, batch: null };
+  } else {
+    const batch = await findClientBatch(views, id);
+    const { endedAt = null } = batch?.batch ?? {};
+    if (batch !== null && endedAt !== null) return { file: outputOf(batch, kind, endedAt), batch };
+  }
+  throw notFound(`file ${text.slice(0, 100)}`);
+}
+
+/** Its size is not known before it is made. */
+function outputOf({ id }: ClientBatch, kind: 'output' | 'errors', createdAt: Date): ClientFile {
+  return { id, kind, filename: `batch-${kind}.jsonl`, purpose: 'batch_output', bytes: 0, createdAt, expiresAt: null };
+}
+
+export const openAiFileRoutes: Route[] = [postFile, getFiles, getFile, getContent, deleteFile];

@@ -1,0 +1,70 @@
+// Files of OpenAI's clients: stored in parts as they arrive, and batches that are made of them.
+import type { KeyedRequest } from '../store/idempotency.ts';
+import {
+  addFilePart,
+  beginFile,
+  completeFile,
+  deleteFile,
+  failClientBatch,
+  type NewFile,
+} from '../store/client-files.ts';
+import type { Service } from './service.ts';
+
+const DAY_MS = 86_400_000;
+/** Bytes of one part. */
+const PART_BYTES = 1_048_576;
+
+/**
+ * Stores a file and resolves with its size. `finish` is called after the last byte, for the key of the request. Rejects with what reading
+ * rejects with, and as `isKeyTaken` says; then nothing is kept.
+ */
+export async function uploadFile(
+  { config, database }: Service,
+  file: NewFile,
+  content: AsyncIterable<Buffer>,
+  finish: () => KeyedRequest | null,
+): Promise<void> {
+  await beginFile(database, file);
+  let isComplete = false;
+  try {
+    let bytes = 0;
+    let n = 0;
+    for await (const part of inParts(content)) {
+      n += 1;
+      bytes += part.length;
+      await addFilePart(database, { id: file.id, n, content: part });
+    }
+    const keepMs = config.openai.fileDays * DAY_MS;
+    isComplete = await completeFile(database, { id: file.id, bytes, keepMs, idempotency: finish() });
+    if (!isComplete) throw new Error(`The upload of the file ${file.id} was deleted before its end. Send it again.`);
+  } finally {
+    if (!isComplete) await deleteFile(database, file.id);
+  }
+}
+
+/** The same bytes in parts of one size; the last one may be smaller. */
+async function* inParts(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of content) {
+    pieces.push(piece);
+    size += piece.length;
+    if (size < PART_BYTES) continue;
+    const all = Buffer.concat(pieces);
+    let at = 0;
+    for (; all.length - at >= PART_BYTES; at += PART_BYTES) yield all.subarray(at, at + PART_BYTES);
+    pieces = [all.subarray(at)];
+    size = all.length - at;
+  }
+  if (size > 0) yield Buffer.concat(pieces);
+}
+
+/** Deletes an upload; false: there is none. */
+export function removeFile({ database }: Service, id: string): Promise<boolean> {
+  return deleteFile(database, id);
+}
+
+/** Stores a batch whose lines were refused. */
+export function refuseClientBatch({ database }: Service, failed: Parameters<typeof failClientBatch>[1]): Promise<void> {
+  return failClientBatch(database, failed);
+}
