@@ -12,7 +12,7 @@ import { QUEUE_NAMES, type Doorbell, type QueueDepth, type QueueName } from './r
 export interface RingQueue {
   add(name: string, data: QueuedRing['data'], opts: QueuedRing['opts']): Promise<unknown>;
   addBulk(jobs: Pick<QueuedRing, 'name' | 'data' | 'opts'>[]): Promise<unknown>;
-  getJobCounts(...states: (keyof QueueDepth)[]): Promise<Record<string, number>>;
+  getJobCounts(...states: (keyof QueueDepth | 'prioritized')[]): Promise<Record<string, number>>;
 }
 
 interface DoorbellOptions {
@@ -96,8 +96,9 @@ class Bell {
   }
 
   async depth(): Promise<QueueDepth> {
-    const counts = await this.#inTime(this.#queue.getJobCounts('waiting', 'active', 'delayed'));
-    return { waiting: counts['waiting'] ?? 0, active: counts['active'] ?? 0, delayed: counts['delayed'] ?? 0 };
+    const counts = await this.#inTime(this.#queue.getJobCounts('waiting', 'prioritized', 'active', 'delayed'));
+    const waiting = (counts['waiting'] ?? 0) + (counts['prioritized'] ?? 0);
+    return { waiting, active: counts['active'] ?? 0, delayed: counts['delayed'] ?? 0 };
   }
 
   /** Sends what waits. */

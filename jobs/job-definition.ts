@@ -15,7 +15,7 @@ export interface QueuedRing {
   queue: QueueName;
   name: RingKind;
   data: JobPayload;
-  opts: typeof JOB_OPTIONS & { jobId: string };
+  opts: typeof JOB_OPTIONS & { jobId: string; lifo?: true; priority?: number };
 }
 
 export interface JobDefinition<Kind extends RingKind> {
@@ -43,10 +43,17 @@ export function parsePayload(data: unknown): JobPayload | null {
  * Job ids have no colons: BullMQ's Redis keys are made with them.
  */
 export function jobOf(ring: Ring, queue: QueueName, prefix: '' | 'd.'): QueuedRing {
+  const { priority = 0 } = ring as { priority?: number };
   return {
     queue,
     name: ring.kind,
     data: { sessionId: ring.sessionId },
-    opts: { ...JOB_OPTIONS, jobId: `${prefix}${ring.sessionId}.${ring.ringNo}` },
+    opts: { ...JOB_OPTIONS, jobId: `${prefix}${ring.sessionId}.${ring.ringNo}`, ...orderOf(priority) },
   };
+}
+
+/** BullMQ takes jobs with a priority after those without one, the lowest number first; `lifo` puts a job before all others. */
+function orderOf(priority: number): { lifo?: true; priority?: number } {
+  if (priority === 0) return {};
+  return priority > 0 ? { lifo: true } : { priority: -priority };
 }

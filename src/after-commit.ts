@@ -16,6 +16,8 @@ export interface TurnRing {
   sessionId: SessionId;
   /** The ring's number within its session: the same number is the same ring, however often it is rung. */
   ringNo: number;
+  /** Over 0: before the sessions that wait in the lane; under 0: after all others. Absent: 0. */
+  priority?: number;
   /** It is due in this many milliseconds; absent: now. */
   dueInMs?: number;
 }

@@ -14,8 +14,8 @@ export async function stillWaiting(backend: QueueBackend, rings: StaleRing[]): P
   for (const [lane, ofLane] of Map.groupBy(rings, (ring) => ring.lane)) {
     // The store writes only lanes of the configuration.
     const queue = backend.queue(lane as Lane);
-    const { waiting = 0, delayed = 0 } = await queue.getJobCounts('waiting', 'delayed');
-    if (waiting + delayed === 0) continue;
+    const { waiting = 0, delayed = 0, prioritized = 0 } = await queue.getJobCounts('waiting', 'delayed', 'prioritized');
+    if (waiting + delayed + prioritized === 0) continue;
     const ids = ofLane.map((ring) => `${ring.sessionId}.${ring.ringNo}`);
     const states = await Promise.all(ids.map((id) => queue.getJobState(id)));
     ids.forEach((id, index) => {

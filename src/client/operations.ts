@@ -1632,6 +1632,8 @@ export interface Schemas {
     expiresAt?: string | number;
     /** The message arrives in its session at this time, as if it were sent then; until then it waits with the code `delayed` */
     deliverAt?: string | number;
+    /** Over 0: when a worker is free, the session goes before those that wait in its lane; under 0: after all others, the lowest last */
+    priority?: number;
   };
   Message: {
     /** The id */

@@ -117,6 +117,8 @@ export interface InboundMessage {
   deliver?: DeliverTarget;
   /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
   expiresAt?: number;
+  /** Over 0: its session goes before those that wait in its lane; under 0: after all others. Absent: 0. */
+  priority?: number;
   /** It arrives in its session at this time, as if it were sent then. Epoch milliseconds. */
   deliverAt?: number;
 }

@@ -88,7 +88,14 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
     idempotency,
   };
   const trusted = isTrustedParent(config, traceparent) ? { traceparent } : undefined;
-  const input = { ...row, sessionId, mode: body.mode ?? null, waitingMax: config.limits.waitingPerSession, ...trusted };
+  const input = {
+    ...row,
+    sessionId,
+    mode: body.mode ?? null,
+    waitingMax: config.limits.waitingPerSession,
+    priority: body.priority,
+    ...trusted,
+  };
   const about = { sessionKey, sessionId, text: body.text };
   const { deliverAt = 0 } = body;
   if (deliverAt > systemClock.now().getTime()) {

@@ -31,5 +31,6 @@ function inputOf(config: Service['config'], { id, sessionId, body, route, mode, 
     // The store writes only bodies that were checked.
     queue: queuePolicyOf(config, body as InboundMessage),
     waitingMax: config.limits.waitingPerSession,
+    priority: (body as InboundMessage).priority,
   };
 }

@@ -49,18 +49,22 @@ async function acceptAll(database: Database, inputs: NewInput[]): Promise<Commit
   const refused = inputs.filter((input) => !stored.has(input.messageId));
   const reasons = refused.length > 0 ? await findReasons(database, refused) : new Map<string, ReasonRow>();
   const rung = new Set<string>();
+  const priorities = new Map<string, number>();
+  for (const { sessionId, priority = 0 } of inputs)
+    priorities.set(sessionId, Math.max(priorities.get(sessionId) ?? priority, priority));
   return inputs.map((input) => {
     const row = stored.get(input.messageId);
     // ACCEPT_REASONS has a row for each input.
     if (row === undefined) return reasonOf(input, reasons.get(input.messageId) as ReasonRow);
+    // One ring for a session, with the highest priority of its messages.
     const rings = rung.has(input.sessionId) ? null : row.rings;
     rung.add(input.sessionId);
-    return acceptedBy(input, { ...row, rings });
+    return acceptedBy({ ...input, priority: priorities.get(input.sessionId) }, { ...row, rings });
   });
 }
 
 /** The acceptance of a stored row. */
-export function acceptedBy({ sessionId }: NewInput, row: AcceptedRow): Committed<Acceptance> {
+export function acceptedBy({ sessionId, priority }: NewInput, row: AcceptedRow): Committed<Acceptance> {
   const { message, session, disposition, isOverCap } = row;
   return {
     kind: 'accepted',
@@ -68,7 +72,7 @@ export function acceptedBy({ sessionId }: NewInput, row: AcceptedRow): Committed
     session,
     disposition,
     isOverCap: isOverCap === true,
-    after: afterOf('inbound', sessionId, row),
+    after: afterOf('inbound', sessionId, row, priority),
   };
 }
 

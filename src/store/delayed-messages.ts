@@ -184,6 +184,10 @@ export async function deliverDelayed(database: Database, inputs: readonly NewInp
     sessionId: row.sessionId,
     isWaiting: row.status === 'waiting',
     isOverCap: row.isOverCap === true,
-    after: afterOf('inbound', row.sessionId, row),
+    after: afterOf('inbound', row.sessionId, row, priorityOf(inputs, row.id)),
   }));
+}
+
+function priorityOf(inputs: readonly NewInput[], id: MessageId): number | undefined {
+  return inputs.find(({ messageId }) => messageId === id)?.priority;
 }

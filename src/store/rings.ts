@@ -10,13 +10,24 @@ export interface RungColumns {
 }
 
 /** The ring of a row, as a list of one; empty when its session needs none. */
-export function ringsOf(kind: TurnRing['kind'], sessionId: SessionId, { lane, rings }: RungColumns): TurnRing[] {
-  return lane === null || rings === null ? [] : [{ kind, sessionId, lane, ringNo: Number(rings) }];
+export function ringsOf(
+  kind: TurnRing['kind'],
+  sessionId: SessionId,
+  { lane, rings }: RungColumns,
+  priority = 0,
+): TurnRing[] {
+  if (lane === null || rings === null) return [];
+  return [{ kind, sessionId, lane, ringNo: Number(rings), ...(priority === 0 ? {} : { priority }) }];
 }
 
 /** What follows from a write to one session: its waiters look, and it is rung for if the row says so. */
-export function afterOf(kind: TurnRing['kind'], sessionId: SessionId, row: RungColumns): AfterCommit {
-  return { changed: [sessionId], rings: ringsOf(kind, sessionId, row) };
+export function afterOf(
+  kind: TurnRing['kind'],
+  sessionId: SessionId,
+  row: RungColumns,
+  priority?: number,
+): AfterCommit {
+  return { changed: [sessionId], rings: ringsOf(kind, sessionId, row, priority) };
 }
 
 /** What follows from a write that changes a session and needs no ring. */

@@ -129,3 +129,24 @@ describe('a message with deliverAt', () => {
     });
   });
 });
+
+test('a message with a priority rings with it, also when it was delayed', async () => {
+  const { rig } = holder;
+  const session = newSession();
+  const { body } = await rig.post(pathOf(session), { text: 'urgent', priority: 5 });
+  expect(rig.rings.at(-1)).toMatchObject({ kind: 'inbound', sessionId: body.session.id, priority: 5 });
+  const other = newSession();
+  const later = (await rig.post(pathOf(other), { text: 'whenever', priority: -3, deliverAt: LATER })).body;
+  await becomeDue(later.message.id);
+  await deliver();
+  expect(rig.rings.at(-1)).toMatchObject({ sessionId: later.session.id, priority: -3 });
+  const plain = (await rig.post(pathOf(newSession()), { text: 'as ever' })).body;
+  expect(rig.rings.at(-1)).toEqual({
+    kind: 'inbound',
+    lane: 'main',
+    sessionId: plain.session.id,
+    ringNo: expect.any(Number),
+  });
+  const refused = await rig.post(pathOf(session), { text: 'x', priority: 11 });
+  expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'priority' }] } });
+});

@@ -5,6 +5,8 @@ import { ERASURE_DESCRIPTIONS } from './erasure.ts';
 /** By field. */
 export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...ERASURE_DESCRIPTIONS,
+  'InboundMessage.priority':
+    'Over 0: when a worker is free, the session goes before those that wait in its lane; under 0: after all others, the lowest last',
   'createBulkAction.action':
     'What is done to each: `retry` and `abort` turns, `cancel` messages that wait, `redrive` and `discard` deliveries and dead letters',
   'createBulkAction.target': 'What it is done to',

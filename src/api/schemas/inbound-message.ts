@@ -6,6 +6,7 @@ import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { MESSAGE_LANES, type InboundMessage } from '../../core/inbound.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
+const PRIORITY_MAX = 10;
 const NAME_CHARS_MAX = 1000;
 const HISTORY_MESSAGES_MAX = 500;
 const MEMBERS_MAX = 1000;
@@ -76,6 +77,7 @@ const fields = z.strictObject({
   deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
   expiresAt: time,
   deliverAt: time,
+  priority: z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX).exactOptional(),
 });
 
 /** What `POST /v1/sessions/{key}/messages` takes. */
@@ -87,7 +89,7 @@ export const inboundMessage = fields.refine((message) => message.text !== '' || 
 const CUSTOM_ID_CHARS_MAX = 200;
 
 /** An item of a batch, which runs as its batch says. */
-export const batchItem = fields.omit({ mode: true, via: true, deliverAt: true }).extend({
+export const batchItem = fields.omit({ mode: true, via: true, deliverAt: true, priority: true }).extend({
   text: z.string().min(1, 'must not be empty'),
   customId: z.string().min(1).max(CUSTOM_ID_CHARS_MAX).exactOptional(),
   sessionKey: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),

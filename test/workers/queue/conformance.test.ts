@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { TurnRing } from '../../../jobs/index.ts';
+import { stillWaiting } from '../../../workers/still-waiting.ts';
 import type { ShutdownReason } from '../../../workers/queue/start-lane-worker.ts';
 import { shareAmongTests } from '../../servers/share-among-tests.ts';
 import { asleep, gate, newSession, openQueueRig, pending, ring, Seen } from './queue-rig.ts';
@@ -75,6 +76,30 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await startOther({ process: async ({ sessionId }) => seen.add(`job ${sessionId}`) });
     await seen.count(3);
     expect(seen.sessions.at(-1)).toBe(`job ${rung.sessionId}`);
+  });
+
+  test('a session with a priority over 0 goes before those that wait, and one under 0 after them', async () => {
+    const { doorbell, startWorker, backend } = await openQueueRig(server);
+    const seen = new Seen();
+    const { opened, open } = gate();
+    const [first, low, lower, normal, high] = [ring(), ring(), ring(), ring(), ring()];
+    await startWorker({
+      async process({ sessionId }) {
+        seen.add(sessionId);
+        if (sessionId === first.sessionId) await opened;
+      },
+    });
+    await doorbell.ring([first]);
+    await seen.count(1);
+    for (const next of [{ ...lower, priority: -9 }, { ...low, priority: -1 }, normal, { ...high, priority: 5 }])
+      await doorbell.ring([next]);
+    expect((await doorbell.depth()).main).toMatchObject({ waiting: 4, active: 1 });
+    expect(await stillWaiting(backend, [{ ...low, lane: 'main', isAbandoned: false }])).toEqual(
+      new Set([`${low.sessionId}.${low.ringNo}`]),
+    );
+    open();
+    await seen.count(5);
+    expect(seen.sessions).toEqual([first, high, normal, low, lower].map(({ sessionId }) => sessionId));
   });
 
   test('tools of BullMQ see the queues, their jobs and their workers', async () => {
