@@ -27,7 +27,7 @@ async function becomeDue(...ids: string[]): Promise<void> {
 const deliver = () => deliverDue(holder.rig.context.service);
 
 describe('a message with deliverAt', () => {
-  test('waits as delayed, is in nobody’s way, and is answered once its time has come (G1)', async () => {
+  test('waits as delayed, holds back no other message, and is answered once its time has come (G1)', async () => {
     const { rig } = holder;
     const session = newSession();
     const { status, body } = await rig.post(pathOf(session), { text: '[[reply: Tea.]]', deliverAt: LATER });

@@ -165,7 +165,7 @@ export function problemOf(
   if (followed.kind !== 'ended' || followed.end.kind !== 'failed')
     return new Problem(
       'turn_failed',
-      'The answer was broken off by a crash of its worker, and has begun anew. Send the request again for all of it.',
+      'The worker crashed during the answer, and another one is writing it again. Send the request again to get all of it.',
     );
   const { code, message } = followed.end;
   if (code === 'budget_exceeded' || code === 'budget_reached') return new Problem('insufficient_quota', message);

@@ -1,8 +1,7 @@
 // A form with one file, read as it arrives: the fields before the file, then the file as a stream.
 import type { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
-import { Problem } from '../problem.ts';
-import { fail } from './read-parts.ts';
+import { fieldProblem, Problem } from '../problem.ts';
 
 export interface FormFile {
   filename: string;
@@ -27,39 +26,46 @@ export async function readForm<Result>(
 ): Promise<Result> {
   const form = openForm(headers, bytesMax);
   const fields = new Map<string, string>();
-  const found = Promise.withResolvers<Result>();
+  const taken = Promise.withResolvers<Result>();
   const ended = Promise.withResolvers<void>();
   // It is awaited below, after what it may reject with was caught once.
   ended.promise.catch(() => undefined);
-  let hasFile = false;
+  let found: Readable | null = null;
   form.on('field', (name, value, _isNameCut, isValueCut) => {
     if (isValueCut) form.destroy(tooLarge(`the field ${name} has more than ${FIELD_BYTES_MAX} bytes`));
     else fields.set(name, value);
   });
   form.on('file', (name, stream, filename) => {
-    // Its errors come out of `content`.
+    // An error comes out of `content`.
     stream.on('error', () => undefined);
-    if (name !== 'file' || hasFile) return void stream.resume();
-    hasFile = true;
+    if (name !== 'file' || found !== null) return void stream.resume();
+    found = stream;
     const content = contentOf(stream, { bytesMax, ended: ended.promise });
-    take({ filename: (filename === '' ? 'file' : filename).slice(0, FILENAME_CHARS_MAX), fields, content }).then(
-      found.resolve,
+    // A part of the type application/octet-stream is a file without a name, too.
+    const named = (filename as string | undefined) ?? '';
+    take({ filename: (named === '' ? 'file' : named).slice(0, FILENAME_CHARS_MAX), fields, content }).then(
+      taken.resolve,
       (error: unknown) => {
         stream.resume();
-        found.reject(error);
+        taken.reject(error);
       },
     );
   });
-  form.on('error', (error: unknown) => ended.reject(problemOf(error)));
+  form.on('error', (error: unknown) => {
+    const problem = problemOf(error);
+    ended.reject(problem);
+    // A form that breaks off does not end its file.
+    found?.destroy(problem);
+  });
   form.on('finish', () => {
     ended.resolve();
-    if (!hasFile) found.reject(fieldMissing());
+    if (found === null) taken.reject(fieldMissing());
   });
   const watch = watchSilence(body);
   body.on('error', (error) => form.destroy(error)).on('aborted', () => form.destroy(cutOff()));
   body.pipe(form);
   try {
-    return await Promise.race([found.promise, ended.promise.then(() => found.promise)]);
+    return await Promise.race([taken.promise, ended.promise.then(() => taken.promise)]);
   } finally {
     watch.stop();
     body.unpipe(form);
@@ -77,21 +83,20 @@ function openForm(headers: Record<string, unknown>, bytesMax: number): InstanceT
   }
 }
 
+/** The bytes of the file; ends when the whole form has arrived. */
 async function* contentOf(
   stream: Readable,
   { bytesMax, ended }: { bytesMax: number; ended: Promise<void> },
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
-  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-  for (;;) {
-    // A form that breaks off does not end its file.
-    const next = await Promise.race([chunks.next(), ended.then(() => chunks.next())]).catch((error: unknown) => {
-      throw problemOf(error);
-    });
-    if (next.done === true) break;
-    bytes += next.value.length;
-    if (bytes > bytesMax) throw tooLarge(`a file may have up to ${bytesMax} bytes (limits.batchBytes); split it`);
-    yield next.value;
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw tooLarge(`a file may have up to ${bytesMax} bytes (limits.batchBytes); split it`);
+      yield chunk;
+    }
+  } catch (error) {
+    throw problemOf(error);
   }
   await ended;
 }
@@ -135,9 +140,5 @@ function cutOff(): Problem {
 }
 
 function fieldMissing(): Problem {
-  try {
-    return fail('file', 'expected a file in this field');
-  } catch (error) {
-    return error as Problem;
-  }
+  return fieldProblem('file', 'expected a file in this field');
 }

@@ -11,7 +11,7 @@ export interface SseSink {
   end(text: string): void;
 }
 
-/** Ends a request whose client has left: there is nobody to answer. */
+/** Ends a request whose client has left, without an answer. */
 export function abandon({ reply }: Pick<ApiRequest<unknown, unknown, unknown>, 'reply'>): typeof ANSWERED {
   reply.hijack();
   return ANSWERED;

@@ -1,6 +1,6 @@
 // What a turn does for one request of a client: from its start, or from the results that the client has sent, until it ends or waits for the
 // client again. Read from the live events of the turn. A call that was broken off by a crash is made again: what it had said is not a part
-// of the answer, so a client that has been sent some of it is told when the new call says something else.
+// of the answer, so a client that has received some of it gets an error when the new call says something else.
 import type { ModelStopReason } from '../model-request.ts';
 import type { CallerCall } from './call-id.ts';
 import { parseCallerCallId } from './call-id.ts';
@@ -237,7 +237,7 @@ export class Segment {
 }
 
 /**
- * The events of the past without the texts of calls that were made again: of these nobody has to be told. The last call of the past is kept,
+ * The events of the past without the texts of calls that were made again: no client has received them. The last call of the past is kept,
  * it may still be running.
  */
 export function withoutBrokenCalls<Event extends TurnEvent>(events: readonly Event[]): Event[] {
