@@ -20,7 +20,7 @@ export function parseRequest(
 ): ApiRequest<PathValues, unknown, unknown> {
   const params = parseParams(route.path, request.params as Record<string, string>);
   const query = parseFields(route.query, request.query, 'invalid_query');
-  refuseNul(query as object);
+  refuseNul(query as object, 'invalid_query');
   const lines = request.body instanceof Readable ? request.body : null;
   const rawBody = lines === null ? (request.body ?? {}) : {};
   const body = lines === null ? parseFields(route.body, rawBody, 'invalid_body') : {};
@@ -56,16 +56,17 @@ function placeOf(path: string, params: object): string {
 /** The parameters that the path names; the router has found all of them. */
 function parseParams(path: string, raw: Record<string, string>): PathValues {
   const values = namesIn(path).map((name) => [name, PATH_PARAMETERS[name].parse(raw[name] ?? '')]);
+  refuseNul(raw, 'invalid_request');
   // A route's handler sees the names of its own path only.
   return Object.fromEntries(values) as PathValues;
 }
 
-/** Throws when a value of the query holds a NUL character, which the database cannot store; those of a body are refused where it is read. */
-function refuseNul(query: object): void {
-  for (const [path, value] of Object.entries(query)) {
+/** Throws when a value of the path or the query holds a NUL character, which the database cannot store; those of a body are refused where it is read. */
+function refuseNul(values: object, code: ProblemCode): void {
+  for (const [path, value] of Object.entries(values)) {
     if (typeof value !== 'string' || !value.includes('\u0000')) continue;
     const message = 'holds a NUL character; send the text without it';
-    throw new Problem('invalid_query', `${path}: ${message}.`, { errors: [{ path, message }] });
+    throw new Problem(code, `${path}: ${message}.`, { errors: [{ path, message }] });
   }
 }
 

@@ -14,7 +14,7 @@ import {
   type NewBatch,
   type NewItem,
 } from '../store/batches/upload.ts';
-import type { AskedBatch } from '../store/client-files.ts';
+import type { AskedBatch } from '../core/openai/batch-objects.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { Service } from './service.ts';
 

@@ -1,5 +1,6 @@
 // Files of OpenAI's clients. An upload is a row that nothing shows, its parts as they arrive, and one statement that completes it, with the key
 // of the request. One that is broken off is deleted; one whose process crashed goes with the old files.
+import type { AskedBatch } from '../core/openai/batch-objects.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
@@ -87,14 +88,6 @@ export const FAIL_CLIENT_BATCH = literal({
 ${keyedPart(7, `select json_build_object('batchId', id) from made`)}
 select id from made`,
 });
-
-/** What a client asks of a batch. */
-export interface AskedBatch {
-  inputFileId: string;
-  endpoint: string;
-  completionWindow: string;
-  metadata: Record<string, string> | null;
-}
 
 /** Stores it; rejects as `isKeyTaken` says when another request was first. */
 export async function failClientBatch(

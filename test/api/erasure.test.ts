@@ -183,7 +183,7 @@ test('an erasure that was broken off is completed by the same call, and a newer 
   expect(await tablesWith('bittern')).toEqual({});
 });
 
-test('a person is erased where nobody else has written, and elsewhere on demand', async () => {
+test('the sessions of a person are erased if only they have written there; others with shared=erase', async () => {
   const { rig } = holder;
   const say = (session: string, id: string, text: string) =>
     rig.post(`/v1/sessions/${session}/messages`, { text, sender: { id } });
@@ -204,6 +204,8 @@ test('a person is erased where nobody else has written, and elsewhere on demand'
     shared: ['agent:main:together'],
   });
   expect((await rig.get('/v1/sessions/ada-alone')).status).toBe(404);
+  const refused = await rig.ask('DELETE', '/v1/subjects/a%00b');
+  expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'senderId' }] } });
   await rig.ask('DELETE', '/v1/subjects/ada?shared=erase');
   expect(await tablesWith('stork')).toEqual({});
   expect(Object.keys(await tablesWith('ibis'))).toContain('inbox');

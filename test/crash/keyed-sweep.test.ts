@@ -72,12 +72,14 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
   const other = groundOf(second);
   const request = await prepare(other, newSession());
   const key = randomUUID();
+  let killed: Promise<void> = Promise.resolve();
   const armed = rig.api.proxy.arm({
     when: point.when,
     at: point.ordinal,
     matches: (trip) => isOfTurn(trip) && kindOf(trip) === point.kind,
     async hit(): Promise<HeldBytes> {
-      await rig.api.kill();
+      killed = rig.api.kill();
+      await killed;
       return 'drop';
     },
   });
@@ -87,6 +89,8 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
     .catch(() => null);
   const isStruck = armed.isTaken();
   armed.disarm();
+  // The connection ends before the process is known to be dead, and the next scenario asks whether it is.
+  await killed;
   const [kept] = await other.rows('select 1 from holdfast.idempotency_keys where key = $1', [key]);
   if (kept !== undefined) await request.meanwhile?.();
   const again = await other.post(request.path, request.body, key);

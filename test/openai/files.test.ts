@@ -193,7 +193,8 @@ describe('requests for files and batches', () => {
     await refused(openai.files.create({ purpose: 'fine-tune', file })).toMatchObject({ status: 400, param: 'purpose' });
     const large = await toFile(Buffer.alloc(FILE_BYTES_MAX + 1), 'large');
     await refused(openai.files.create({ purpose: 'batch', file: large })).toMatchObject({ status: 413, param: 'file' });
-    const good = await upload([line('a', 'x')]);
+    const good = await upload([line('a', 'x')], 'a\u0000b');
+    expect((await openai.files.retrieve(good.id)).filename).not.toContain('\u0000');
     await refused(
       openai.batches.create({ input_file_id: good.id, endpoint: '/v1/embeddings', completion_window: '24h' }),
     ).toMatchObject({ status: 400, param: 'endpoint' });

@@ -119,7 +119,7 @@ test(`${CONVERSATIONS} conversations stream exactly what their scripts say`, asy
 });
 
 describe('the results of a client', () => {
-  test('that never come are given up at the deadline, and the client is told', async () => {
+  test('that do not come before the deadline end the turn with an error', async () => {
     const messages = [{ role: 'user', content: 'given up [[tool: weather {"city": "Oslo"}]] [[reply: Unknown.]]' }];
     const first = answerOf((await ask(messages, false)).chunks);
     expect(first.calls).toHaveLength(1);

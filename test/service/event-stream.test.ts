@@ -43,6 +43,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const typedTurn = Array.fromAsync(typed.turnEvents({ id: turnId }));
     const leaving = new AbortController();
     onTestFinished(() => leaving.abort());
+    await waitUntil('the session has an event', soonMs, () => bySession.events.length > 0);
     const after = bySession.events[0]?.id ?? '';
     const typedSession: ClientEvent[] = [];
     const following = (async () => {

@@ -41,8 +41,8 @@ export async function readForm<Result>(
     if (name !== 'file' || found !== null) return void stream.resume();
     found = stream;
     const content = contentOf(stream, { bytesMax, ended: ended.promise });
-    // A part of the type application/octet-stream is a file without a name, too.
-    const named = (filename as string | undefined) ?? '';
+    // A part of the type application/octet-stream is a file without a name, too. The database stores no NUL character.
+    const named = ((filename as string | undefined) ?? '').replaceAll('\u0000', '');
     take({ filename: (named === '' ? 'file' : named).slice(0, FILENAME_CHARS_MAX), fields, content }).then(
       taken.resolve,
       (error: unknown) => {

@@ -1,13 +1,12 @@
 // Batches in OpenAI's form, over the batches of Holdfast.
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { batchObject, lineErrorsOf, type LineError } from '../../core/openai/batch-objects.ts';
+import { batchObject, lineErrorsOf, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
 import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/file-id.ts';
 import { controlBatch } from '../../service/control-batch.ts';
 import { refuseClientBatch } from '../../service/client-files.ts';
 import { submitBatch } from '../../service/submit-batch.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
-import type { AskedBatch } from '../../store/client-files.ts';
 import { findClientBatch, findFile, listClientBatches, readFileParts } from '../../store/views/client-files.ts';
 import { itemsOfLines } from '../batch-items.ts';
 import { LineReader } from '../batch-lines.ts';

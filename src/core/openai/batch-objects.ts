@@ -53,13 +53,17 @@ export function lineErrorsOf(faults: readonly ItemFault[]): LineError[] {
   });
 }
 
-/** A batch as it was asked for, and how it stands. */
-export interface ClientBatch {
-  id: string;
+/** What a client asks of a batch. */
+export interface AskedBatch {
   inputFileId: string;
   endpoint: string;
   completionWindow: string;
   metadata: Record<string, string> | null;
+}
+
+/** A batch as it was asked for, and how it stands. */
+export interface ClientBatch extends AskedBatch {
+  id: string;
   /** Not null: its lines were refused, and there is no batch. */
   errors: LineError[] | null;
   createdAt: Date;

@@ -1,7 +1,7 @@
 // The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
 // refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
 import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
-import type { AskedBatch } from '../client-files.ts';
+import type { AskedBatch } from '../../core/openai/batch-objects.ts';
 import type { Database } from '../database.ts';
 import { startedCapsSql } from '../budgets/batch-cap.ts';
 import { insertEventsSql } from '../events.ts';

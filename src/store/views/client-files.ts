@@ -1,5 +1,5 @@
 // Files and batches of OpenAI's clients, as they are stored.
-import type { ClientBatch, ClientFile, LineError } from '../../core/openai/batch-objects.ts';
+import type { AskedBatch, ClientBatch, ClientFile, LineError } from '../../core/openai/batch-objects.ts';
 import { sql } from '../drizzle.ts';
 import type { ViewDatabase } from './page.ts';
 
@@ -56,12 +56,8 @@ const BATCH_COLUMNS = sql`c.id, c.input_file_id as "inputFileId", c.endpoint, c.
   c.created_at::text as "createdAt", b.status, b.outcome, b.started_at::text as "startedAt", b.ended_at::text as "endedAt",
   b.deadline_at::text as "deadlineAt", b.item_count as total, b.answered + b.silent as completed, b.failed, b.cancelled, b.expired`;
 
-interface BatchRow extends Record<string, unknown> {
+interface BatchRow extends AskedBatch, Record<string, unknown> {
   id: string;
-  inputFileId: string;
-  endpoint: string;
-  completionWindow: string;
-  metadata: Record<string, string> | null;
   errors: LineError[] | null;
   createdAt: string;
   /** Null: there is no batch. */
