@@ -19,6 +19,8 @@ export interface LoggerOptions {
    * returns the same list until the secrets change.
    */
   secrets?: readonly string[] | (() => readonly string[]);
+  /** Where they go as well, always as JSON; absent: nowhere. */
+  files?: DestinationStream | undefined;
   /** Where the lines go; absent: stderr. */
   destination?: DestinationStream;
 }
@@ -61,8 +63,20 @@ export function createLogger(options: LoggerOptions): Logger {
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: redactPaths(), censor: CENSOR },
     },
-    withoutSecrets(destination, typeof secrets === 'function' ? secrets : () => secrets),
+    withoutSecrets(
+      options.files === undefined ? destination : both(destination, options.files),
+      typeof secrets === 'function' ? secrets : () => secrets,
+    ),
   );
+}
+
+function both(first: DestinationStream, second: DestinationStream): DestinationStream {
+  return {
+    write(line: string) {
+      first.write(line);
+      second.write(line);
+    },
+  };
 }
 
 /** The fields at the top of a line, and one and two levels below it. */

@@ -10,6 +10,7 @@ const ROOT = resolve(import.meta.dirname, '..');
 const BASE = [
   'src/config.ts',
   'src/config/',
+  'src/log-files.ts',
   'src/logger.ts',
   'src/outage-log.ts',
   'src/clock.ts',
@@ -29,6 +30,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/core/': [],
   'src/config': ['src/core/', ...BASE],
   'src/logger.ts': BASE,
+  'src/log-files.ts': BASE,
   'src/outage-log.ts': BASE,
   'src/clock.ts': [],
   'src/deadline.ts': [],

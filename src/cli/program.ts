@@ -10,6 +10,7 @@ import { addCompletionCommands } from './completion-commands.ts';
 import { addCostCommands } from './cost-commands.ts';
 import { addCronCommands } from './cron-commands.ts';
 import { addDeadCommands } from './dead-commands.ts';
+import { addLogCommands } from './log-commands.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
@@ -56,6 +57,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addWaitingCommands(program, run);
   addWorkerCommands(program, run);
   addPauseCommands(program, run);
+  addLogCommands(program, run);
   addCompletionCommands(program, run);
   inheritSettings(program);
   return program;

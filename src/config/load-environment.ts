@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { type ConfigIssue, describeValue } from './config-error.ts';
 import { API_KEY, API_KEY_TEXT, LANES, TRACE_SAMPLERS, type Lane, type LogFormat, type LogLevel } from './choices.ts';
+import { LOG_FILES, parseLogFiles, type LogFileLimits } from './log-file-limits.ts';
 import { readSecretFiles } from './read-secret-files.ts';
 import type { RuntimeSettings } from './runtime-type.ts';
 
@@ -33,6 +34,7 @@ export function loadEnvironment(given: Environment, cwd: string, isTty: boolean)
     concurrency: readConcurrency(reader),
     logLevel: reader.oneOf('HOLDFAST_LOG_LEVEL', LOG_LEVELS) ?? 'info',
     logFormat: reader.oneOf('HOLDFAST_LOG_FORMAT', LOG_FORMATS) ?? (isTty ? 'pretty' : 'json'),
+    logFiles: readLogFiles(reader),
     issues,
   };
   const optional = {
@@ -50,6 +52,14 @@ export function loadEnvironment(given: Environment, cwd: string, isTty: boolean)
     settings,
     Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)),
   );
+}
+
+const LOG_FILES_DEFAULT = '10x10MB';
+
+function readLogFiles(reader: EnvironmentReader): LogFileLimits | null {
+  const allowed = 'off, or a count and a size such as 10x10MB';
+  const text = reader.matching('HOLDFAST_LOG_FILES', LOG_FILES, allowed) ?? LOG_FILES_DEFAULT;
+  return parseLogFiles(text);
 }
 
 /** The data directory, absolute. The only setting that the command line needs before it needs a configuration. */

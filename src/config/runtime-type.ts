@@ -1,4 +1,5 @@
 // What the environment says, as the rest of Holdfast sees it.
+import type { LogFileLimits } from './log-file-limits.ts';
 import type { Lane, LogFormat, LogLevel, TraceSampler } from './choices.ts';
 
 /** What the environment says. An empty variable counts as unset. */
@@ -24,6 +25,8 @@ export interface RuntimeSettings {
   concurrency: Record<Lane, number>;
   logLevel: LogLevel;
   logFormat: LogFormat;
+  /** Null: no log files are written. */
+  logFiles: LogFileLimits | null;
   /** Where traces are exported to, by OTLP over HTTP; absent: nowhere. */
   traceEndpoint?: string;
   /** Absent: `parentbased_always_on`. */

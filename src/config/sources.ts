@@ -36,6 +36,7 @@ const VARIABLES: Record<string, string | readonly string[]> = {
   'runtime.concurrency': 'HOLDFAST_CONCURRENCY',
   'runtime.logLevel': 'HOLDFAST_LOG_LEVEL',
   'runtime.logFormat': 'HOLDFAST_LOG_FORMAT',
+  'runtime.logFiles': 'HOLDFAST_LOG_FILES',
   'runtime.traceEndpoint': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
   'runtime.traceSampler': 'OTEL_TRACES_SAMPLER',
   'runtime.traceRatio': 'OTEL_TRACES_SAMPLER_ARG',

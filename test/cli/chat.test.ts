@@ -50,6 +50,15 @@ test('a request of a turn is printed part by part, or whole as JSON', async () =
   expect((await runCli(['turns', 'request', turn?.id ?? '', '9'], { env: env() })).code).toBe(5);
 });
 
+test('the log files of the service say what it did, without what was said', async () => {
+  await runCli(['chat', 'logged'], { env: env(), stdin: 'a secret word [[reply: Fine.]]\n' });
+  const logs = await runCli(['logs', '--json', '--session', 'logged'], {
+    env: { HOLDFAST_DATA_DIR: holder.rig.dataDir },
+  });
+  expect(logs).toMatchObject({ code: 0, stdout: expect.stringContaining('"Turn ended"') as string });
+  expect(logs.stdout).not.toContain('a secret word');
+});
+
 test('with --json it prints events and results as lines; a turn that fails is the exit code', async () => {
   const stdin = 'fails [[error: 400 times=always]]\n';
   const chat = await runCli(['chat', 'failing', '--json'], { env: env(), stdin });

@@ -140,6 +140,7 @@ describe('in the environment', () => {
       'loud',
       'HOLDFAST_LOG_LEVEL is "loud"; allowed: fatal, error, warn, info, debug, trace, silent',
     ],
+    ['HOLDFAST_LOG_FILES', 'many', 'HOLDFAST_LOG_FILES is "many"; allowed: off, or a count and a size such as 10x10MB'],
     ['HOLDFAST_LOG_FORMAT', 'xml', 'HOLDFAST_LOG_FORMAT is "xml"; allowed: pretty, json'],
     [
       'HOLDFAST_CONCURRENCY',

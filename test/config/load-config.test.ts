@@ -29,6 +29,7 @@ describe('without a file and with an empty environment', () => {
       concurrency: { main: 4, subagent: 8, cron: 2, batch: 4 },
       logLevel: 'info',
       logFormat: 'json',
+      logFiles: { count: 10, bytes: 10_000_000 },
     });
   });
 

@@ -10,6 +10,7 @@ import type { ServiceOptions } from '../../../workers/start-service.ts';
 import { ensureApiKey, LiveConfig, loadConfigWithSources, secretsOf, type Setting } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';
+import { LOG_FOLDER, LogFiles } from '../../log-files.ts';
 import { createLogger, type Logger } from '../../logger.ts';
 import { reloadConfig } from '../../service/reload-config.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
@@ -67,7 +68,7 @@ function openConfig(): LiveConfig {
 /** The key of the API is made here, before anything can log it. */
 async function openLog(live: LiveConfig, roles: readonly Role[]): Promise<Logger> {
   const { config } = live;
-  const { logLevel: level, logFormat: format } = config.runtime;
+  const { logLevel: level, logFormat: format, logFiles, dataDir } = config.runtime;
   const keys = roles.includes('api') ? [(await ensureApiKey(config)).key] : [];
   let secrets = [...secretsOf(config), ...keys];
   // Those that are replaced stay out of the log too.
@@ -76,7 +77,8 @@ async function openLog(live: LiveConfig, roles: readonly Role[]): Promise<Logger
       secrets = [...new Set([...secrets, ...secretsOf(next)])];
     },
   });
-  return createLogger({ level, format, name: 'holdfast', role: roles.join(','), secrets: () => secrets });
+  const files = logFiles === null ? undefined : new LogFiles(join(dataDir, LOG_FOLDER), logFiles);
+  return createLogger({ level, format, name: 'holdfast', role: roles.join(','), secrets: () => secrets, files });
 }
 
 /** Stores the address where the command line reads it. Only a convenience: a data directory that cannot be written stops nothing. */

@@ -1,0 +1,137 @@
+// `holdfast logs`: the lines of all log files in the order of their time.
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { prettyFactory } from 'pino-pretty';
+import { dataDirOf } from '../../config/load-environment.ts';
+import { canonicalSessionKey } from '../../core/session-key.ts';
+import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
+import type { ClientFlags } from '../api-client.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { LOG_LEVELS, type LogOptions } from '../log-commands.ts';
+import type { Terminal } from '../terminal.ts';
+
+const LOOK_EVERY_MS = 250;
+const PINO_LEVEL_STEP = 10;
+
+/** Prints them; with `follow` until Ctrl-C. */
+export async function runLogs(options: LogOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+  const folder = join(dataDirOf(process.env, process.cwd()), LOG_FOLDER);
+  if (flags.url !== undefined && !isLocal(flags.url)) {
+    throw new CliError({
+      code: 'logs_are_elsewhere',
+      exitCode: EXIT.usage,
+      message: `the log files of ${flags.url} are on its machine, in ${LOG_FOLDER}/ of its data directory`,
+      fix: 'run "holdfast logs" there, or read its stderr',
+    });
+  }
+  if (options.follow !== true && logFilesIn(folder).length === 0) {
+    throw new CliError({
+      code: 'no_log_files',
+      exitCode: EXIT.notFound,
+      message: `there are no log files in ${folder}`,
+      fix: 'set HOLDFAST_DATA_DIR to the data directory of the service; HOLDFAST_LOG_FILES must not be "off" there',
+    });
+  }
+  const isWanted = filterOf(options);
+  const print = printerOf(terminal);
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  const files = new Map<string, FileTail>();
+  for (;;) {
+    for (const name of logFilesIn(folder)) if (!files.has(name)) files.set(name, new FileTail(join(folder, name)));
+    const lines = (await Promise.all(Array.from(files.values(), (file) => file.read(isWanted)))).flat();
+    for (const { line } of lines.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) print(line);
+    if (options.follow !== true) return EXIT.ok;
+    await delay(LOOK_EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    if (stop.signal.aborted) return EXIT.interrupted;
+  }
+}
+
+interface LogLine {
+  line: string;
+  time: string;
+}
+
+interface LogFields {
+  time?: unknown;
+  level?: unknown;
+  turnId?: unknown;
+  sessionKey?: unknown;
+  session?: unknown;
+}
+
+/** What has been written to a file since the last look. */
+class FileTail {
+  readonly #path: string;
+  #offset = 0;
+  #rest = Buffer.alloc(0);
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  /** The whole lines that are new and wanted; none when the file is gone. */
+  async read(isWanted: (fields: LogFields) => boolean): Promise<LogLine[]> {
+    const size = (await stat(this.#path).catch(() => null))?.size ?? 0;
+    if (size <= this.#offset) return [];
+    const file = await open(this.#path).catch(() => null);
+    if (file === null) return [];
+    const lines: LogLine[] = [];
+    try {
+      for await (const bytes of file.createReadStream({ start: this.#offset, end: size - 1, autoClose: false }))
+        lines.push(...this.#linesOf(bytes as Buffer, isWanted));
+    } finally {
+      await file.close();
+    }
+    return lines;
+  }
+
+  #linesOf(bytes: Buffer, isWanted: (fields: LogFields) => boolean): LogLine[] {
+    this.#offset += bytes.length;
+    const all = Buffer.concat([this.#rest, bytes]);
+    const end = all.lastIndexOf(0x0a) + 1;
+    this.#rest = all.subarray(end);
+    return all
+      .subarray(0, end)
+      .toString('utf8')
+      .split('\n')
+      .flatMap((line) => {
+        const fields = fieldsOf(line);
+        return fields !== null && isWanted(fields) ? [{ line, time: String(fields.time) }] : [];
+      });
+  }
+}
+
+function fieldsOf(line: string): LogFields | null {
+  try {
+    return line === '' ? null : (JSON.parse(line) as LogFields);
+  } catch {
+    // The end of a process that was killed.
+    return null;
+  }
+}
+
+function filterOf({ turn, session, level }: LogOptions): (fields: LogFields) => boolean {
+  const key = session === undefined ? null : canonicalSessionKey(session);
+  const least = level === undefined ? 0 : (LOG_LEVELS.indexOf(level) + 1) * PINO_LEVEL_STEP;
+  return (fields) =>
+    Number(fields.level) >= least &&
+    (turn === undefined || fields.turnId === turn) &&
+    (key === null || fields.sessionKey === key || fields.session === key);
+}
+
+function printerOf(terminal: Terminal): (line: string) => void {
+  if (terminal.isJson) return (line) => terminal.print(line);
+  const pretty = prettyFactory({
+    colorize: terminal.paint('red', 'x') !== 'x',
+    translateTime: 'SYS:HH:MM:ss.l',
+    ignore: 'process',
+  });
+  return (line) => terminal.write(pretty(line));
+}
+
+function isLocal(url: string): boolean {
+  const { hostname } = URL.canParse(url) ? new URL(url) : { hostname: '' };
+  return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}

@@ -1,0 +1,83 @@
+// Log files: JSON lines in the data directory, beside what goes to stderr. Each process writes files of its own, in pieces of a bounded size; of the
+// files of all processes the latest stay. A disk that refuses costs log lines and nothing else.
+import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DestinationStream } from 'pino';
+import type { LogFileLimits } from './config/log-file-limits.ts';
+
+/** Where they are, in the data directory. */
+export const LOG_FOLDER = 'logs';
+
+/** So that names are in the order of their numbers. */
+const NUMBER_DIGITS = 6;
+const NAME = /^holdfast-.+\.jsonl$/;
+/** After a write that failed, lines are left out for so long. */
+const FAILED_MS = 60_000;
+
+/** The names of the log files in a folder, in the order in which they were begun. */
+export function logFilesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+      .filter((name) => NAME.test(name))
+      .toSorted();
+  } catch {
+    return [];
+  }
+}
+
+/** Writes lines to files in a folder, which it makes. */
+export class LogFiles implements DestinationStream {
+  readonly #folder: string;
+  readonly #limits: LogFileLimits;
+  #file: { descriptor: number; bytes: number } | null = null;
+  #begun = 0;
+  #failedAtMs = -Infinity;
+
+  constructor(folder: string, limits: LogFileLimits) {
+    this.#folder = folder;
+    this.#limits = limits;
+  }
+
+  write(line: string): void {
+    if (performance.now() - this.#failedAtMs < FAILED_MS) return;
+    try {
+      const bytes = Buffer.from(line);
+      if (this.#file === null || this.#file.bytes + bytes.length > this.#limits.bytes) this.#next();
+      if (this.#file !== null) this.#file.bytes += writeSync(this.#file.descriptor, bytes);
+    } catch {
+      this.#failedAtMs = performance.now();
+      this.#close();
+    }
+  }
+
+  #next(): void {
+    this.#close();
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    this.#begun += 1;
+    const time = new Date().toISOString().replaceAll(/[-:.]/g, '');
+    const path = join(
+      this.#folder,
+      `holdfast-${time}-${process.pid}-${String(this.#begun).padStart(NUMBER_DIGITS, '0')}.jsonl`,
+    );
+    this.#file = { descriptor: openSync(path, 'a', 0o600), bytes: 0 };
+    this.#deleteOld();
+  }
+
+  /** Those that were written to longest ago: the file of a process that has little to say is not the first to go. */
+  #deleteOld(): void {
+    const files = logFilesIn(this.#folder).map((name) => {
+      const path = join(this.#folder, name);
+      return { path, writtenAtMs: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
+    });
+    const old = files
+      .toReversed()
+      .toSorted((a, b) => b.writtenAtMs - a.writtenAtMs)
+      .slice(this.#limits.count);
+    for (const { path } of old) rmSync(path, { force: true });
+  }
+
+  #close(): void {
+    if (this.#file !== null) closeSync(this.#file.descriptor);
+    this.#file = null;
+  }
+}
