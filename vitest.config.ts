@@ -6,12 +6,17 @@
 // hangs; they are far above what a busy machine needs, and no test measures anything by them.
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
+import { isLongForm } from './test/servers/test-form.ts';
+
+/** One after the other: each change between projects waits for the files that still run. */
+const projectsInOrder = ['crash', 'browser', 'integration', 'unit'];
 
 /**
- * Files that take long begin first, by what they take in the long form, so that none of them runs alone at the end. Each is the beginning of a
- * path; the first that fits decides.
+ * Files of a project that take long begin first, by what they take in the long form, so that none of them runs alone at the end. Each is the
+ * beginning of a path; the first that fits decides.
  */
 const beginFirst = [
+  'test/linear-patterns',
   'test/crash/scheduled-sweep',
   'test/batches/batch-costs',
   'test/crash/family-sweep',
@@ -34,19 +39,47 @@ const beginFirst = [
   'test/requests/',
 ];
 
+/**
+ * Files that only the long form has: drills of a whole service that is broken or upgraded, sweeps and measures of rare operations, and screens
+ * that few people need. What they rest on is tested in the short form as well, by itself.
+ */
+const onlyInLongForm = [
+  'test/batches/batch-costs.test.ts',
+  'test/browser/charts.test.ts',
+  'test/browser/columns.test.ts',
+  'test/browser/family.test.ts',
+  'test/browser/hostile.test.ts',
+  'test/browser/outage.test.ts',
+  'test/browser/weight.test.ts',
+  'test/cli/backup.test.ts',
+  'test/cli/command-user.test.ts',
+  'test/cli/wrong-databases.test.ts',
+  'test/crash/chat-sweep.test.ts',
+  'test/crash/compaction-sweep.test.ts',
+  'test/service/operators-drill.test.ts',
+  'test/service/postgres-faults.test.ts',
+  'test/service/queue-away.test.ts',
+  'test/service/reconciler.test.ts',
+  'test/service/rolling-restart.test.ts',
+  'test/service/upgrade.test.ts',
+  'test/turn/rate-limits.test.ts',
+];
+
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId }: TestSpecification): number => {
       const found = beginFirst.findIndex((beginning) => moduleId.includes(`/${beginning}`));
       return found === -1 ? beginFirst.length : found;
     };
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const placeOf = ({ project }: TestSpecification): number => projectsInOrder.indexOf(project.name);
+    return (await super.sort(files)).toSorted((a, b) => placeOf(a) - placeOf(b) || rank(a) - rank(b));
   }
 }
 
 const globalSetup = ['test/servers/global-setup.ts'];
 /** Two for two cores, and two because every other test waits for a lease, a process or a server. */
 const maxWorkers = 4;
+const exclude = isLongForm() ? [] : onlyInLongForm;
 
 export default defineConfig({
   test: {
@@ -67,7 +100,7 @@ export default defineConfig({
           name: 'integration',
           isolate: false,
           include: ['test/*/**/*.test.ts'],
-          exclude: ['test/core/**', 'test/coalesce/**', 'test/crash/**', 'test/browser/**'],
+          exclude: ['test/core/**', 'test/coalesce/**', 'test/crash/**', 'test/browser/**', ...exclude],
           globalSetup,
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -80,6 +113,7 @@ export default defineConfig({
           name: 'browser',
           isolate: false,
           include: ['test/browser/**/*.test.ts'],
+          exclude,
           globalSetup: [...globalSetup, 'test/browser/build-dashboard.ts'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
@@ -91,6 +125,7 @@ export default defineConfig({
         test: {
           name: 'crash',
           include: ['test/crash/**/*.test.ts'],
+          exclude,
           globalSetup,
           testTimeout: 1_800_000,
           hookTimeout: 600_000,

@@ -12,6 +12,7 @@ import { compaction } from './parts/compaction.ts';
 import { dashboardBuild } from './parts/dashboard-build.ts';
 import { dashboard } from './parts/dashboard.ts';
 import { fairBatches } from './parts/fair-batches.ts';
+import { growth } from './parts/growth.ts';
 import { liveBatches } from './parts/live-batches.ts';
 import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
@@ -47,6 +48,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   dashboardBuild,
   tabs,
   traces,
+  growth,
   peers,
   beforeAndAfter(commit),
 ];

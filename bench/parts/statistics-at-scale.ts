@@ -13,12 +13,12 @@ import { median } from '../rig/statistics.ts';
 export const statisticsAtScale: BenchPart = { letter: 'n', title: 'statistics and lists of many turns', run };
 
 const few = 5_000;
-const statistics = ['/v1/stats', '/metrics'];
+export const statistics = ['/v1/stats', '/metrics'];
 /** The requests of a second share one answer: looks at these must be further apart. */
-const figures = ['/v1/overview', '/v1/attention'];
+export const figures = ['/v1/overview', '/v1/attention'];
 const figuresEveryMs = 1_050;
 /** The filters that an index serves, one that nothing matches, and one that most match. */
-const lists = [
+export const lists = [
   '/v1/turns?steps=none',
   '/v1/turns?steps=none&status=failed',
   '/v1/turns?steps=none&kind=cron',
@@ -79,7 +79,8 @@ async function serviceWith(context: BenchContext, turns: number): Promise<BenchS
   return service;
 }
 
-async function untilCounted(databaseUrl: string): Promise<void> {
+/** Resolves when the statistics have counted every row. */
+export async function untilCounted(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
   await client.connect();
   try {

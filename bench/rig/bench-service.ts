@@ -17,6 +17,8 @@ export interface ServiceOptions {
   redisUrl?: string;
   /** True: in four processes, with the queue in the database. Absent: in one. */
   isSplit?: boolean;
+  /** Of the one process; absent: all. */
+  roles?: string;
   /** The configuration file. */
   settings?: object;
   /** `HOLDFAST_CONCURRENCY`; absent: more turns at once than any load has sessions. */
@@ -57,11 +59,21 @@ const waitSeconds = 300;
 /** Turns at once in each lane; more than any load here has sessions. */
 const concurrency = 256;
 
-const roleSets = { one: [undefined], split: ['api', 'scheduler', 'worker', 'worker'] };
+const splitRoles = ['api', 'scheduler', 'worker', 'worker'];
 
 /** Starts the service with all roles, against the model at this address. It migrates its database. */
 export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
-  const { place, modelUrl, rootDir, redisUrl, isSplit = false, settings = {}, turnsAtOnce, env: more } = options;
+  const {
+    place,
+    modelUrl,
+    rootDir,
+    redisUrl,
+    isSplit = false,
+    roles: rolesOfOne,
+    settings = {},
+    turnsAtOnce,
+    env: more,
+  } = options;
   const configPath = join(place.dataDir, 'bench.json');
   writeFileSync(configPath, JSON.stringify(settings));
   const env = {
@@ -78,7 +90,7 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   };
   const databaseUrl = env.DATABASE_URL ?? place.databaseUrl;
   const processes: ServiceProcess[] = [];
-  for (const roles of isSplit ? roleSets.split : roleSets.one) {
+  for (const roles of isSplit ? splitRoles : [rolesOfOne]) {
     processes.push(
       await startServiceProcess({
         env,

@@ -18,7 +18,7 @@ export interface PartName {
 export const beforeDefault = 'df54b57';
 
 /** These take long and need what the others do not, so they run only when they are asked for. */
-const onRequest = ['peers', 'before'];
+const onRequest = ['growth', 'peers', 'before'];
 
 /** Reads the arguments; null asks for help. Throws with a sentence that says what is wrong. */
 export function readArguments(given: readonly string[], parts: readonly PartName[]): BenchArguments | null {
@@ -62,7 +62,7 @@ export function formatUsage(parts: readonly PartName[]): string {
     'npm run bench -- [options]',
     '',
     'Measures Holdfast beside a baseline in the same run, and prints each figure with its bar. Without options it runs all parts but',
-    'the last two.',
+    'the last three.',
     '',
     '  --only a,b         runs some parts',
     '  --peers            measures the same turn on Holdfast, on bare BullMQ and on DBOS; installs bench/peers first',

@@ -29,13 +29,41 @@ const fills = [
    from generate_series($1::int, $2::int - 1) as n`,
 ];
 
+/** What a turn leaves beside its own row and its message: a model call and two entries. */
+const tracesOfTurns = [
+  `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
+   select ${idSql(1, 'n')}, 1, 1, 1, 1, 'ok', now(), now() from generate_series($1::int, $2::int - 1) as n`,
+  `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
+   select ${idSql(0, session)}, 2 * (n % ${turnsPerSession}) + k, gen_random_uuid(), 1, (array['prompt', 'answer'])[k], (array['user', 'assistant'])[k],
+     '[{"type": "text", "text": "What a person and an agent say to each other in a turn."}]', ${idSql(1, 'n')}
+   from generate_series($1::int, $2::int - 1) as n, generate_series(1, 2) as k`,
+];
+
+export interface SeedOptions {
+  /** True: with the rows that turns leave in other tables. */
+  isWhole?: boolean;
+  /** So many of the turns, without those that are parked, ended 100 days ago. */
+  old?: number;
+}
+
 /** Makes so many turns, five in a session, of which the first hundred are parked. Nothing of them is counted yet. */
-export async function seedTurns(databaseUrl: string, turns: number): Promise<void> {
+export async function seedTurns(
+  databaseUrl: string,
+  turns: number,
+  { isWhole = false, old = 0 }: SeedOptions = {},
+): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
   await client.connect();
   try {
     for (let from = 0; from < turns; from += chunk) {
-      for (const fill of fills) await client.query(fill, [from, Math.min(from + chunk, turns)]);
+      const range = [from, Math.min(from + chunk, turns)];
+      for (const fill of [...fills, ...(isWhole ? tracesOfTurns : [])]) await client.query(fill, range);
+    }
+    if (old > 0) {
+      await client.query(
+        `update holdfast.turns set ended_at = ended_at - interval '100 days' where id < ${idSql(1, '$1::int')} and ended_at is not null`,
+        [old],
+      );
     }
     await client.query('update holdfast.roll_up_cursor set counted_at = null, sessions_to = null, sessions = 0');
     await client.query('vacuum analyze');

@@ -27,13 +27,38 @@ export function locksOfMigration(sql: string): MigrationLock[] {
 
 /** The comment that a migration begins with, as one line. */
 export function purposeOfMigration(sql: string): string {
-  const lines = sql.split('\n');
-  const end = lines.findIndex((line) => !line.startsWith('--'));
-  return lines
-    .slice(0, end === -1 ? lines.length : end)
-    .map((line) => line.replace(/^--\s?/, ''))
+  return headOf(sql)
+    .filter((line) => !NEEDS.test(line))
     .join(' ')
     .trim();
+}
+
+const NEEDS = /^needs: (\w+\.sql)$/;
+
+/**
+ * The migration that code must know to work with the layout after this one, from the line `-- needs: 0044_older_code.sql` of its head. Null: it
+ * only adds, so every older version works with it.
+ */
+export function needsOfMigration(sql: string): string | null {
+  for (const line of headOf(sql)) {
+    const name = NEEDS.exec(line)?.[1];
+    if (name !== undefined) return name;
+  }
+  return null;
+}
+
+const TAKES_AWAY =
+  /\bdrop (?:table|column|function|view)\b|\brename\b|\balter (?:column )?\w+ (?:set data )?type\b|\bset not null\b/i;
+
+/** True when older code may fail on the layout after it: it drops or renames what code reads, changes a type, or demands a value. */
+export function takesAway(sql: string): boolean {
+  return statementsOf(sql).some((statement) => TAKES_AWAY.test(statement));
+}
+
+function headOf(sql: string): string[] {
+  const lines = sql.split('\n');
+  const end = lines.findIndex((line) => !line.startsWith('--'));
+  return lines.slice(0, end === -1 ? lines.length : end).map((line) => line.replace(/^--\s?/, ''));
 }
 
 function statementsOf(sql: string): string[] {

@@ -1,10 +1,10 @@
 // Brings a database to the newest layout: the SQL files of `migrations/`, in the order of their names, each in one
 // transaction, under an advisory lock so that any number of processes may start at the same time. Forward only: a file
-// that was applied must not change, and a database that is newer than this code is refused.
+// that was applied must not change. A database that a newer version has migrated is refused only if one of those migrations needs newer code.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import { locksOfMigration, purposeOfMigration, type MigrationLock } from '../core/migration-locks.ts';
+import { locksOfMigration, needsOfMigration, purposeOfMigration, type MigrationLock } from '../core/migration-locks.ts';
 import { literal } from './statement.ts';
 
 const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
@@ -27,22 +27,29 @@ interface Migration {
   sha256: string;
 }
 
+/** How a database compares with this version. */
+export interface Layout {
+  /** Migrations of a newer version, which this one can work with. */
+  ahead: string[];
+}
+
 /**
  * Applies what is missing and returns the names of the files that were applied, in order.
- * Throws `MigrationError` when an applied file has changed or is unknown to this version; driver errors pass through.
+ * Throws `MigrationError` when an applied file has changed, or needs newer code; driver errors pass through.
  */
-export async function migrate(databaseUrl: string): Promise<{ applied: string[] }> {
+export async function migrate(databaseUrl: string): Promise<Layout & { applied: string[] }> {
   const migrations = await readMigrations();
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
   client.on('error', () => undefined);
   await client.connect();
   try {
     const known = await readApplied(client);
-    if (pendingOf(migrations, known).length === 0) return { applied: [] };
+    if (pendingOf(migrations, known).length === 0) return { applied: [], ahead: aheadOf(migrations, known) };
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
-    const pending = pendingOf(migrations, await readApplied(client));
+    const applied = await readApplied(client);
+    const pending = pendingOf(migrations, applied);
     for (const migration of pending) await apply(client, migration);
-    return { applied: pending.map((migration) => migration.name) };
+    return { applied: pending.map((migration) => migration.name), ahead: aheadOf(migrations, applied) };
   } finally {
     await client.end();
   }
@@ -59,9 +66,10 @@ class LayoutMissingError extends Error {
 }
 
 /** Throws `LayoutMissingError` when a migration has not been applied, and as `migrate` does. */
-export async function requireLayout(databaseUrl: string): Promise<void> {
-  const missing = await pendingMigrations(databaseUrl);
-  if (missing.length > 0) throw new LayoutMissingError(missing);
+export async function requireLayout(databaseUrl: string): Promise<Layout> {
+  const { pending, ahead } = await readLayout(databaseUrl);
+  if (pending.length > 0) throw new LayoutMissingError(pending);
+  return { ahead };
 }
 
 export const LAYOUT = literal({
@@ -84,11 +92,19 @@ export async function createLayoutCheck(pool: pg.Pool): Promise<() => Promise<vo
 
 /** The names of the files that have not been applied yet. Throws as `migrate` does. */
 export async function pendingMigrations(databaseUrl: string): Promise<string[]> {
+  return (await readLayout(databaseUrl)).pending;
+}
+
+async function readLayout(databaseUrl: string): Promise<Layout & { pending: string[] }> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return pendingOf(await readMigrations(), await readApplied(client)).map((migration) => migration.name);
+    const [migrations, applied] = [await readMigrations(), await readApplied(client)];
+    return {
+      pending: pendingOf(migrations, applied).map((migration) => migration.name),
+      ahead: aheadOf(migrations, applied),
+    };
   } finally {
     await client.end();
   }
@@ -98,6 +114,8 @@ export async function pendingMigrations(databaseUrl: string): Promise<string[]> 
 export interface PlannedMigration {
   name: string;
   purpose: string;
+  /** The migration that running code must know; null: every older version works on. */
+  needs: string | null;
   locks: (MigrationLock & { rows: number })[];
 }
 
@@ -116,6 +134,7 @@ export async function planMigrations(databaseUrl: string): Promise<PlannedMigrat
     return pending.map(({ name, sql }) => ({
       name,
       purpose: purposeOfMigration(sql),
+      needs: needsOfMigration(sql),
       locks: locksOfMigration(sql).map((lock) => ({ ...lock, rows: sizes.get(lock.table) ?? 0 })),
     }));
   } finally {
@@ -133,24 +152,39 @@ async function readMigrations(): Promise<Migration[]> {
   );
 }
 
-async function readApplied(client: pg.Client): Promise<Map<string, string>> {
-  const present = await client.query("select to_regclass('holdfast.migrations') is not null as is_present");
-  if (!present.rows[0].is_present) return new Map();
-  const result = await client.query('select name, sha256 from holdfast.migrations');
-  return new Map(result.rows.map((row) => [row.name, row.sha256]));
+interface AppliedMigration {
+  sha256: string;
+  /** As `needsOfMigration`; null before the column was made, too. */
+  needs: string | null;
 }
 
-function pendingOf(migrations: Migration[], applied: Map<string, string>): Migration[] {
+async function readApplied(client: pg.Client): Promise<Map<string, AppliedMigration>> {
+  const present = await client.query("select to_regclass('holdfast.migrations') is not null as is_present");
+  if (!present.rows[0].is_present) return new Map();
+  const result = await client.query<AppliedMigration & { name: string }>(
+    `select m.name, m.sha256, to_jsonb(m) ->> 'needs' as needs from holdfast.migrations m`,
+  );
+  return new Map(result.rows.map(({ name, ...applied }) => [name, applied]));
+}
+
+/** The names of those that this version does not know, in order. */
+function aheadOf(migrations: Migration[], applied: Map<string, AppliedMigration>): string[] {
   const names = new Set(migrations.map((migration) => migration.name));
-  for (const name of applied.keys()) {
-    if (!names.has(name)) {
+  return [...applied.keys()].filter((name) => !names.has(name)).sort();
+}
+
+function pendingOf(migrations: Migration[], applied: Map<string, AppliedMigration>): Migration[] {
+  const names = new Set(migrations.map((migration) => migration.name));
+  for (const name of aheadOf(migrations, applied)) {
+    const needs = applied.get(name)?.needs ?? null;
+    if (needs !== null && !names.has(needs)) {
       throw new MigrationError(
-        `The database has the migration ${name}, which this version does not know: it is newer. Upgrade Holdfast.`,
+        `The database has the migration ${name}, which needs a version that knows ${needs}: this one is older. Upgrade Holdfast.`,
       );
     }
   }
   for (const { name, sha256 } of migrations) {
-    const stored = applied.get(name);
+    const stored = applied.get(name)?.sha256;
     if (stored !== undefined && stored !== sha256) {
       throw new MigrationError(`The migration ${name} was changed after it had been applied. Restore the file.`);
     }
@@ -192,10 +226,14 @@ async function applyIn(client: pg.Client, migration: Migration): Promise<void> {
   );
   if (rows[0]?.is_missing === true) await client.query('create schema holdfast');
   await client.query(`create table if not exists holdfast.migrations (
-      name text primary key, sha256 text not null, applied_at timestamptz not null default clock_timestamp())`);
+      name text primary key, sha256 text not null, needs text, applied_at timestamptz not null default clock_timestamp())`);
   await client.query(migration.sql);
   await client.query('insert into holdfast.migrations (name, sha256) values ($1, $2)', [
     migration.name,
     migration.sha256,
   ]);
+  const needs = needsOfMigration(migration.sql);
+  // A database of an older version has the column since a migration that needs nothing.
+  if (needs !== null)
+    await client.query('update holdfast.migrations set needs = $2 where name = $1', [migration.name, needs]);
 }

@@ -7,13 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import { createApiRig, type ApiRig } from '../api/api-rig.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import { isFullForm, isLongForm } from '../servers/test-form.ts';
+import { isFullForm } from '../servers/test-form.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
-const ITEMS = isFullForm() ? 1_000 : isLongForm() ? 200 : 10;
+const ITEMS = isFullForm() ? 1_000 : 200;
 /** With a long shared prompt the probe is dear; of so many items it is a small part. */
-const ITEMS_WITH_LONG_PROMPT = isFullForm() ? 1_000 : isLongForm() ? 500 : 10;
-const ITEMS_MEASURING = 4;
+const ITEMS_WITH_LONG_PROMPT = isFullForm() ? 1_000 : 500;
 const PILOT = 20;
 
 const CHARS_PER_TOKEN = 4;
@@ -64,7 +63,6 @@ async function withBatches<Value>(
 function costsOf(shape: Shape, items = ITEMS) {
   return withBatches(shape, async (run, rig) => {
     const live = await run(linesOf('live', items), 'via=live');
-    if (!isLongForm()) await run(linesOf('measured', ITEMS_MEASURING), 'via=provider-batch');
     const auto = await run(linesOf('auto', items), 'via=auto');
     expect([live.counts.answered, auto.counts.answered]).toEqual([items, items]);
     const [first] = await rig.rows(
@@ -76,15 +74,12 @@ function costsOf(shape: Shape, items = ITEMS) {
   });
 }
 
-/** The case that says most is in the short form. */
-const cases = <Case>(all: readonly Case[], short: number): Case[] => (isLongForm() ? [...all] : all.slice(0, short));
-
 describe('a batch with via "auto"', () => {
   const cheap = [
     { hits: 0.9, saved: 0.3 },
     { hits: 1, saved: 0.4 },
   ];
-  test.each(cases(cheap, 1))(
+  test.each(cheap)(
     'at a cache hit rate of $hits costs much less than live',
     async ({ hits, saved }) => {
       const { live, auto, batch } = await costsOf({ prefixTokens: 3_000, hits });
@@ -100,7 +95,7 @@ describe('a batch with via "auto"', () => {
     { prefixTokens: 3_000, hits: 0, items: ITEMS },
     { prefixTokens: 3_000, hits: 0.5, items: ITEMS },
   ];
-  test.each(cases(dear, 1))(
+  test.each(dear)(
     'with a shared prompt of $prefixTokens tokens and a cache hit rate of $hits costs at most a twentieth more than live',
     async ({ items, ...shape }) => {
       const { live, auto } = await costsOf(shape, items);
@@ -110,7 +105,7 @@ describe('a batch with via "auto"', () => {
   );
 });
 
-test.each(cases(['provider-batch', 'live'], 1))(
+test.each(['provider-batch', 'live'])(
   'after a pilot of 20 items, the expected cost of the rest with via "%s" is within 15 percent of its bill',
   async (via) => {
     const ended = await withBatches({ prefixTokens: 3_000, hits: 0.9 }, async (run, rig) => {

@@ -1,7 +1,6 @@
 // The corpus of hostile texts on every screen: none of it runs, asks another host or breaks the layout, and every screen still answers.
 // A request to another origin and a violation of the Content-Security-Policy fail every test (dashboard-rig.ts).
 import { describe, expect, test } from 'vitest';
-import { isLongForm } from '../servers/test-form.ts';
 import { useDashboard } from './dashboard-rig.ts';
 import { RAN } from './fixture/hostile-corpus.ts';
 import { fillHostileRows, HOSTILE_SESSION } from './fixture/hostile-rows.ts';
@@ -13,7 +12,7 @@ const dashboard = useDashboard({ fill: fillHostileRows });
 /** Elements that a text could become if it were read as a page. */
 const FOREIGN = 'main :is(script, img, iframe, object, embed, style, link, form[action], a[href^="javascript" i])';
 
-describe.each(isLongForm() ? [1280, 320] : [320])('hostile texts on a page of %i px', (width) => {
+describe.each([1280, 320])('hostile texts on a page of %i px', (width) => {
   test('do not run, do not become elements, and do not make a page wider than its window', async () => {
     const { page, signIn, open, settle } = dashboard;
     await signIn();

@@ -4,7 +4,6 @@ import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 import { fillFixture, FIXTURE, LONG_SESSION, LONG_TURN_ID } from './fixture/fixture-rows.ts';
 import { ROUTES, SCREEN_TABLE } from './fixture/screen-table.ts';
-import { isLongForm } from '../servers/test-form.ts';
 import { elementsOf, watchFigures } from './page-figures.ts';
 
 const dashboard = useDashboard({ fill: fillFixture });
@@ -13,7 +12,7 @@ const ELEMENTS_MAX = 5_000;
 const ROWS_MAX = 80;
 const SESSION_BYTES_MAX = 300_000;
 const PART_CHARS = 16_384;
-const SCROLLED = isLongForm() ? 10_000 : 2_000;
+const SCROLLED = 10_000;
 
 test('every path of the router has a row in the table of screens', () => {
   expect(SCREEN_TABLE.map(({ route }) => route).toSorted()).toEqual([...ROUTES].toSorted());

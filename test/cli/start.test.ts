@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 const START_MS_MAX = 240_000;
@@ -70,29 +71,37 @@ describe('on a fresh data directory', () => {
     },
   );
 
-  test('a process that a person drains ends as with SIGTERM (G26)', { timeout: START_MS_MAX }, async () => {
-    const service = await startService();
-    const listed = await runCli(['workers', 'list', '--json'], { cwd });
-    const { items } = JSON.parse(listed.stdout) as { items: { id: string; pid: number; lanes: object }[] };
-    expect(items).toMatchObject([{ pid: service.child.pid, lanes: { main: { slots: 4 } } }]);
-    expect(await runCli(['workers', 'drain', items[0]?.id ?? ''], { cwd })).toMatchObject({ code: 0 });
-    expect((await service.ended).code).toBe(0);
-  });
+  test.runIf(isLongForm())(
+    'a process that a person drains ends as with SIGTERM (G26)',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startService();
+      const listed = await runCli(['workers', 'list', '--json'], { cwd });
+      const { items } = JSON.parse(listed.stdout) as { items: { id: string; pid: number; lanes: object }[] };
+      expect(items).toMatchObject([{ pid: service.child.pid, lanes: { main: { slots: 4 } } }]);
+      expect(await runCli(['workers', 'drain', items[0]?.id ?? ''], { cwd })).toMatchObject({ code: 0 });
+      expect((await service.ended).code).toBe(0);
+    },
+  );
 
-  test('SIGUSR1 opens no debugger, and SIGUSR2 is ignored (G26)', { timeout: START_MS_MAX }, async () => {
-    const service = await startService();
-    expect((await readFile(`/proc/${service.child.pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
-    service.child.kill('SIGUSR1');
-    service.child.kill('SIGUSR2');
-    // Both have arrived when the service has answered something that was asked afterwards.
-    expect((await runCli(['send', 'main', '[[reply: still here]]', '--wait', '20'], { cwd })).stdout).toBe(
-      'still here\n',
-    );
-    service.child.kill('SIGTERM');
-    const { code, stderr } = await service.ended;
-    expect(code).toBe(0);
-    expect(stderr).not.toContain('Debugger');
-  });
+  test.runIf(isLongForm())(
+    'SIGUSR1 opens no debugger, and SIGUSR2 is ignored (G26)',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startService();
+      expect((await readFile(`/proc/${service.child.pid}/cmdline`, 'utf8')).split('\0')).toContain('--disable-sigusr1');
+      service.child.kill('SIGUSR1');
+      service.child.kill('SIGUSR2');
+      // Both have arrived when the service has answered something that was asked afterwards.
+      expect((await runCli(['send', 'main', '[[reply: still here]]', '--wait', '20'], { cwd })).stdout).toBe(
+        'still here\n',
+      );
+      service.child.kill('SIGTERM');
+      const { code, stderr } = await service.ended;
+      expect(code).toBe(0);
+      expect(stderr).not.toContain('Debugger');
+    },
+  );
 
   test(
     'SIGHUP and "config reload" use what can change, "config diff" names the rest, and a fault changes nothing',
@@ -191,16 +200,20 @@ describe('on a fresh data directory', () => {
     },
   );
 
-  test('the start lines name a model that ends, with its day', { timeout: START_MS_MAX }, async () => {
-    const file = join(cwd, 'old-model.json');
-    await writeFile(file, '{agents: {defaults: {model: "anthropic/claude-sonnet-4-5"}}}');
-    const service = await startService({ HOLDFAST_CONFIG: file });
-    service.child.kill('SIGTERM');
-    expect(service.printed).toContainEqual(
-      expect.stringMatching(/^warning +anthropic\/claude-sonnet-4-5 .*2026-11-30\..* agent "main"/),
-    );
-    expect((await service.ended).code).toBe(0);
-  });
+  test.runIf(isLongForm())(
+    'the start lines name a model that ends, with its day',
+    { timeout: START_MS_MAX },
+    async () => {
+      const file = join(cwd, 'old-model.json');
+      await writeFile(file, '{agents: {defaults: {model: "anthropic/claude-sonnet-4-5"}}}');
+      const service = await startService({ HOLDFAST_CONFIG: file });
+      service.child.kill('SIGTERM');
+      expect(service.printed).toContainEqual(
+        expect.stringMatching(/^warning +anthropic\/claude-sonnet-4-5 .*2026-11-30\..* agent "main"/),
+      );
+      expect((await service.ended).code).toBe(0);
+    },
+  );
 
   test(
     'a reply is streamed as it is said, and a port that is taken ends the start with a fix',

@@ -16,7 +16,6 @@ import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
 import { runCli } from './run-cli.ts';
 
 const timeout = 120_000;
@@ -129,13 +128,7 @@ const wrong: Wrong[] = [
   },
 ];
 
-/** The short form starts on every other one: each start costs a second of processor time. */
-const tried = wrong.filter((_, at) => isLongForm() || at % 2 === 0);
-
-/** The short form starts one of these roles: what is looked at comes before anything that a role does. */
-const rolesTried = (...roles: string[]): string[] => (isLongForm() ? roles : roles.slice(0, 1));
-
-describe.each(tried)('on $what', ({ make, code, says }) => {
+describe.each(wrong)('on $what', ({ make, code, says }) => {
   test('a start ends with one sentence and a fix, and the doctor says the same', { timeout }, async () => {
     const databaseUrl = await make();
     const [ended, found] = await Promise.all([failedStart({ DATABASE_URL: databaseUrl }), examined(databaseUrl)]);
@@ -176,7 +169,7 @@ test(
 
 test('a start without its Redis ends with one sentence and exit code 4', { timeout }, async () => {
   const databaseUrl = await server.createDatabase('without_redis');
-  for (const roles of rolesTried('worker', 'api')) {
+  for (const roles of ['worker', 'api']) {
     const REDIS_URL = `redis://:hunter2@127.0.0.1:${await findFreePort()}`;
     const { code, stderr } = await failedStart({ DATABASE_URL: databaseUrl, REDIS_URL }, '--roles', roles);
     expect(stderr).toMatch(/^holdfast: Redis cannot be reached at 127\.0\.0\.1:\d+: .*ECONNREFUSED.*\nFix: start it/);
@@ -189,7 +182,7 @@ describe('with --no-migrate', () => {
   test('no role starts on a database without the layout', { timeout }, async () => {
     const databaseUrl = await server.createDatabase('empty');
     const ends = await Promise.all(
-      rolesTried('api', 'worker', 'scheduler').map((roles) =>
+      ['api', 'worker', 'scheduler'].map((roles) =>
         failedStart({ DATABASE_URL: databaseUrl }, '--no-migrate', '--roles', roles),
       ),
     );

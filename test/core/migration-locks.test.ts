@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { locksOfMigration, purposeOfMigration } from '../../src/core/migration-locks.ts';
+import { locksOfMigration, needsOfMigration, purposeOfMigration, takesAway } from '../../src/core/migration-locks.ts';
 
 describe('the locks of a migration', () => {
   test.each([
@@ -28,4 +28,34 @@ test('the purpose of a migration is the comment that it begins with', () => {
   expect(purposeOfMigration('-- What a person\n-- has paused.\ncreate table holdfast.a (id int);\n-- More.\n')).toBe(
     'What a person has paused.',
   );
+});
+
+describe('what a migration needs', () => {
+  const sql =
+    '-- Drops what nothing reads any more.\n-- needs: 0050_new_column.sql\nalter table holdfast.turns drop column old;\n';
+
+  test('is the migration that its head names, which is not part of its purpose', () => {
+    expect(needsOfMigration(sql)).toBe('0050_new_column.sql');
+    expect(purposeOfMigration(sql)).toBe('Drops what nothing reads any more.');
+    expect(needsOfMigration('-- What a person has paused.\ncreate table holdfast.a (id int);\n')).toBeNull();
+  });
+
+  test.each([
+    'alter table holdfast.turns drop column old;',
+    'drop table holdfast.old;',
+    'alter table holdfast.turns rename column a to b;',
+    'alter table holdfast.turns alter column a type bigint;',
+    'alter table holdfast.turns alter column a set not null;',
+  ])('must be said by one that takes something away: %s', (statement) => {
+    expect(takesAway(`-- Why.\n${statement}\n`)).toBe(true);
+  });
+
+  test.each([
+    'alter table holdfast.turns add column a bigint;',
+    'create table holdfast.a (id int not null);',
+    'drop index holdfast.old;',
+    'alter table holdfast.turns drop constraint c;',
+  ])('need not be said by one that adds: %s', (statement) => {
+    expect(takesAway(`-- Why.\n${statement}\n`)).toBe(false);
+  });
 });

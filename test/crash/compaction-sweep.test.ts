@@ -4,7 +4,6 @@
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
 import { startCrashRig, type CrashRig } from './rig/crash-rig.ts';
 import type { StrikePoint } from './rig/fault.ts';
 import { smallWindow } from './rig/seed-long-history.ts';
@@ -33,10 +32,12 @@ function isOfCompaction({ kind }: StrikePoint): boolean {
   return kind.includes('compaction');
 }
 
+const isAfter = ({ when }: StrikePoint): boolean => when === 'after';
+
 /** Strikes the points that the form takes, of those of the compaction; the exhaustive form strikes all that the turn has. */
 async function strikeSome(
   points: StrikePoint[],
-  isTaken: (point: StrikePoint, index: number) => boolean,
+  isTaken: (point: StrikePoint) => boolean = () => true,
 ): Promise<StrikeReport[]> {
   const taken = isFullSweep() ? points : points.filter(isOfCompaction).filter(isTaken);
   printPoints('compaction', taken, points);
@@ -63,21 +64,17 @@ test('a compaction is begun, answered and completed, each in one round trip', ()
 });
 
 test('a worker killed at any round trip leaves one summary and one memory, and nothing else of it is lost (G1, G11, G12)', async () => {
-  expectNoFaults(await strikeSome(everyPoint(turn, 'kill'), (_, index) => isLongForm() || index % 3 === 1));
+  expectNoFaults(await strikeSome(everyPoint(turn, 'kill')));
 });
 
 test('a worker that is paused past its lease during a compaction writes nothing when it wakes (G7)', async () => {
-  const isTaken = ({ when, kind }: StrikePoint): boolean =>
-    when === 'after' && (isLongForm() || kind === 'compaction-completed');
-  expectNoFaults(await strikeSome(everyPoint(turn, 'freeze'), isTaken));
+  expectNoFaults(await strikeSome(everyPoint(turn, 'freeze'), isAfter));
 });
 
 test('a statement of a compaction that arrives when the session has another worker writes nothing (G7)', async () => {
-  expectNoFaults(await strikeSome(racePoints(turn), (_, index) => isLongForm() || index === 0));
+  expectNoFaults(await strikeSome(racePoints(turn)));
 });
 
 test('a statement with an unknown outcome is neither lost nor doubled (G23)', async () => {
-  const isTaken = ({ when, kind }: StrikePoint): boolean =>
-    when === 'after' && (isLongForm() || kind === 'compaction-answered');
-  expectNoFaults(await strikeSome(everyPoint(turn, 'cut'), isTaken));
+  expectNoFaults(await strikeSome(everyPoint(turn, 'cut'), isAfter));
 });

@@ -5,7 +5,6 @@
 import { setInterval as everyMs } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isLongForm } from '../servers/test-form.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
@@ -41,10 +40,7 @@ shareAmongTests(async (onEnd) => {
       const databaseUrl = await server.createDatabase(`faults_${queue}`);
       const rig = await openServiceRig({ queue, databaseUrl, env: shortLease });
       onEnd(() => rig.close());
-      const [front] = await Promise.all([
-        rig.start('api,worker,scheduler'),
-        ...(isLongForm() ? [rig.start('worker')] : []),
-      ]);
+      const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
       const site: Site = { queue, rig, api: rig.apiOf(front), load: { answered: () => 0, stop: async () => [] } };
       // Of a test that failed before it did so.
       onEnd(() => site.load.stop());

@@ -6,15 +6,14 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { isLongForm } from '../servers/test-form.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { judge, replyTo, startLoad, toolLoop, untilQuiet } from './rig/steady-load.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
-const sessions = isLongForm() ? 20 : 10;
-const answeredBetweenRestarts = isLongForm() ? 30 : 12;
+const sessions = 20;
+const answeredBetweenRestarts = 30;
 /** Each is replaced by another one, which starts before it is stopped. */
-const workersAtFirst = isLongForm() ? 2 : 1;
+const workersAtFirst = 2;
 /** Busy, and with room for processes to start. */
 const pauseMs = 300;
 /** `shutdown.graceMs`. */

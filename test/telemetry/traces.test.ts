@@ -81,7 +81,7 @@ async function journalled(): Promise<string[]> {
   ].toSorted();
 }
 
-test(
+test.runIf(isLongForm())(
   'after random kills of workers, every call of the journal is in a complete trace',
   { timeout: 600_000 },
   async () => {

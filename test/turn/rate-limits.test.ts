@@ -4,7 +4,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import { isLongForm } from '../servers/test-form.ts';
 import { startLimitedProvider, type LimitedRequest } from './limited-provider.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
@@ -67,35 +66,31 @@ test(
   },
 );
 
-test.runIf(isLongForm())(
-  'a limit that is scarce is used, and the provider refuses almost nothing',
-  { timeout: 90_000 },
-  async () => {
-    const database = await withTestDatabase();
-    const rig = await createTurnRig(database.url, { settings: SETTINGS });
-    // The bucket of the provider holds a second; that of the limit, which begins full, is too large at first.
-    const provider = await startLimitedProvider(rig.scripted.url, { perMinute: PER_MINUTE, capacity: PER_MINUTE / 60 });
-    const beganAtMs = performance.now();
-    const endsAtMs = beganAtMs + SETTLE_MS + MEASURED_MS;
-    const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
-    await Promise.all(
-      workers.flatMap((worker, no) =>
-        Array.from({ length: SESSIONS_EACH }, (_, index) =>
-          converse(rig, worker, { name: `limited-${no}-${index}`, isOver: () => performance.now() >= endsAtMs }),
-        ),
+test('a limit that is scarce is used, and the provider refuses almost nothing', { timeout: 90_000 }, async () => {
+  const database = await withTestDatabase();
+  const rig = await createTurnRig(database.url, { settings: SETTINGS });
+  // The bucket of the provider holds a second; that of the limit, which begins full, is too large at first.
+  const provider = await startLimitedProvider(rig.scripted.url, { perMinute: PER_MINUTE, capacity: PER_MINUTE / 60 });
+  const beganAtMs = performance.now();
+  const endsAtMs = beganAtMs + SETTLE_MS + MEASURED_MS;
+  const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
+  await Promise.all(
+    workers.flatMap((worker, no) =>
+      Array.from({ length: SESSIONS_EACH }, (_, index) =>
+        converse(rig, worker, { name: `limited-${no}-${index}`, isOver: () => performance.now() >= endsAtMs }),
       ),
-    );
-    const measured = provider.requests.filter(({ atMs }) => atMs >= beganAtMs + SETTLE_MS && atMs < endsAtMs);
-    const refused = measured.filter(({ isRefused }) => isRefused).length;
-    const allowed = (PER_MINUTE * MEASURED_MS) / 60_000;
-    expect(refused).toBeLessThanOrEqual(measured.length / 100);
-    expect(measured.length).toBeGreaterThanOrEqual(allowed * 0.9);
-    workers.forEach((worker) => worker.stop());
-    await provider.close();
-    await rig.close();
-    await database.drop();
-  },
-);
+    ),
+  );
+  const measured = provider.requests.filter(({ atMs }) => atMs >= beganAtMs + SETTLE_MS && atMs < endsAtMs);
+  const refused = measured.filter(({ isRefused }) => isRefused).length;
+  const allowed = (PER_MINUTE * MEASURED_MS) / 60_000;
+  expect(refused).toBeLessThanOrEqual(measured.length / 100);
+  expect(measured.length).toBeGreaterThanOrEqual(allowed * 0.9);
+  workers.forEach((worker) => worker.stop());
+  await provider.close();
+  await rig.close();
+  await database.drop();
+});
 
 /** A worker whose model was blocked: what it knew, and when. */
 interface WatchedWorker {

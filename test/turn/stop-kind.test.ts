@@ -84,7 +84,7 @@ describe('a turn that was stopped before the migration of the stop kinds, and wh
       `update holdfast.sessions set stop_reason = $2, lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
       [await rig.sessionOf(name), reason],
     );
-    expect(await migrate(url)).toEqual({ applied: ['0014_stop_kind.sql'] });
+    expect(await migrate(url)).toMatchObject({ applied: ['0014_stop_kind.sql'] });
     const next = rig.worker();
     expect(await next.run(name)).toMatchObject({ kind: 'ended' });
     next.stop();

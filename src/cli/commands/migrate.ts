@@ -39,10 +39,15 @@ export async function runMigratePlan(terminal: Terminal): Promise<ExitCode> {
   try {
     const planned = await planMigrations(database.url);
     if (terminal.isJson) terminal.json({ pending: planned });
-    for (const { name, purpose, locks } of terminal.isJson ? [] : planned) {
+    for (const { name, purpose, needs, locks } of terminal.isJson ? [] : planned) {
       terminal.print(`${name}: ${purpose}`);
       for (const { text, rows } of locks) terminal.print(`  ${text} (about ${Math.round(rows)} rows)`);
       if (locks.length === 0) terminal.print('  locks nothing that is in use');
+      terminal.print(
+        needs === null
+          ? '  processes of older versions keep running, and can be started again'
+          : `  processes that do not know ${needs} must have ended before`,
+      );
     }
     terminal.note(
       planned.length === 0 ? 'nothing to apply: the database is up to date' : `${planned.length} would be applied`,

@@ -37,7 +37,7 @@ export async function sweepScenes<Scene>(
   return { faults, missed };
 }
 
-/** In the long form one of each pair in turn for kills, and of every other pair for the rest; in the short form a sixth of them. */
+/** In the long form one of each pair in turn for kills, and of every other pair for the rest; in the short form one of them. */
 function pointsOf(
   { name, shortFrom }: Pick<ScheduledPlay<never>, 'name' | 'shortFrom'>,
   kinds: readonly string[],
@@ -45,7 +45,7 @@ function pointsOf(
 ): AnyPoint[] {
   const all = kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind })));
   const some = all.filter((_, at) => at % 4 === 0 || (fault === 'kill' && at % 4 === 3));
-  const taken = isFullSweep() ? all : isLongForm() ? some : some.filter((_, at) => at % 6 === shortFrom);
+  const taken = isFullSweep() ? all : isLongForm() ? some : some.filter((_, at) => at === shortFrom % some.length);
   printPoints(name, taken, all);
   return taken;
 }

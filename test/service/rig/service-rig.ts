@@ -64,6 +64,8 @@ export interface ProcessOptions {
   port?: number;
   /** On top of what all processes have. */
   env?: Record<string, string>;
+  /** The tree of another version, without `port`; absent: this one. */
+  rootDir?: string;
 }
 
 export interface ServiceRig {
@@ -134,10 +136,15 @@ async function open(options: ServiceRigOptions, closers: (() => unknown)[]): Pro
     model,
     effects,
     logs,
-    async start(roles, { port, env: own = {} } = {}) {
+    async start(roles, { port, env: own = {}, rootDir } = {}) {
       const process =
         port === undefined
-          ? await startServiceProcess({ roles, env: { ...env, ...own }, readyWithinMs })
+          ? await startServiceProcess({
+              roles,
+              env: { ...env, ...own },
+              readyWithinMs,
+              ...(rootDir === undefined ? {} : { rootDir }),
+            })
           : await startOnPort({ roles, env: { ...env, ...own }, port });
       logs.push(...process.output().split('\n'));
       keepLines(process.child, logs);
