@@ -251,7 +251,28 @@ describe('a chat', () => {
       '## Subagent Context\n## Inbound Context (trusted metadata)',
     );
     expect(stableOf(await say(name, 'two'))).toContain('\n\nYour task: count.\n');
-    expect(stableOf(await say(name, 'three', { extraSystemPrompt: '' }))).not.toContain('Your task');
+    const [withdrawn, later] = [await say(name, 'three', { extraSystemPrompt: '' }), await say(name, 'four')];
+    for (const turn of [withdrawn, later])
+      expect(systemOf(turn)).toContain('## Further Instructions\nThe further instructions above no longer hold.\n');
+  });
+
+  test('changes its further instructions below the cache boundary, and the part above keeps its bytes', async () => {
+    await arrange();
+    const name = newName('subagent:');
+    const first = await say(name, 'one', { extraSystemPrompt: 'Count to ten.' });
+    const second = await say(name, 'two', { extraSystemPrompt: 'Count to twenty.' });
+    const third = await say(name, 'three', { extraSystemPrompt: 'Count to ten.' });
+    expect(stableOf(second)).toBe(stableOf(first));
+    expect(systemOf(second)).toContain(
+      '## Further Instructions\nThese replace the further instructions above:\n\nCount to twenty.\n',
+    );
+    expect(systemOf(third)).toBe(systemOf(first));
+
+    const plain = newName('subagent:');
+    const without = await say(plain, 'one');
+    const given = await say(plain, 'two', { extraSystemPrompt: 'Count.' });
+    expect(stableOf(given)).toBe(stableOf(without));
+    expect(systemOf(given)).toContain('## Further Instructions\nCount.\n');
   });
 
   test('is not changed by what another session says, nor by a tick, which may choose its model', async () => {

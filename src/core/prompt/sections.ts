@@ -3,7 +3,13 @@
 import { docs, modelAliases } from './sections/product.ts';
 import { executionBias, identity, safety, toolCallStyle, tooling } from './sections/conduct.ts';
 import { interactionStyle, providerPrefix, providerSuffix } from './sections/contributions.ts';
-import { extraContext, extraContextBelow, groupIntro } from './sections/extra-context.ts';
+import {
+  changedInstructions,
+  extraContext,
+  extraContextBelow,
+  furtherInstructions,
+  groupIntro,
+} from './sections/extra-context.ts';
 import { memoryRecall, skills } from './sections/knowledge.ts';
 import {
   controlUiEmbed,
@@ -43,6 +49,7 @@ export const STABLE_SECTIONS: readonly Section[] = [
   messaging,
   voice,
   extraContext,
+  furtherInstructions,
   reactions,
   reasoningFormat,
   projectContext,
@@ -52,7 +59,8 @@ export const STABLE_SECTIONS: readonly Section[] = [
 /** Below it. */
 export const DYNAMIC_SECTIONS: readonly Section[] = [
   dynamicProjectContext,
-  extraContextBelow,
+  ...extraContextBelow,
+  changedInstructions,
   groupIntro,
   providerSuffix,
   heartbeats,

@@ -109,6 +109,8 @@ export interface SystemPromptInput {
   groupSystemPrompt?: string;
   /** Further instructions of the creator of the session: a parent's task, an API caller's own system text. */
   extraSystemPrompt?: string;
+  /** What replaces them since a later turn, below the cache boundary, so that the part above keeps its bytes; empty: they no longer hold. */
+  changedInstructions?: string;
   /** Absent: `auto`, sources in the memory are named where that helps. */
   memoryCitations?: 'auto' | 'off';
   /** The XML list of skills. */
@@ -135,8 +137,8 @@ export interface AttributedContribution extends PromptContribution {
   origin: 'configuration' | `plugin:${string}`;
 }
 
-/** The origin of a section; a plugin is named. */
-export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channel' | `plugin:${string}`;
+/** The origin of a section; a plugin is named. `client`: who made the session, over the API or as its parent. */
+export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channel' | 'client' | `plugin:${string}`;
 
 /** One part of the system prompt. */
 export interface Section {

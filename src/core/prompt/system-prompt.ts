@@ -3,7 +3,7 @@
 import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
 import type { Trust } from './prompt-parts.ts';
 import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
-import { extraContext } from './sections/extra-context.ts';
+import { extraContext, furtherInstructions } from './sections/extra-context.ts';
 import type { Section, SectionOrigin, SystemPromptInput } from './system-input.ts';
 
 /** A section as it was written. */
@@ -31,7 +31,8 @@ export interface SectionSpan {
 
 /** The sections that have something to say, in their order. */
 export function writeSections(input: SystemPromptInput): WrittenSection[] {
-  const isMoved = (section: Section) => input.isExtraContextDynamic === true && section === extraContext;
+  const movable: readonly Section[] = [extraContext, furtherInstructions];
+  const isMoved = (section: Section) => input.isExtraContextDynamic === true && movable.includes(section);
   return [
     ...STABLE_SECTIONS.filter((section) => !isMoved(section)).flatMap((section) => write(section, input, true)),
     ...DYNAMIC_SECTIONS.flatMap((section) => write(section, input, false)),

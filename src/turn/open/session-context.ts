@@ -33,7 +33,10 @@ export interface ChatFacts {
   channel?: string;
   inbound?: InboundMeta;
   groupSystemPrompt?: string;
+  /** Of the first turn. */
   extraSystemPrompt?: string;
+  /** What a later message has put in their place; empty: nothing. */
+  changedInstructions?: string;
 }
 
 export interface SessionContext {
@@ -65,7 +68,7 @@ export async function sessionContextOf(context: TurnContext, input: SessionConte
   const kept = context.snapshotCache.keep(workspace ?? (await openWorkspace(context, input)));
   return {
     workspace: input.isPoll ? { ...kept, value: await withChecklist(kept.value, input.agent) } : kept,
-    chat: context.snapshotCache.keep(chatFactsOf(input.message, before ?? {})),
+    chat: context.snapshotCache.keep(chatFactsOf(input.message, before)),
   };
 }
 
@@ -139,17 +142,29 @@ async function repositoryOf(place: string): Promise<string | null> {
   return null;
 }
 
-/**
- * The chat that a message names; without a message, or with one from another session without a chat, it does not change.
- * Further instructions stay until a message contains others; an empty text removes them.
- */
-function chatFactsOf(message: InboundMessage | null, before: ChatFacts): ChatFacts {
-  if (message === null) return before;
-  const { extraSystemPrompt: kept, ...chat } = before;
-  const instructions = message.extraSystemPrompt ?? kept;
+/** The chat that a message names; without a message, or with one from another session without a chat, it does not change. */
+function chatFactsOf(message: InboundMessage | null, before: ChatFacts | undefined): ChatFacts {
+  if (message === null) return before ?? {};
+  const { extraSystemPrompt: _first, changedInstructions: _changed, ...chat } = before ?? {};
   return {
     ...(isFromSession(message) ? chat : chatOf(message)),
-    ...(instructions === undefined || instructions === '' ? {} : { extraSystemPrompt: instructions }),
+    ...instructionsOf(message.extraSystemPrompt, before),
+  };
+}
+
+/**
+ * Further instructions stay until a message contains others; an empty text removes them. Those of the first turn keep their place, so that the
+ * system prompt keeps its bytes up to the cache boundary.
+ */
+function instructionsOf(
+  given: string | undefined,
+  before: ChatFacts | undefined,
+): Pick<ChatFacts, 'extraSystemPrompt' | 'changedInstructions'> {
+  const { extraSystemPrompt = '', changedInstructions } = before ?? { extraSystemPrompt: given ?? '' };
+  const now = given ?? changedInstructions ?? extraSystemPrompt;
+  return {
+    ...(extraSystemPrompt === '' ? {} : { extraSystemPrompt }),
+    ...(now === extraSystemPrompt ? {} : { changedInstructions: now }),
   };
 }
 

@@ -1,5 +1,5 @@
 // What the turn's chat and the creator of the session add, under one heading: trusted metadata, the agent's role in a group,
-// the operator's text, further instructions. Subjects and members of groups come from the network and are never included here
+// the operator's text, further instructions. Instructions that the creator changes later stand below the cache boundary. Subjects and members of groups come from the network and are never included here
 // (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
 import { identifierOf } from '../literal.ts';
@@ -14,8 +14,10 @@ const PARTS: readonly Part[] = [
   ({ inbound }) => (inbound === undefined ? null : inboundMetaBlock(inbound)),
   groupContext,
   ({ groupSystemPrompt }) => groupSystemPrompt ?? null,
-  ({ extraSystemPrompt }) => extraSystemPrompt ?? null,
 ];
+
+const headingOf = ({ mode }: SystemPromptInput): string =>
+  mode === 'minimal' ? '## Subagent Context' : '## Group Chat Context';
 
 export const extraContext: Section = {
   name: 'extra-context',
@@ -24,15 +26,42 @@ export const extraContext: Section = {
   lines: (input) => {
     const parts = PARTS.map((part) => part(input)?.trim() ?? '').filter((text) => text !== '');
     if (parts.length === 0) return [];
-    const heading = input.mode === 'minimal' ? '## Subagent Context' : '## Group Chat Context';
-    return [heading, parts.join('\n\n')];
+    return [headingOf(input), parts.join('\n\n')];
   },
 };
 
-/** The same, below the cache boundary, where the configuration wants it there. */
-export const extraContextBelow: Section = {
-  ...extraContext,
-  lines: (input) => (input.isExtraContextDynamic === true ? extraContext.lines(input) : []),
+/** The last part under that heading, with an origin of its own. */
+export const furtherInstructions: Section = {
+  name: 'further-instructions',
+  modes: FULL_AND_MINIMAL,
+  origin: 'client',
+  lines: (input) => {
+    const text = input.extraSystemPrompt?.trim() ?? '';
+    if (text === '') return [];
+    return extraContext.lines(input).length === 0 ? [headingOf(input), text] : [`\n${text}`];
+  },
+};
+
+/** Both, below the cache boundary, where the configuration wants them there. */
+export const extraContextBelow: readonly Section[] = [extraContext, furtherInstructions].map((section) => ({
+  ...section,
+  lines: (input) => (input.isExtraContextDynamic === true ? section.lines(input) : []),
+}));
+
+export const changedInstructions: Section = {
+  name: 'changed-instructions',
+  modes: FULL_AND_MINIMAL,
+  origin: 'client',
+  lines: ({ extraSystemPrompt = '', changedInstructions: changed }) => {
+    if (changed === undefined) return [];
+    const heading = '## Further Instructions';
+    if (changed.trim() === '') return [heading, 'The further instructions above no longer hold.'];
+    return [
+      heading,
+      extraSystemPrompt === '' ? null : 'These replace the further instructions above:\n',
+      changed.trim(),
+    ];
+  },
 };
 
 // It stands in the first turn of a session alone, so its place is below the cache boundary: above it, the second turn would
