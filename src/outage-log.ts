@@ -13,6 +13,10 @@ export interface OutageLog {
   failed: (error: unknown) => void;
   /** True from the first fault of an outage until the dependency answers again. */
   readonly isOngoing: boolean;
+  /** The last fault of the outage that is ongoing; null: none is. */
+  readonly fault: unknown;
+  /** Faults of the dependency since the process started. */
+  readonly faults: number;
   /** Notes that the dependency has answered. Cheap: call it for every answer. */
   answered(): void;
 }
@@ -38,22 +42,26 @@ interface Outage {
   loggedAtMs: number;
   failedAtMs: number;
   faults: number;
+  last: unknown;
 }
 
 /** Makes the outage log of one dependency. */
 export function createOutageLog(options: OutageLogOptions): OutageLog {
   const { dependency, logger, isOutage, monotonicMs = () => performance.now() } = options;
   let outage: Outage | null = null;
+  let total = 0;
 
   function failed(error: unknown): void {
     const nowMs = monotonicMs();
+    total += 1;
     if (outage === null) {
-      outage = { startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1 };
+      outage = { startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1, last: error };
       logger.warn({ dependency, ...reasonOf(error) }, `The ${dependency} is unavailable; calls to it are retried`);
       return;
     }
     outage.failedAtMs = nowMs;
     outage.faults += 1;
+    outage.last = error;
     if (nowMs - outage.loggedAtMs < REMINDER_MS) return;
     outage.loggedAtMs = nowMs;
     const { faults, startedAtMs } = outage;
@@ -65,6 +73,12 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     failed,
     get isOngoing() {
       return outage !== null;
+    },
+    get fault() {
+      return outage?.last ?? null;
+    },
+    get faults() {
+      return total;
     },
     report(error, message, facts) {
       if (isOutage(error)) failed(error);

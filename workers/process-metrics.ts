@@ -15,6 +15,8 @@ export interface MeasuredFacts {
   reportAgeMs: () => number;
   /** Callers that wait for a connection, by pool. */
   waiting: () => Record<string, number>;
+  /** Faults since the process started, by dependency. */
+  faults: () => Record<string, number>;
 }
 
 /** Adds the gauges of the process to the registry. Returns the function that ends what they measure with. */
@@ -50,6 +52,16 @@ export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): 
   );
   gauge('holdfast_pool_waiting', 'Statements that wait for a connection to PostgreSQL', ['pool'], (to) => {
     for (const [pool, count] of Object.entries(facts.waiting())) to.set({ pool }, count);
+  });
+  new Counter({
+    name: 'holdfast_dependency_faults_total',
+    help: 'Calls that failed because the database or the queue could not work; all of them are retried',
+    labelNames: ['dependency'] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const [dependency, count] of Object.entries(facts.faults())) this.inc({ dependency }, count);
+    },
   });
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   delay.enable();

@@ -81,15 +81,9 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   });
   startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
   const facts = factsOf(config, base.backend.kind, modelEndpoint.isScripted);
-  const api = await startApi(options, {
-    modules,
-    base,
-    facts,
-    version: identity.version,
-    enders,
-    reconciler,
-  });
-  const metrics = await startMetrics(meters, { service, version: identity.version, reporter, enders });
+  const { version } = identity;
+  const api = await startApi(options, { modules, base, facts, version, enders, reconciler });
+  const metrics = await startMetrics(meters, { base, version, reporter, enders });
   // Last, because it writes: what another part refuses must not be stored.
   live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
   return {
@@ -249,6 +243,7 @@ async function startApi(
       modelInfo: { provider: 'anthropic', name: facts.model, isScripted: facts.isScripted },
       dependencies: [
         { name: 'layout', check: await modules.createLayoutCheck(service.database.views) },
+        { name: 'storage', check: async () => modules.checkStorage(service.database) },
         { name: 'queue', isOptional: true, check: () => backend.ping() },
         ...(reconciler === null ? [] : [{ name: 'reconciler', check: () => reconciler.check() }]),
       ],
@@ -264,22 +259,22 @@ async function startApi(
 }
 
 function addressesOf(api: { url: string } | null, metrics: MetricsServer | null): string[] {
-  if (api !== null) return [`holdfast   ${api.url}`];
-  return metrics === null ? [] : [`metrics    ${metrics.url}`];
+  return api !== null ? [`holdfast   ${api.url}`] : metrics === null ? [] : [`metrics    ${metrics.url}`];
 }
 
 /** Adds what is measured of the process itself, and serves the metrics where there is no API; null: there is one, or nothing is measured. */
 async function startMetrics(
   meters: ProcessMeters,
-  parts: { service: Service; version: string; reporter: ProcessReporter; enders: Ender[] },
+  parts: { base: Base; version: string; reporter: ProcessReporter; enders: Ender[] },
 ): Promise<MetricsServer | null> {
-  const { service, version, reporter, enders } = parts;
-  const { hot, views, reads } = service.database;
+  const { base, version, reporter, enders } = parts;
+  const { hot, views, reads, outages } = base.service.database;
   const facts = {
     version,
     lanes: () => reporter.lanes(),
     reportAgeMs: () => reporter.ageMs(),
     waiting: () => ({ hot: hot.waitingCount, views: views.waitingCount, reads: reads.waitingCount }),
+    faults: () => ({ database: outages.faults, queue: base.backend.outages.faults }),
   };
   return (await meters?.start(facts, enders)) ?? null;
 }

@@ -89,6 +89,16 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
+/** PostgreSQL answers, but has no room or no disk for what is written. */
+const STORAGE_CODES = ['53100', '58030'];
+
+/** Throws the fault by which the database refuses what is written, as long as it does. */
+export function checkStorage({ outages }: Pick<Database, 'outages'>): void {
+  const fault = rootCauseOf(outages.fault);
+  const { code } = (fault ?? {}) as { code?: unknown };
+  if (STORAGE_CODES.includes(String(code))) throw fault;
+}
+
 const SILENT = { info: () => undefined, warn: () => undefined };
 
 interface PoolOptions extends DatabaseOptions {

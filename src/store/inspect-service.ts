@@ -1,6 +1,7 @@
 // Looks at the processes of a service from outside, through the database that they share.
 import pg from 'pg';
 import type { HealthFact } from '../core/service-health.ts';
+import { readRetentionLag, type RetentionLag } from './retention/retention-lag.ts';
 import { readServiceHealth } from './views/service-health.ts';
 
 /** Longer than the statement needs on any database that is in order. */
@@ -8,6 +9,15 @@ const ANSWER_MS_MAX = 5_000;
 
 /** What keeps the service on this database from working. Rejects when the database does not answer, or has another layout. */
 export async function inspectService(databaseUrl: string): Promise<HealthFact[]> {
+  return await inspect(databaseUrl, readServiceHealth);
+}
+
+/** How late the deletion of old rows is. Rejects as `inspectService` does. */
+export async function inspectRetention(databaseUrl: string): Promise<RetentionLag[]> {
+  return await inspect(databaseUrl, readRetentionLag);
+}
+
+async function inspect<Found>(databaseUrl: string, read: (client: pg.Client) => Promise<Found>): Promise<Found> {
   const client = new pg.Client({
     connectionString: databaseUrl,
     application_name: 'holdfast:inspect',
@@ -17,7 +27,7 @@ export async function inspectService(databaseUrl: string): Promise<HealthFact[]>
   client.on('error', () => undefined);
   await client.connect();
   try {
-    return await readServiceHealth(client);
+    return await read(client);
   } finally {
     await client.end();
   }

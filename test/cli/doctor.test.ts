@@ -50,9 +50,11 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     versions: 'skipped',
     clocks: 'skipped',
     transactions: 'skipped',
+    retention: 'skipped',
     redis: 'skipped',
     port: 'ok',
     model: 'warning',
+    readiness: expect.stringMatching(/^(ok|skipped)$/),
   });
 });
 
@@ -95,7 +97,7 @@ test('a port that another process uses is an error', async () => {
 test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
-  expect(stdout).toMatch(/^18 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
+  expect(stdout).toMatch(/^19 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
   expect(stderr).toMatch(/^0 errors, [23] warnings\n$/);
 });
 

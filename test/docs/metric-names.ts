@@ -22,6 +22,15 @@ function namesOfProcess(): Set<string> {
     waitingRequests: () => 0,
   });
   createTraceMetrics(meters.registry);
-  void meters.start({ version: '0', lanes: () => ({}), reportAgeMs: () => 0, waiting: () => ({}) }, []);
+  void meters.start(
+    {
+      version: '0',
+      lanes: () => ({}),
+      reportAgeMs: () => 0,
+      waiting: () => ({}),
+      faults: () => ({ database: 0, queue: 0 }),
+    },
+    [],
+  );
   return new Set(meters.registry.getMetricsAsArray().map(({ name }) => name));
 }

@@ -1,6 +1,7 @@
 // Goal: a full disk is a fault of the database and of no turn: turns stay open while it lasts, and end as they should when there is room
 // again (G23). Method: tool loops run when the disk fills up, and it stays full until a worker has given a turn back.
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { runCli } from '../cli/run-cli.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { canMount, mountSmallDisk, pretendSmallDisk, type MakeSmallDisk } from '../servers/small-disk.ts';
@@ -58,6 +59,33 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
     expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'database_unavailable' });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     await waitUntil('the worker meets the full disk', soonMs, () => worker.output().includes('53100'));
+    // Where an operator looks: the readiness, the doctor, the metrics and the log.
+    await waitUntil('the readiness names the disk', soonMs, async () => {
+      await api.ask('POST', '/v1/sessions/refused/messages', { text: `${filling.repeat(20)} [[reply: Late.]]` });
+      const { status, body } = await api.ask('GET', '/readyz');
+      if (status !== 503) return false;
+      const { dependencies } = body as { dependencies: { name: string; error: string | null }[] };
+      expect(dependencies.filter(({ error }) => error !== null)).toMatchObject([{ name: 'storage', error: '53100' }]);
+      return true;
+    });
+    const refusing = setInterval(
+      () => void api.ask('POST', '/v1/sessions/refused/messages', { text: filling.repeat(20) }).catch(() => null),
+      200,
+    );
+    const { stdout } = await runCli(['doctor', '--json'], {
+      cwd: rig.dataDir,
+      env: { HOLDFAST_URL: front.url, DATABASE_URL: rig.databaseUrl },
+    }).finally(() => clearInterval(refusing));
+    const { checks } = JSON.parse(stdout) as { checks: { code: string }[] };
+    expect(checks.find(({ code }) => code === 'readiness')).toMatchObject({
+      status: 'error',
+      reason: expect.stringContaining('storage (53100)'),
+      fix: expect.stringContaining('make room on the disk'),
+    });
+    expect((await api.ask('GET', '/metrics')).body).toMatch(
+      /^holdfast_dependency_faults_total\{dependency="database"\} [1-9]/m,
+    );
+    expect(rig.logs.join('\n')).toContain('"code":"53100"');
     await disk.free();
     for (const [n, message] of messages.entries()) {
       expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: `Done ${n}.`, error: null });

@@ -1,5 +1,6 @@
 // What old rows are deleted, and what stays: real rows in each state are aged by SQL, a pass runs, and the tables are read.
 import { expect, test } from 'vitest';
+import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/retention-check.ts';
 import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
 import { TABLE_FATES } from '../../src/store/retention/kept-tables.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -266,4 +267,19 @@ test('rows have no foreign key to what a pass deletes', async () => {
     fate.kind === 'pass' ? [`holdfast.${name}`] : [],
   );
   expect(keys.map((row) => row['target']).filter((name) => deleted.includes(String(name)))).toEqual([]);
+});
+
+test('the doctor names the kinds that are deleted too late, and none that is not configured', async () => {
+  const config = { retention: { turns: KEEP_MS } };
+  await pass('turns');
+  await pass('deliveries');
+  expect(await retentionFinding(rig.url, config)).toMatchObject({ status: 'ok' });
+  // As when no scheduler has run for two days.
+  await rig.rows(`update holdfast.retention set completed_to = completed_to - interval '2 days'`);
+  expect(await retentionFinding(rig.url, config)).toMatchObject({
+    status: 'warning',
+    reason: expect.stringContaining(`turns by ${(2 * RETENTION_LATE_MS) / 3_600_000} h`),
+  });
+  const { reason } = await retentionFinding(rig.url, config);
+  expect(reason).not.toContain('deliveries');
 });

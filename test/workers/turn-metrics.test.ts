@@ -5,7 +5,13 @@ import { startMetricsServer } from '../../workers/metrics-server.ts';
 import type { ModelCallRow } from '../../src/store/journal.ts';
 import type { MeteredTurn } from '../../src/turn/turn-meter.ts';
 
-const FACTS = { version: '1.2.3', lanes: () => ({}), reportAgeMs: () => 0, waiting: () => ({}) };
+const FACTS = {
+  version: '1.2.3',
+  lanes: () => ({}),
+  reportAgeMs: () => 0,
+  waiting: () => ({}),
+  faults: () => ({ database: 0, queue: 0 }),
+};
 
 const TURN: MeteredTurn = {
   kind: 'message',

@@ -7,6 +7,7 @@ import { explainStartFault } from '../explain-start-fault.ts';
 import { CLOCK_OFF_MS } from '../../core/service-health.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
 import { healthChecks } from './health-checks.ts';
+import { retentionFinding } from './retention-check.ts';
 
 const SERVER_VERSION_MIN = 15;
 
@@ -31,6 +32,7 @@ export function databaseChecks(config: Config): Check[] {
     { code: 'migrations', title: 'layout of the database', run: whenReached(migrationsFinding) },
     { code: 'clock', title: 'clock against the database', run: whenReached(async () => skewFinding(seen.skewMs)) },
     ...healthChecks(() => seen.url),
+    { code: 'retention', title: 'retention', run: whenReached((url) => retentionFinding(url, config)) },
   ];
 }
 

@@ -1,6 +1,6 @@
 // The checks around the service: its port, and the model that it would call.
 import { createServer } from 'node:net';
-import { createClient, HoldfastError } from '../../client/create-client.ts';
+import { createClient, HoldfastError, type HoldfastClient } from '../../client/create-client.ts';
 import { modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
 import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
@@ -10,6 +10,7 @@ export function serviceChecks(config: Config): Check[] {
   return [
     { code: 'port', title: 'port of the API', run: () => portFinding(config.runtime) },
     { code: 'model', title: 'model', run: async () => modelFinding(config) },
+    { code: 'readiness', title: 'readiness of the running service', run: readinessFinding },
   ];
 }
 
@@ -36,13 +37,41 @@ async function listenFault(host: string, port: number): Promise<{ code: string; 
 }
 
 async function isHoldfast(url: string): Promise<boolean> {
+  return (await readinessOf(url)) !== null;
+}
+
+type Readiness = Awaited<ReturnType<HoldfastClient['getReadiness']>>;
+
+/** What the service there says of itself, ready or not; null: none answers. */
+async function readinessOf(url: string): Promise<Readiness | null> {
   try {
-    await createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 }).getReadiness();
-    return true;
+    return await createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 }).getReadiness();
   } catch (error) {
-    // Ready or not, it answers with what it depends on.
-    return error instanceof HoldfastError && error.status === 503 && error.problem !== null;
+    if (!(error instanceof HoldfastError) || error.status !== 503 || error.problem === null) return null;
+    return error.problem as unknown as Readiness;
   }
+}
+
+/** What to do about a dependency that a service misses; the others have checks of their own. */
+const FIXES: Readonly<Record<string, string>> = {
+  storage: 'make room on the disk of the database (53100) or repair it (58030); everything continues by itself then',
+  layout: 'run "holdfast migrate" with the version that runs',
+  queue: 'start Redis, or correct REDIS_URL',
+};
+
+async function readinessFinding(): Promise<Finding> {
+  const { url } = loadClientSettings({});
+  const readiness = URL.canParse(url) ? await readinessOf(url) : null;
+  if (readiness === null) return { status: 'skipped', reason: `no service answers at ${url}` };
+  const failed = readiness.dependencies.filter(({ status }) => status === 'failed');
+  // Each trouble has a check of its own.
+  if (failed.length === 0) return { status: 'ok', reason: `${url} reaches all that it depends on` };
+  const named = failed.map(({ name, error }) => `${name} (${error ?? 'failed'})`).join(', ');
+  return {
+    status: readiness.status === 'unavailable' ? 'error' : 'warning',
+    reason: `${url} is ${readiness.status}: ${named}`,
+    fix: failed.map(({ name }) => FIXES[name] ?? `see the check of the ${name}`).join('; '),
+  };
 }
 
 /** What answers, and what is to be known about the models of the configuration. `today` is a day as YYYY-MM-DD. */

@@ -1,0 +1,25 @@
+// Whether old rows are deleted as the configuration says.
+import type { Config } from '../../config.ts';
+import { inspectRetention } from '../../store/inspect-service.ts';
+import { reasonOf, type Finding } from './check.ts';
+
+/** A pass begins every ten minutes, and the largest takes hours. */
+export const RETENTION_LATE_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+
+export async function retentionFinding(url: string, { retention }: Pick<Config, 'retention'>): Promise<Finding> {
+  try {
+    const late = (await inspectRetention(url)).filter(
+      ({ setting, lagMs }) => retention[setting] !== undefined && lagMs > RETENTION_LATE_MS,
+    );
+    if (late.length === 0) return { status: 'ok', reason: 'old rows are deleted in time' };
+    const named = late.map(({ kind, lagMs }) => `${kind} by ${Math.floor(lagMs / HOUR_MS)} h`).join(', ');
+    return {
+      status: 'warning',
+      reason: `old rows are deleted too late: ${named}`,
+      fix: 'let a process with the role scheduler run; if one does, its log says why passes fail ("Deletion of old rows failed")',
+    };
+  } catch (error) {
+    return { status: 'skipped', reason: `could not be looked at: ${reasonOf(error)}` };
+  }
+}
