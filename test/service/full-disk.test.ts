@@ -68,17 +68,21 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
       expect(dependencies.filter(({ error }) => error !== null)).toMatchObject([{ name: 'storage', error: '53100' }]);
       return true;
     });
+    // It asks the service, which knows of the disk by what it could not write within the last seconds.
     const refusing = setInterval(
       () => void api.ask('POST', '/v1/sessions/refused/messages', { text: filling.repeat(20) }).catch(() => null),
       200,
     );
-    const { stdout } = await runCli(['doctor', '--json'], {
-      cwd: rig.dataDir,
-      env: { HOLDFAST_URL: front.url, DATABASE_URL: rig.databaseUrl },
+    const found = await waitUntil('the doctor names the disk', soonMs, async () => {
+      const { stdout } = await runCli(['doctor', '--json'], {
+        cwd: rig.dataDir,
+        env: { HOLDFAST_URL: front.url, DATABASE_URL: rig.databaseUrl },
+      });
+      const { checks } = JSON.parse(stdout) as { checks: { code: string; status: string }[] };
+      const readiness = checks.find(({ code }) => code === 'readiness');
+      return readiness?.status === 'error' && readiness;
     }).finally(() => clearInterval(refusing));
-    const { checks } = JSON.parse(stdout) as { checks: { code: string }[] };
-    expect(checks.find(({ code }) => code === 'readiness')).toMatchObject({
-      status: 'error',
+    expect(found).toMatchObject({
       reason: expect.stringContaining('storage (53100)'),
       fix: expect.stringContaining('make room on the disk'),
     });
