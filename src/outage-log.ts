@@ -13,8 +13,6 @@ export interface OutageLog {
   failed: (error: unknown) => void;
   /** True from the first fault of an outage until the dependency answers again. */
   readonly isOngoing: boolean;
-  /** The last fault of the outage that is ongoing; null: none is. */
-  readonly fault: unknown;
   /** Faults of the dependency since the process started. */
   readonly faults: number;
   /** Notes that the dependency has answered. Cheap: call it for every answer. */
@@ -27,6 +25,8 @@ export interface OutageLogOptions {
   logger: Pick<Logger, 'info' | 'warn'>;
   /** True for an error that means that the dependency cannot work now. */
   isOutage: (error: unknown) => boolean;
+  /** Called with each fault. Must not throw. */
+  onFault?: (error: unknown) => void;
   /** Milliseconds that never go back; absent: the machine's monotonic clock. */
   monotonicMs?: () => number;
 }
@@ -42,7 +42,6 @@ interface Outage {
   loggedAtMs: number;
   failedAtMs: number;
   faults: number;
-  last: unknown;
 }
 
 /** Makes the outage log of one dependency. */
@@ -54,14 +53,14 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
   function failed(error: unknown): void {
     const nowMs = monotonicMs();
     total += 1;
+    options.onFault?.(error);
     if (outage === null) {
-      outage = { startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1, last: error };
+      outage = { startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1 };
       logger.warn({ dependency, ...reasonOf(error) }, `The ${dependency} is unavailable; calls to it are retried`);
       return;
     }
     outage.failedAtMs = nowMs;
     outage.faults += 1;
-    outage.last = error;
     if (nowMs - outage.loggedAtMs < REMINDER_MS) return;
     outage.loggedAtMs = nowMs;
     const { faults, startedAtMs } = outage;
@@ -73,9 +72,6 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     failed,
     get isOngoing() {
       return outage !== null;
-    },
-    get fault() {
-      return outage?.last ?? null;
     },
     get faults() {
       return total;

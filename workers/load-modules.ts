@@ -52,7 +52,6 @@ async function loadShared() {
     requireLayout: migrate.requireLayout,
     createLayoutCheck: migrate.createLayoutCheck,
     openDatabase: database.openDatabase as (options: Parameters<typeof database.openDatabase>[0]) => Database,
-    checkStorage: database.checkStorage,
     openQueueBackend: queue.openQueueBackend,
     createService: service.createService,
     openBudgets: budgets.openBudgets,

@@ -243,7 +243,7 @@ async function startApi(
       modelInfo: { provider: 'anthropic', name: facts.model, isScripted: facts.isScripted },
       dependencies: [
         { name: 'layout', check: await modules.createLayoutCheck(service.database.views) },
-        { name: 'storage', check: async () => modules.checkStorage(service.database) },
+        { name: 'storage', check: async () => service.database.checkStorage() },
         { name: 'queue', isOptional: true, check: () => backend.ping() },
         ...(reconciler === null ? [] : [{ name: 'reconciler', check: () => reconciler.check() }]),
       ],
@@ -259,7 +259,8 @@ async function startApi(
 }
 
 function addressesOf(api: { url: string } | null, metrics: MetricsServer | null): string[] {
-  return api !== null ? [`holdfast   ${api.url}`] : metrics === null ? [] : [`metrics    ${metrics.url}`];
+  if (api !== null) return [`holdfast   ${api.url}`];
+  return metrics === null ? [] : [`metrics    ${metrics.url}`];
 }
 
 /** Adds what is measured of the process itself, and serves the metrics where there is no API; null: there is one, or nothing is measured. */

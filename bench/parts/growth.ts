@@ -4,18 +4,18 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { migrate } from '../../src/store/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { startServiceProcess } from '../../test/servers/service-process.ts';
 import { alternate } from '../rig/alternate.ts';
+import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import type { BenchContext, BenchPart } from '../rig/bench-context.ts';
 import type { BenchPlace } from '../rig/bench-place.ts';
 import { benchApiKey, type BenchService } from '../rig/bench-service.ts';
 import { describeLoads, type LoadResult } from '../rig/closed-loop.ts';
 import { historyEntriesUsual, turnText } from '../rig/prompts.ts';
-import { seedTurns } from '../rig/seed-turns.ts';
+import { seedTurns, turnsPerSession } from '../rig/seed-turns.ts';
 import { median, medianOf } from '../rig/statistics.ts';
 import { figures, lists, statistics, untilCounted } from './statistics-at-scale.ts';
 
@@ -65,13 +65,13 @@ async function sideWith(context: BenchContext, turns: number, old: number): Prom
   const begin = performance.now();
   await seedTurns(place.databaseUrl, turns, { isWhole: true, old });
   const seconds = formatNumber((performance.now() - begin) / 1_000);
-  const [size] = await ask<{ bytes: number }>(
+  const [size] = await askDatabase<{ bytes: number }>(
     place.databaseUrl,
     'select pg_database_size(current_database())::float8 as bytes',
   );
   const megabytes = formatNumber((size?.bytes ?? 0) / 1e6);
   context.say(
-    `${turns} turns in ${turns / 5} sessions, made in ${seconds} s: ${megabytes} MB, ${formatNumber((size?.bytes ?? 0) / turns)} bytes per turn`,
+    `${turns} turns in ${turns / turnsPerSession} sessions, made in ${seconds} s: ${megabytes} MB, ${formatNumber((size?.bytes ?? 0) / turns)} bytes per turn`,
   );
   const service = await context.startService({ place, settings: keepAll });
   await untilCounted(place.databaseUrl);
@@ -171,7 +171,7 @@ async function withProcess<Result>(
 
 /** How often each table was read as a whole, and how many rows it has. */
 async function wholeReads(databaseUrl: string): Promise<Map<string, { scans: number; rows: number }>> {
-  const found = await ask<{ name: string; scans: number; rows: number }>(
+  const found = await askDatabase<{ name: string; scans: number; rows: number }>(
     databaseUrl,
     `select s.relname as name, s.seq_scan::float8 as scans, c.reltuples::float8 as rows
      from pg_stat_user_tables s join pg_class c on c.oid = s.relid where s.schemaname = 'holdfast'`,
@@ -247,23 +247,16 @@ async function besideRetention(context: BenchContext, place: BenchPlace, old: nu
 
 /** A pass that found nothing old enough is complete, and the next one would be minutes away. */
 async function beginPass(databaseUrl: string): Promise<void> {
-  await ask(databaseUrl, 'update holdfast.retention set position = null, cutoff_at = null, completed_at = null');
+  await askDatabase(
+    databaseUrl,
+    'update holdfast.retention set position = null, cutoff_at = null, completed_at = null',
+  );
 }
 
 async function deletedTurns(databaseUrl: string): Promise<number> {
-  const [row] = await ask<{ deleted: number }>(
+  const [row] = await askDatabase<{ deleted: number }>(
     databaseUrl,
     `select deleted::float8 as deleted from holdfast.retention where kind = 'turns'`,
   );
   return row?.deleted ?? 0;
-}
-
-async function ask<Row extends object>(databaseUrl: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }

@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { createClient, type HoldfastClient } from '../../src/client/create-client.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { startServiceProcess } from '../../test/servers/service-process.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { alternate } from '../rig/alternate.ts';
+import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import { benchApiKey } from '../rig/bench-service.ts';
@@ -182,7 +182,7 @@ async function queriesOf(
 /** One a second. */
 async function writeEvents(databaseUrl: string, seconds: number): Promise<void> {
   for (let second = 0; second < seconds; second += 1) {
-    await ask(
+    await askDatabase(
       databaseUrl,
       `insert into holdfast.events (id, type, data) values ((pg_current_xact_id()::text::bigint << 16), 'budget.warned', '{}')`,
     );
@@ -192,19 +192,9 @@ async function writeEvents(databaseUrl: string, seconds: number): Promise<void> 
 
 async function transactionsOf(databaseUrl: string): Promise<number> {
   const url = new URL(databaseUrl);
-  const [row] = await ask<{ n: number }>(
+  const [row] = await askDatabase<{ n: number }>(
     databaseUrl,
     `select (xact_commit + xact_rollback)::float8 as n from pg_stat_database where datname = '${url.pathname.slice(1)}'`,
   );
   return row?.n ?? 0;
-}
-
-async function ask<Row extends object>(databaseUrl: string, text: string): Promise<Row[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }

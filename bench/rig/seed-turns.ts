@@ -4,7 +4,7 @@ import pg from 'pg';
 /** Rows of one statement. */
 const chunk = 250_000;
 
-const turnsPerSession = 5;
+export const turnsPerSession = 5;
 
 /** Turns that have not ended, and as many messages that wait, in a database of any size. */
 const open = 100;

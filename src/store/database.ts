@@ -10,6 +10,7 @@ import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { giveCodes, withCode } from './connection-faults.ts';
 import { timeStatements } from './time-statements.ts';
 import { checkEventIds } from './event-ids.ts';
+import { watchStorage } from './watch-storage.ts';
 
 export interface DatabaseOptions {
   url: string;
@@ -29,6 +30,8 @@ export interface Database {
   reads: pg.Pool;
   /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */
   outages: OutageLog;
+  /** Throws the last fault of the storage, for some seconds after it. */
+  checkStorage(): void;
   close(): Promise<void>;
 }
 
@@ -57,10 +60,12 @@ const HOT_PLANNER = [
 export function openDatabase(options: DatabaseOptions): Database {
   let isClosing = false;
   const { logger = SILENT } = options;
+  const storage = watchStorage();
   const outages = createOutageLog({
     dependency: 'database',
     logger,
     isOutage: (error) => isPassingFault(error) || isPassingFault(rootCauseOf(error)),
+    onFault: (error) => storage.note(rootCauseOf(error)),
   });
   const listeners = {
     // A connection that is being closed may still report that its server is shutting down.
@@ -82,21 +87,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     views,
     reads,
     outages,
+    checkStorage: () => storage.check(),
     async close() {
       isClosing = true;
       await Promise.all([hot.end(), views.end(), reads.end()]);
     },
   };
-}
-
-/** PostgreSQL answers, but has no room or no disk for what is written. */
-const STORAGE_CODES = ['53100', '58030'];
-
-/** Throws the fault by which the database refuses what is written, as long as it does. */
-export function checkStorage({ outages }: Pick<Database, 'outages'>): void {
-  const fault = rootCauseOf(outages.fault);
-  const { code } = (fault ?? {}) as { code?: unknown };
-  if (STORAGE_CODES.includes(String(code))) throw fault;
 }
 
 const SILENT = { info: () => undefined, warn: () => undefined };

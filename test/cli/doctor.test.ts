@@ -1,7 +1,10 @@
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { skewFinding, versionFinding } from '../../src/cli/doctor/database-checks.ts';
 import { nodeFinding } from '../../src/cli/doctor/machine-checks.ts';
 import { keepingFinding } from '../../src/cli/doctor/redis-checks.ts';
@@ -92,6 +95,19 @@ test('a port that another process uses is an error', async () => {
   await using other = await startStandIn();
   const { report } = await examine({ HOLDFAST_PORT: new URL(other.url).port });
   expect(statusesOf(report)).toMatchObject({ port: 'error' });
+});
+
+test.each([200, 503])('a program that answers %i with JSON of its own is no service', async (status) => {
+  const other = createServer((_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+  });
+  other.listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  onTestFinished(() => void other.close());
+  const { port } = other.address() as AddressInfo;
+  const { code, report } = await examine({ HOLDFAST_PORT: String(port), HOLDFAST_URL: `http://127.0.0.1:${port}` });
+  expect(code).toBe(1);
+  expect(statusesOf(report)).toMatchObject({ port: 'error', readiness: 'skipped' });
 });
 
 test('for a person it is numbered lines with fixes', async () => {

@@ -78,7 +78,7 @@ test('the lines of all files are printed in the order of their time, and only th
   expect((await runCli(['logs'], { env: { HOLDFAST_DATA_DIR: await newFolder() } })).code).toBe(5);
 });
 
-test('-f goes on with new lines and new files until Ctrl-C', async () => {
+test('-f continues with new lines and new files until Ctrl-C', async () => {
   const dataDir = await dataDirWith({ 'holdfast-1-1-1.jsonl': lineOf('01', 'first') });
   const child = spawn(process.execPath, [BIN, 'logs', '-f', '--json'], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], HOLDFAST_DATA_DIR: dataDir },

@@ -44,12 +44,19 @@ type Readiness = Awaited<ReturnType<HoldfastClient['getReadiness']>>;
 
 /** What the service there says of itself, ready or not; null: none answers. */
 async function readinessOf(url: string): Promise<Readiness | null> {
-  try {
-    return await createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 }).getReadiness();
-  } catch (error) {
-    if (!(error instanceof HoldfastError) || error.status !== 503 || error.problem === null) return null;
-    return error.problem as unknown as Readiness;
-  }
+  const client = createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 });
+  const answer: unknown = await client.getReadiness().catch((error: unknown) => problemOf(error));
+  return isReadiness(answer) ? answer : null;
+}
+
+/** A service that is not ready answers 503 with the same body. */
+function problemOf(error: unknown): unknown {
+  return error instanceof HoldfastError && error.status === 503 ? error.problem : null;
+}
+
+/** False for what another program answers there. */
+function isReadiness(answer: unknown): answer is Readiness {
+  return Array.isArray((answer as Partial<Readiness> | null)?.dependencies);
 }
 
 /** What to do about a dependency that a service misses; the others have checks of their own. */

@@ -1,8 +1,7 @@
 // How late the deletion of old rows is, by its settings.
 import type { ClientBase } from 'pg';
 import { literal } from '../statement.ts';
-import type { RetentionSettings } from './retention-kinds.ts';
-import { RETENTION_KINDS } from './retention-kinds.ts';
+import { RETENTION_KINDS, type RetentionSettings } from './retention-kinds.ts';
 
 export interface RetentionLag {
   kind: string;
@@ -13,8 +12,7 @@ export interface RetentionLag {
 
 export const RETENTION_LAG = literal({
   name: 'retention-lag',
-  purpose:
-    'Read for each kind of old rows how long ago its last complete pass should have been followed by one that has not come.',
+  purpose: 'Read for each kind of old rows how long ago the next pass should have been complete.',
   text: `select r.kind, greatest(extract(epoch from clock_timestamp() - coalesce(r.completed_to + r.keep_ms * interval '1 millisecond', r.created_at)) * 1000, 0)::float8 as "lagMs"
 from holdfast.retention r`,
 });
