@@ -163,7 +163,7 @@ export const OPEN_HEARTBEAT = literal({
   text: `with opened as (
   insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
   values ($1, $2, $3, clock_timestamp(), 'manual', 'claimed', $4, clock_timestamp() + $5 * interval '1 millisecond')
-  on conflict do nothing
+  on conflict (id) do nothing
   returning id, scheduled_for
 ),
 ${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}

@@ -29,7 +29,7 @@ export type KeyState =
   | { kind: 'mismatch' };
 
 const UNIQUE_VIOLATION = '23505';
-const PRIMARY_KEY = 'idempotency_keys_pkey';
+const KEYS_PRIMARY_KEY = 'idempotency_keys_pkey';
 
 /**
  * A CTE `inserted_keys` that stores the key whose `keyValues` begin at placeholder `first`, if there is one. `results` is a select of one json
@@ -68,10 +68,15 @@ export function keyValues(request: KeyedRequest | null | undefined): (string | n
 
 /** True for the error of a statement that was undone because another request had stored its key. */
 export function isKeyTaken(error: unknown): boolean {
+  return isViolationOf(error, KEYS_PRIMARY_KEY);
+}
+
+/** True for the error of a statement that was undone because a row with equal values exists; `constraint` is the primary key or unique index. */
+export function isViolationOf(error: unknown, constraint: string): boolean {
   // drizzle wraps the errors of its statements.
   const fault = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { code, constraint } = (fault ?? {}) as { code?: unknown; constraint?: unknown };
-  return code === UNIQUE_VIOLATION && constraint === PRIMARY_KEY;
+  const { code, constraint: violated } = (fault ?? {}) as { code?: unknown; constraint?: unknown };
+  return code === UNIQUE_VIOLATION && violated === constraint;
 }
 
 export const READ_KEY = literal({

@@ -4,7 +4,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import type { FireRow } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { isViolationOf, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { isoSql } from './session-facts.ts';
 import { afterOf } from './rings.ts';
@@ -93,8 +93,22 @@ left join holdfast.inbox i on i.cause_key = cause.key left join holdfast.cron_fi
 left join holdfast.system_events e on e.cause_key = cause.key`,
 });
 
+const FIRES_PRIMARY_KEY = 'cron_fires_pkey';
+
 /** Runs a cron now. */
-export async function runCron(
+export async function runCron(database: Database, run: ManualRun): Promise<Committed<ManualRunResult>> {
+  // A fire is named by its millisecond. Of two runs in the same one, PostgreSQL undoes the second, which then takes a later one; each new
+  // attempt follows the commit of another run, so their number is limited by that of the runs requested simultaneously.
+  for (;;) {
+    try {
+      return await runOnce(database, run);
+    } catch (error) {
+      if (!isViolationOf(error, FIRES_PRIMARY_KEY)) throw error;
+    }
+  }
+}
+
+async function runOnce(
   database: Database,
   { cronId, sessionId, input, event, causeKey, waitingMax, idempotency }: ManualRun,
 ): Promise<Committed<ManualRunResult>> {
