@@ -26,7 +26,7 @@ import { throughput } from './parts/throughput.ts';
 import { traces } from './parts/traces.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
-import { beforeDefault, formatUsage, readArguments } from './rig/read-arguments.ts';
+import { beforeDefault, formatUsage, readArguments, type BenchArguments } from './rig/read-arguments.ts';
 
 const partsBefore = (commit: string): BenchPart[] => [
   throughput,
@@ -63,7 +63,13 @@ const exitCodes = { met: 0, missed: 1, failed: 2 };
 
 async function main(): Promise<number> {
   const names = partsBefore(beforeDefault);
-  const given = readArguments(process.argv.slice(2), names);
+  let given: BenchArguments | null;
+  try {
+    given = readArguments(process.argv.slice(2), names);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error);
+    return exitCodes.failed;
+  }
   if (given === null) {
     console.log(formatUsage(names));
     return exitCodes.met;

@@ -1,13 +1,24 @@
-// (g) From `npm start` to the first 200 of `/readyz`, on a data directory that exists; its database has to be started, too.
+// (g) From `npm start` to the first 200 of `/readyz`, on a data directory that exists; its database has to be started, too. How long a person
+// waits for the help and for a completion on the command line, to a Node that does nothing.
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { startServiceProcess } from '../../test/servers/service-process.ts';
+import { alternate } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import type { BenchContext, BenchPart } from '../rig/bench-context.ts';
+import { benchApiKey } from '../rig/bench-service.ts';
 import { median } from '../rig/statistics.ts';
 
-export const startUp: BenchPart = { letter: 'g', title: 'start', run };
+export const startUp: BenchPart = { letter: 'g', title: 'start, and commands', run };
+
+const runFile = promisify(execFile);
+const bin = fileURLToPath(new URL('../../src/cli/bin.mjs', import.meta.url));
+const bars = { help: 4, completion: 6 };
 
 async function run(context: BenchContext): Promise<BarLine[]> {
   const starts = context.isQuick ? 3 : 7;
@@ -29,6 +40,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
         bar: 1.5,
         sense: 'atMost',
       },
+      ...(await timeCommands(context, dataDir)),
     ];
   } finally {
     rmSync(dataDir, { recursive: true, force: true });
@@ -39,4 +51,44 @@ async function startAndStop(dataDir: string): Promise<number> {
   const service = await startServiceProcess({ env: { HOLDFAST_DATA_DIR: dataDir }, through: 'npm' });
   await service.end('SIGTERM');
   return service.readyMs;
+}
+
+/** The help, and the completion of the id of a session, which asks a service; each beside a Node that does nothing. */
+async function timeCommands(context: BenchContext, dataDir: string): Promise<BarLine[]> {
+  const rounds = context.isQuick ? 5 : 11;
+  context.say(`${rounds} rounds of node -e 0, holdfast --help, and a completion of an id`);
+  const service = await startServiceProcess({ env: { HOLDFAST_DATA_DIR: dataDir, HOLDFAST_API_KEY: benchApiKey } });
+  try {
+    const env = { ...process.env, HOLDFAST_URL: service.url, HOLDFAST_API_KEY: benchApiKey };
+    const timed = (...args: string[]) => ({
+      async measure(): Promise<number> {
+        const begin = performance.now();
+        await runFile(process.execPath, args, { env });
+        return performance.now() - begin;
+      },
+    });
+    const { runsOf, ratioOf } = await alternate(
+      rounds,
+      [
+        { name: 'node', ...timed('-e', '0') },
+        { name: 'help', ...timed(bin, '--help') },
+        { name: 'completion', ...timed(bin, '__complete', '--', 'sessions', 'show', '') },
+      ],
+      (ms) => ms,
+    );
+    const medianOf = (name: 'node' | 'help' | 'completion'): string => `${formatNumber(median(runsOf(name)))} ms`;
+    const lineOf = (name: 'help' | 'completion', what: string): BarLine => ({
+      part: 'g',
+      what,
+      floor: `${medianOf('node')}: node -e 0`,
+      holdfast: medianOf(name),
+      measured: ratioOf(name, 'node'),
+      unit: 'x',
+      bar: bars[name],
+      sense: 'atMost',
+    });
+    return [lineOf('help', 'holdfast --help'), lineOf('completion', 'completion of an id')];
+  } finally {
+    await service.end('SIGTERM');
+  }
 }
