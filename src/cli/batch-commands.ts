@@ -1,6 +1,7 @@
 // The commands of batches: what they are called and take. What they do is loaded when they are called.
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { BATCH_VIAS } from '../core/batch/batch.ts';
+import { careful, type CarefulOptions } from './is-sure.ts';
 import { dollars, paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const CONCURRENCY_MAX = 100_000;
@@ -37,7 +38,7 @@ export interface BatchResultsOptions {
 
 export type BatchVerb = 'pause' | 'resume' | 'cancel' | 'retry-failed';
 
-export interface BatchControlOptions {
+export interface BatchControlOptions extends CarefulOptions {
   running?: 'stop' | 'finish';
   code?: string;
   n?: number[];
@@ -133,10 +134,10 @@ function addControls(batch: Command, run: RunCommand): void {
     batch.command(name).description(description).argument('<id>', 'its id').action(action(name));
   verb('pause', 'feed nothing more; what is in flight finishes');
   verb('resume', 'resume a paused batch');
-  verb('cancel', 'cancel what was not fed').addOption(
+  careful(verb('cancel', 'cancel what was not fed')).addOption(
     new Option('--running <what>', 'what happens to items in flight').choices(['stop', 'finish']).default('finish'),
   );
-  verb('retry-failed', 'run failed and expired items again')
+  careful(verb('retry-failed', 'run failed and expired items again'))
     .option('--code <code>', 'only items with this error code')
     .option('--n <numbers>', 'only these items, separated by commas', numbers);
 }

@@ -48,6 +48,7 @@ function addPrices(program: Command, run: RunCommand): void {
     .option('--to <time>', 'calls that started before; by default all until now')
     .option('--reason <text>', 'why; kept with the repricing')
     .option('--dry-run', 'change nothing, and print what would change')
+    .option('--yes', 'do it without a question')
     .action((options: RepriceOptions, command: Command) =>
       run(command, async (terminal) => (await import('./commands/reprice.ts')).runReprice(options, terminal)),
     );
@@ -58,4 +59,5 @@ export interface RepriceOptions {
   to?: string;
   reason?: string;
   dryRun?: boolean;
+  yes?: boolean;
 }

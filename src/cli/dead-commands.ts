@@ -1,15 +1,15 @@
 // Commands about dead letters.
 import type { Command } from 'commander';
+import { careful, type CarefulOptions } from './is-sure.ts';
 import { wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const PAGE_ITEMS = 50;
 const PAGE_ITEMS_MAX = 200;
 const PER_SECOND_MAX = 1_000;
 
-export interface DeadActionOptions {
+export interface DeadActionOptions extends CarefulOptions {
   canary?: boolean;
   perSecond?: number;
-  reason?: string;
 }
 
 /** Adds `dead`. */
@@ -36,16 +36,14 @@ export function addDeadCommands(program: Command, run: RunCommand): void {
     ['redrive', 'retry turns and send deliveries again; exit 9 if some letters stay open'],
     ['discard', 'give up letters'],
   ] as const) {
-    const command = dead
-      .command(verb)
+    const command = careful(dead.command(verb))
       .description(description)
       .argument('<which>', 'a code such as turn_timeout, or the id of a letter')
       .option(
         '--per-second <count>',
         'work them off in the background, so many per second',
         wholeNumber(1, PER_SECOND_MAX),
-      )
-      .option('--reason <text>', 'why; kept in the log of changes');
+      );
     if (verb === 'redrive') command.option('--canary', 'redrive one first; the others follow when it has ended well');
     command.action((which: string, options: DeadActionOptions, self: Command) =>
       run(self, async (terminal, flags) => (await load()).runDeadAction({ verb, which, ...options }, flags, terminal)),

@@ -1,11 +1,27 @@
 // The question before a command changes many things, or removes any.
 import { createInterface } from 'node:readline/promises';
+import type { Command } from 'commander';
 import { CliError, EXIT } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
+/** The options of a command that changes many things. */
+export interface CarefulOptions {
+  dryRun?: boolean;
+  yes?: boolean;
+  reason?: string;
+}
+
+/** Adds them. */
+export function careful(command: Command): Command {
+  return command
+    .option('--dry-run', 'count what it is about, and do nothing')
+    .option('--yes', 'do it without a question')
+    .option('--reason <text>', 'why; kept in the log of changes');
+}
+
 /** Asks at a terminal. Throws `CliError` elsewhere, where --yes has to say it. */
 export async function isSure(question: string, terminal: Terminal): Promise<boolean> {
-  if (!terminal.isTty || !process.stdin.isTTY) {
+  if (!isAsked(terminal)) {
     throw new CliError({
       code: 'not_confirmed',
       exitCode: EXIT.usage,
@@ -13,6 +29,23 @@ export async function isSure(question: string, terminal: Terminal): Promise<bool
       fix: 'pass --yes to do it without a question, or --dry-run to count only',
     });
   }
+  return ask(question);
+}
+
+/** Asks at a terminal only: for commands that name what they change, which scripts call without --yes. */
+export async function isSureAtTerminal(
+  question: string,
+  { yes }: CarefulOptions,
+  terminal: Terminal,
+): Promise<boolean> {
+  return yes === true || !isAsked(terminal) || ask(question);
+}
+
+function isAsked(terminal: Terminal): boolean {
+  return terminal.isTty && process.stdin.isTTY;
+}
+
+async function ask(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());

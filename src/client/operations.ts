@@ -3107,6 +3107,8 @@ export interface OperationFunctions {
     body?: {
       /** stop: running turns are stopped; finish: they finish */
       running?: 'stop' | 'finish';
+      /** Why; kept in the log of changes */
+      reason?: string;
     };
   }, options?: CallOptions): Promise<Schemas['Batch']>;
   /** Run failed and expired items again: all, those with one error code, or a list. `POST /v1/batches/{id}/retry-failed` */
@@ -3118,6 +3120,8 @@ export interface OperationFunctions {
       code?: string;
       /** Only items with these numbers */
       n?: number[];
+      /** Why; kept in the log of changes */
+      reason?: string;
     };
   }, options?: CallOptions): Promise<Schemas['Batch']>;
   /** Crons, newest first. `GET /v1/crons` */

@@ -78,7 +78,8 @@ test('a batch is listed, shown, paused, resumed, cancelled and watched', async (
   expect((await batch('items', id)).stdout).toContain('The batch is paused.');
   expect((await batch('watch', id, '--wait', '0')).code).toBe(124);
   expect((await batch('resume', id)).stdout).toContain('running');
-  expect((await batch('cancel', id)).stdout).toContain('cancelling');
+  expect((await batch('cancel', id, '--dry-run')).stdout).toBe('cancel 2 items; nothing was done\n');
+  expect((await batch('cancel', id, '--yes')).stdout).toContain('cancelling');
   expect((await working(batch('watch', id))).code).toBe(8);
   const again = await batch('pause', id);
   expect([again.code, again.stderr]).toEqual([6, expect.stringContaining('ended')]);
@@ -102,7 +103,25 @@ test('retry-failed runs one error code again, and a dry run stores nothing', asy
   const file = await fileOf([{ text: '[[error: 400 times=always]]' }]);
   const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
   const ended = await batchRig(shared.rig).run(id);
-  expect((await batch('retry-failed', id, '--code', ended.errors[0].code)).stdout).toContain('running');
+  const code = ended.errors[0].code;
+  expect((await batch('retry-failed', id, '--dry-run')).stdout).toBe('retry-failed 1 item; nothing was done\n');
+  expect((await batch('retry-failed', id, '--code', 'other', '--dry-run')).stdout).toContain('retry-failed 0 items');
+  expect((await batch('retry-failed', id, '--n', '7', '--dry-run')).stdout).toContain('retry-failed 0 items');
+  expect(JSON.parse((await batch('retry-failed', id, '--code', code, '--dry-run', '--json')).stdout)).toEqual({
+    dryRun: true,
+    total: 1,
+  });
+  expect(JSON.parse((await batch('show', id, '--json')).stdout)).toMatchObject({
+    status: 'ended',
+    counts: { failed: 1 },
+  });
+  expect((await batch('retry-failed', id, '--code', code, '--reason', 'the model is back')).stdout).toContain(
+    'running',
+  );
+  expect((await shared.rig.get('/v1/audit')).body.items[0]).toMatchObject({
+    reason: 'the model is back',
+    outcome: 'ok',
+  });
   const before = (await batch('list', '--json')).stdout;
   const estimate = JSON.parse((await batch('submit', file, '--dry-run', '--json')).stdout);
   expect(estimate).toMatchObject({ items: 1, costUsd: { live: expect.any(Number) } });

@@ -64,6 +64,13 @@ test('what could not be done has exit code 9 and a reason', async () => {
 test('dead letters are discarded at a rate, with the reason in the log of changes', async () => {
   const turn = await failed('four');
   const { code } = (await holder.rig.get(`/v1/turns/${turn}`)).body.error;
+  expect(await run('dead', 'discard', code, '--dry-run')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^discard 1 dead letter \(the newest: .+\); nothing was done\n$/),
+  });
+  const [letter] = JSON.parse((await run('dead', 'show', code, '--json')).stdout);
+  const dry = await run('dead', 'redrive', letter.id, '--dry-run', '--json');
+  expect(JSON.parse(dry.stdout)).toEqual({ dryRun: true, total: 1 });
   const done = await runWithRounds('dead', 'discard', code, '--per-second', '100', '--reason', 'known');
   expect(done).toMatchObject({ code: 0, stdout: '100 %: 1 done, 0 skipped, 0 failed of 1\n' });
   const audit = (await holder.rig.get('/v1/audit?action=discardDeadLetters&limit=1')).body.items;

@@ -68,6 +68,8 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   recommended: 'The cheaper way',
   requests: 'How many requests it had',
   reservedUsd: 'What is reserved for calls that are being made, in US dollars',
+  'cancelBatch.reason': 'Why; kept in the log of changes',
+  'retryFailedItems.reason': 'Why; kept in the log of changes',
   'cancelBatch.running': 'stop: running turns are stopped; finish: they finish',
   sample: 'The message of the first of them',
   savedPercent: 'How much cheaper it was than live, in percent; negative when it was more expensive; null: not known',

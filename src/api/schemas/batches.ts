@@ -13,6 +13,7 @@ import {
 import { LINE_FORMATS } from '../../core/batch/foreign-lines.ts';
 import type { BatchItemView, ItemResult } from '../../store/views/batch-items.ts';
 import type { BatchView } from '../../store/views/batches.ts';
+import { pacing } from './bulk-actions.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
 
@@ -95,11 +96,15 @@ export const batchPatch = z.strictObject({
   via: z.enum(BATCH_VIAS).exactOptional(),
 });
 
-export const cancelRequest = z.strictObject({ running: z.enum(['stop', 'finish']).exactOptional() });
+export const cancelRequest = z.strictObject({
+  running: z.enum(['stop', 'finish']).exactOptional(),
+  reason: pacing.reason,
+});
 
 export const retryRequest = z.strictObject({
   code: z.string().min(1).max(CODE_CHARS_MAX).exactOptional(),
   n: z.array(z.int().min(1).max(ITEM_NUMBER_MAX)).max(NS_MAX).exactOptional(),
+  reason: pacing.reason,
 });
 
 export const resultsQuery = z.strictObject({

@@ -1,9 +1,10 @@
 // `holdfast batch`: batches and their items, listed, shown and controlled.
 import type { BatchAnswer, BatchItemAnswer } from '../../api/answer-types.ts';
-import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
+import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import type { BatchControlOptions, BatchItemsOptions, BatchVerb } from '../batch-commands.ts';
 import { doneOf, dollarsText } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
+import { isSureAtTerminal } from '../is-sure.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
 import type { Style } from '../style.ts';
@@ -127,8 +128,46 @@ export async function runBatchControl(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const body = await connectApi(flags)[CONTROLS[verb]]({ id, body: options });
+  const { dryRun, yes, ...request } = options;
+  const api = connectApi(flags);
+  if (verb === 'cancel' || verb === 'retry-failed') {
+    if (dryRun === true) {
+      const total = await countMeant(api, verb, { id, ...request });
+      if (terminal.isJson) terminal.json({ dryRun: true, total });
+      else terminal.print(`${verb} ${itemsText(total)}; nothing was done`);
+      return EXIT.ok;
+    }
+    if (yes !== true && terminal.isTty) {
+      const total = await countMeant(api, verb, { id, ...request });
+      if (!(await isSureAtTerminal(`${verb} ${itemsText(total)} of batch ${id}?`, options, terminal)))
+        return EXIT.interrupted;
+    }
+  }
+  const body = await api[CONTROLS[verb]]({ id, body: request });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(`${body.id}  ${body.outcome ?? body.status}  ${doneOf(body)}/${body.counts.total}`);
   return EXIT.ok;
+}
+
+/** How many items a command would cancel or run again. */
+async function countMeant(
+  api: ApiClient,
+  verb: 'cancel' | 'retry-failed',
+  { id, running, code, n }: BatchControlOptions & { id: string },
+): Promise<number> {
+  const { counts } = await api.getBatch({ id });
+  if (verb === 'cancel') {
+    return counts.pending + (running === 'stop' ? counts.waiting + counts.running + counts.parked : 0);
+  }
+  if (code === undefined && n === undefined) return counts.failed + counts.expired;
+  let total = 0;
+  for (const status of ['failed', 'expired'] as const) {
+    for await (const item of api.each('listBatchItems', fromOptions({ id, status, code })))
+      total += n === undefined || n.includes(item.n) ? 1 : 0;
+  }
+  return total;
+}
+
+function itemsText(total: number): string {
+  return `${total} item${total === 1 ? '' : 's'}`;
 }

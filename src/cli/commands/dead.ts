@@ -8,6 +8,7 @@ import type {
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { DeadActionOptions } from '../dead-commands.ts';
+import { isSureAtTerminal } from '../is-sure.ts';
 import { followBulk } from '../follow-bulk.ts';
 import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
@@ -75,8 +76,19 @@ export async function runDeadAction(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { verb, which, canary, perSecond, reason } = request;
+  const { verb, which, canary, perSecond, reason, dryRun, yes } = request;
   const api = connectApi(flags);
+  if (dryRun === true) {
+    const meant = await meantBy(api, which);
+    if (terminal.isJson) terminal.json({ dryRun: true, total: meant.total });
+    else terminal.print(`${verb} ${textOf(meant)}; nothing was done`);
+    return EXIT.ok;
+  }
+  if (yes !== true && terminal.isTty) {
+    const meant = await meantBy(api, which);
+    if (meant.total > 1 && !(await isSureAtTerminal(`${verb} ${textOf(meant)}?`, request, terminal)))
+      return EXIT.interrupted;
+  }
   const body = {
     ...(isUuid(which) ? { ids: [which] } : { code: which }),
     ...(canary === undefined ? {} : { canary }),
@@ -91,6 +103,23 @@ export async function runDeadAction(
   else terminal.print(`${done.redriven ?? 0} redriven, ${done.skipped ?? 0} skipped, ${done.remaining ?? 0} remaining`);
   for (const letter of done.letters ?? []) if (letter.reason !== null) terminal.note(`${letter.id}: ${letter.reason}`);
   return (done.skipped ?? 0) + (done.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
+}
+
+/** How many open letters a command is about, and the reason of the newest. */
+async function meantBy(api: ApiClient, which: string): Promise<{ total: number; sample: string | null }> {
+  if (isUuid(which)) {
+    const letters = await lettersOf(api, which);
+    return { total: letters.length, sample: letters[0]?.reason ?? null };
+  }
+  const groups = (await api.listDeadLetters({ limit: GROUPS_MAX })).items.filter(({ code }) => code === which);
+  return {
+    total: groups.reduce((sum, { count }) => sum + count, 0),
+    sample: groups[0]?.letters[0]?.reason ?? null,
+  };
+}
+
+function textOf({ total, sample }: { total: number; sample: string | null }): string {
+  return `${total} dead letter${total === 1 ? '' : 's'}${sample === null ? '' : ` (the newest: ${sample})`}`;
 }
 
 async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {

@@ -4,7 +4,9 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { RepriceOptions } from '../cost-commands.ts';
 import { databaseOf } from '../database-of.ts';
 import { dollarsText } from '../dollars.ts';
+import type { RepricingReport } from '../../service/reprice-past-calls.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
+import { isSureAtTerminal } from '../is-sure.ts';
 import { timeOf } from '../since.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
@@ -21,23 +23,21 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
     await requireLayout(server.url);
     const database = openDatabase({ url: server.url, role: 'reprice' });
     try {
-      const report = await repricePastCalls(
-        { database, prices: priceBookOf(config) },
-        {
-          from: new Date(timeOf(options.from)),
-          to: options.to === undefined ? new Date() : new Date(timeOf(options.to)),
-          reason: options.reason ?? null,
-          isDryRun: options.dryRun === true,
-        },
-      );
-      if (terminal.isJson) terminal.json(report);
-      else {
-        const { calls, changed, beforeMicros, afterMicros, priceVersion } = report;
-        const verb = options.dryRun === true ? 'would cost' : 'cost';
-        terminal.print(
-          `${changed} of ${calls} calls now ${verb} ${dollarsText(afterMicros / 1_000_000)}, before ${dollarsText(beforeMicros / 1_000_000)} (prices ${priceVersion})`,
-        );
+      const request = {
+        from: new Date(timeOf(options.from)),
+        to: options.to === undefined ? new Date() : new Date(timeOf(options.to)),
+        reason: options.reason ?? null,
+      };
+      const reprice = (isDryRun: boolean) =>
+        repricePastCalls({ database, prices: priceBookOf(config) }, { ...request, isDryRun });
+      const isDry = options.dryRun === true;
+      if (!isDry && options.yes !== true && terminal.isTty) {
+        terminal.note(lineOf(await reprice(true), true));
+        if (!(await isSureAtTerminal('Reprice them?', options, terminal))) return EXIT.interrupted;
       }
+      const report = await reprice(isDry);
+      if (terminal.isJson) terminal.json(report);
+      else terminal.print(lineOf(report, isDry));
       return EXIT.ok;
     } finally {
       await database.close();
@@ -47,4 +47,9 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
   } finally {
     await server.close();
   }
+}
+
+function lineOf({ calls, changed, beforeMicros, afterMicros, priceVersion }: RepricingReport, isDry: boolean): string {
+  const [before, after] = [beforeMicros, afterMicros].map((micros) => dollarsText(micros / 1_000_000));
+  return `${changed} of ${calls} calls now ${isDry ? 'would cost' : 'cost'} ${after}, before ${before} (prices ${priceVersion})`;
 }
