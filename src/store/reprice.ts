@@ -74,7 +74,7 @@ export const REPRICE_CALLS = statement<Repricing>({
   name: 'reprice-calls',
   purpose:
     'Give calls other costs, keep the earlier ones, and change the sums by the differences. Answers how many have changed.',
-  locking: 'The session rows in the order of their ids, then rows that belong to them.',
+  locking: 'The session rows in the order of their ids, their turns in that of theirs, then rows that belong to them.',
   ctes: [
     rows('new_costs', ({ costs }: Repricing) => costs, {
       turn_id: ['uuid', (cost) => cost.turnId],
@@ -87,13 +87,18 @@ export const REPRICE_CALLS = statement<Repricing>({
   select s.id, s.agent_id from holdfast.sessions s
   where s.id in (select t.session_id from holdfast.turns t join new_costs on new_costs.turn_id = t.id) order by s.id for no key update
 )`),
+    // Before their calls, as in the statements that delete turns: of the two, one waits for the other here, and finds no turn afterwards.
+    cte(`locked_turns as materialized (
+  select t.id, t.session_id, t.model, t.lane, t.kind, s.agent_id from holdfast.turns t join locked_sessions s on s.id = t.session_id
+  where t.id in (select turn_id from new_costs) and t.ended_at is not null order by t.id for no key update of t
+)`),
     cte(`changed_calls as (
   update holdfast.model_calls c set cost_micros = new_costs.cost_micros, price_version = new_costs.price_version
-  from new_costs join holdfast.turns t on t.id = new_costs.turn_id join locked_sessions s on s.id = t.session_id
-  where c.turn_id = new_costs.turn_id and c.call_no = new_costs.call_no and t.ended_at is not null
+  from new_costs join locked_turns t on t.id = new_costs.turn_id
+  where c.turn_id = new_costs.turn_id and c.call_no = new_costs.call_no
     -- A statement that is sent again finds the new cost.
     and c.cost_micros is not distinct from new_costs.before and c.cost_micros is distinct from new_costs.cost_micros
-  returning c.turn_id, c.call_no, t.session_id, s.agent_id, coalesce(c.model, 'anthropic/' || t.model) as model, t.lane, c.tier, t.kind, c.ended_at,
+  returning c.turn_id, c.call_no, t.session_id, t.agent_id, coalesce(c.model, 'anthropic/' || t.model) as model, t.lane, c.tier, t.kind, c.ended_at,
     c.is_simulated, new_costs.before, c.cost_micros as after,
     coalesce(c.cost_micros, 0) - coalesce(new_costs.before, 0) as cost, (c.cost_micros is null)::int - (new_costs.before is null)::int as unpriced
 )`),

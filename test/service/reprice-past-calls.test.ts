@@ -99,6 +99,43 @@ test('every sum has the new costs, the earlier ones are kept, and a second run c
   expect(await repricePastCalls(parts, { ...SPAN, reason: null, isDryRun: false })).toMatchObject({ changed: 0 });
 });
 
+test('calls of a turn that is deleted meanwhile are left out, and nothing waits in a circle', async () => {
+  await play('deleted');
+  const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 77 }] } });
+  const sessionId = await rig.sessionOf('deleted');
+  const ofTurn = `turn_id in (select id from holdfast.turns where session_id = '${sessionId}')`;
+  const client = await rig.database.views.connect();
+  await client.query('begin');
+  await client.query('select from holdfast.turns where session_id = $1 for update', [sessionId]);
+  const repricing = repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%locked_turns%' and pid <> pg_backend_pid()`;
+  await expect.poll(async () => (await rig.rows(waiting)).length, { interval: 5, timeout: 20_000 }).toBe(1);
+  // The order of the statements that delete turns: it finds the calls unlocked.
+  await client.query(`select from holdfast.model_calls where ${ofTurn} for update nowait`);
+  await client.query(`delete from holdfast.model_calls where ${ofTurn}`);
+  await client.query('delete from holdfast.turns where session_id = $1', [sessionId]);
+  await client.query('commit');
+  client.release();
+  await repricing;
+  expect(
+    await rig.rows('select from holdfast.earlier_costs where turn_id not in (select id from holdfast.turns)'),
+  ).toEqual([]);
+});
+
+test('earlier costs go with their turn, also those that the statement which deletes it does not see', async () => {
+  await play('repriced');
+  const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 78 }] } });
+  await repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
+  const sessionId = await rig.sessionOf('repriced');
+  const earlier = () =>
+    rig.rows('select from holdfast.earlier_costs e join holdfast.turns t on t.id = e.turn_id where t.session_id = $1', [
+      sessionId,
+    ]);
+  expect(await earlier()).toHaveLength(1);
+  const [turn] = await rig.rows('delete from holdfast.turns where session_id = $1 returning id', [sessionId]);
+  expect(await rig.rows('select from holdfast.earlier_costs where turn_id = $1', [turn?.['id']])).toEqual([]);
+});
+
 test('the calls of a turn that is open keep their costs, because its worker knows the sum', async () => {
   const worker = rig.worker();
   await rig.send(

@@ -22,9 +22,9 @@ const turns: ErasedRows = {
   statement: literal({
     name: 'erase-turns',
     purpose: 'Delete some turns of sessions with everything that belongs to them.',
-    locking: 'The rows that it deletes.',
+    locking: 'The turns, then the rows that belong to them.',
     text: `with erased as materialized (
-  select t.id from holdfast.turns t where t.session_id = any ($1::uuid[]) limit ${TURNS_MAX}
+  select t.id from holdfast.turns t where t.session_id = any ($1::uuid[]) limit ${TURNS_MAX} for update of t
 ),
 ${[...OF_TURNS, 'turns']
   .map((table) => {

@@ -5,8 +5,8 @@ import { CUTOFF_SQL, passStatement, WALK_END_SQL, WALK_ID_SQL } from './retentio
 /** Turns that one statement deletes at most: with their calls, it takes some tens of milliseconds. */
 const TURNS_MAX = 500;
 
-/** The tables whose rows belong to a turn and are deleted with it. */
-const PARTS = ['model_calls', 'tool_calls', 'turn_attempts', 'provider_requests', 'earlier_costs'];
+/** The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign key. */
+const PARTS = ['model_calls', 'tool_calls', 'turn_attempts', 'provider_requests'];
 
 // What is read again of a turn that has ended: by a waiting decision, by what is still to be settled, by what waits for its children.
 const NEEDED_SQL = `exists (select from holdfast.sessions s where s.id = t.session_id and s.turn_id = t.id)
