@@ -56,6 +56,7 @@ const onlyInLongForm = [
   'test/cli/wrong-databases.test.ts',
   'test/crash/chat-sweep.test.ts',
   'test/crash/compaction-sweep.test.ts',
+  'test/crash/retention-and-erasure.test.ts',
   'test/service/operators-drill.test.ts',
   'test/service/postgres-faults.test.ts',
   'test/service/queue-away.test.ts',

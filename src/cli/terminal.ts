@@ -12,8 +12,12 @@ export interface Terminal {
   readonly isTty: boolean;
   /** Columns of stdout. */
   readonly width: number;
+  /** Lines of stdout. */
+  readonly height: number;
   /** A line of data. */
   readonly print: (line: string) => void;
+  /** Draws lines in the place of those that it drew last. Only for a terminal. */
+  readonly redraw: (lines: readonly string[]) => void;
   /** Data as it comes, without a newline. */
   readonly write: (text: string) => void;
   /** A JSON document: indented for a person, on one line for a pipe. */
@@ -51,7 +55,9 @@ export function openTerminal(options: TerminalOptions): Terminal {
   const outHasColor = !options.isJson && hasColor(stdout.isTTY);
   const errHasColor = hasColor(stderr.isTTY);
   const isTty = stdout.isTTY === true;
+  const height = isTty ? stdout.rows || 24 : Number.POSITIVE_INFINITY;
   const width = isTty ? stdout.columns || 80 : Number.POSITIVE_INFINITY;
+  let drawn = 0;
   const paint = (style: Style, text: string) =>
     outHasColor ? styleText(style, text, { validateStream: false }) : text;
   const writeData = (text: string) => void stdout.write(isTty && !options.isJson ? harmless(text, outHasColor) : text);
@@ -59,8 +65,14 @@ export function openTerminal(options: TerminalOptions): Terminal {
     isJson: options.isJson,
     isTty,
     width,
+    height,
     paint,
     print: (line) => writeData(`${line}\n`),
+    redraw: (lines) => {
+      const text = lines.map((line) => `${harmless(line, outHasColor)}\n`).join('');
+      stdout.write(`${drawn === 0 ? '' : `${ESC}[${drawn}A${ESC}[0J`}${text}`);
+      drawn = lines.length;
+    },
     write: writeData,
     json: (value) => writeData(`${JSON.stringify(value, undefined, isTty ? 2 : undefined)}\n`),
     jsonLine: (value) => writeData(`${JSON.stringify(value)}\n`),

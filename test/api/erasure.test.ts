@@ -6,28 +6,14 @@ import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { fenceSessions } from '../../src/store/erasure/erase-sessions.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { tablesWith as findWord } from './tables-with.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const SOON_MS = 60_000;
 
 const holder = useApiRig();
 
-/** Every table with a row that has the text in any of its columns, with how many rows. */
-async function tablesWith(text: string): Promise<Record<string, number>> {
-  const { rig } = holder;
-  const tables = await rig.rows(
-    `select table_name as name from information_schema.tables where table_schema = 'holdfast' and table_type = 'BASE TABLE'`,
-  );
-  const found: Record<string, number> = {};
-  for (const { name } of tables) {
-    const rows = await rig.rows(
-      `select count(*)::int as count from holdfast.${String(name)} r where strpos(lower(r::text), $1) > 0`,
-      [text.toLowerCase()],
-    );
-    if (Number(rows[0]?.['count']) > 0) found[String(name)] = Number(rows[0]?.['count']);
-  }
-  return found;
-}
+const tablesWith = (text: string): Promise<Record<string, number>> => findWord(holder.rig.rows, text);
 
 /** A session with something in every table that a conversation reaches. */
 async function makeSession(name: string, word: string): Promise<string> {

@@ -1,11 +1,19 @@
-// `holdfast turns watch`: a turn as it happens, until it ends in any worker. The exit code says how it ended.
-import type { TurnStatus } from '../../api/answer-types.ts';
-import { connectApi, type ClientFlags } from '../api-client.ts';
-import { EXIT, type ExitCode } from '../cli-error.ts';
+// `holdfast turns watch`: a turn as it happens, until it ends in any worker. At a terminal it is drawn, and drawn again as it proceeds; in a pipe
+// it is a line for each thing that happens. The exit code says how it ended.
+import { setTimeout as delay } from 'node:timers/promises';
+import type { TurnAnswer, TurnStatus } from '../../api/answer-types.ts';
+import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';
 import type { Terminal } from '../terminal.ts';
-import { eventLine } from '../turn-timeline.ts';
-import { printTurn } from './turns.ts';
+import { errorText } from '../error-text.ts';
+import { eventLine, usageText } from '../turn-timeline.ts';
+import { waterfallLines } from '../waterfall.ts';
+import { printTurn, whyText } from './turns.ts';
+
+const LOOK_MS = 250;
+/** Lines of the terminal that the drawing leaves free: for what is below it, and the cursor. */
+const FREE_LINES = 3;
 
 const END_EXITS: Record<TurnStatus, ExitCode | null> = {
   running: null,
@@ -19,7 +27,7 @@ const END_EXITS: Record<TurnStatus, ExitCode | null> = {
   timedOut: EXIT.turnAborted,
 };
 
-/** Prints a line for each thing that happens (with `--json` each event); a turn that has ended is shown as a whole. */
+/** Follows a turn; one that has ended is shown as a whole. */
 export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
   const turn = await api.getTurn({ id });
@@ -31,11 +39,8 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
   }
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  for await (const event of watchEvents((hooks) => api.turnEvents({ id, ...hooks }), { signal: stop.signal })) {
-    if (terminal.isJson) terminal.jsonLine(event);
-    else printLine(eventLine(event, turn.startedAt), terminal);
-    if (event.type === 'turn.ended') break;
-  }
+  if (terminal.isTty && !terminal.isJson) await draw(api, id, { terminal, signal: stop.signal });
+  else await printEvents(api, turn, { terminal, signal: stop.signal });
   if (stop.signal.aborted) {
     terminal.note(`the turn continues: holdfast turns watch ${id}`);
     return EXIT.interrupted;
@@ -43,6 +48,54 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
   const last = await api.getTurn({ id });
   if (!terminal.isJson && last.reply !== null) terminal.print(`\n${last.reply}`);
   return END_EXITS[last.status] ?? EXIT.waitEnded;
+}
+
+interface Watching {
+  terminal: Terminal;
+  signal: AbortSignal;
+}
+
+/** With `--json` each event, else a line for each thing that happens. */
+async function printEvents(
+  api: ApiClient,
+  { id, startedAt }: TurnAnswer,
+  { terminal, signal }: Watching,
+): Promise<void> {
+  for await (const event of watchEvents((hooks) => api.turnEvents({ id, ...hooks }), { signal })) {
+    if (terminal.isJson) terminal.jsonLine(event);
+    else printLine(eventLine(event, startedAt), terminal);
+    if (event.type === 'turn.ended') break;
+  }
+}
+
+/** Draws the turn over and over until it has ended. A service that cannot be reached may be restarting. */
+async function draw(api: ApiClient, id: string, { terminal, signal }: Watching): Promise<void> {
+  const { width, height, paint } = terminal;
+  while (!signal.aborted) {
+    const turn = await look(api, id);
+    if (turn !== null) {
+      const canvas = { width, rowsMax: height - FREE_LINES, nowMs: Date.now(), paint };
+      const status = paint('bold', `${turn.status}  ${usageText(turn.usage)}`);
+      const below = turn.why === null ? errorText(turn.error) : whyText(turn.why, terminal);
+      // A line that the terminal wraps would be two.
+      terminal.redraw([
+        ...waterfallLines(turn, canvas),
+        status,
+        ...(below === null ? [] : [below.slice(0, width - 1)]),
+      ]);
+      if (END_EXITS[turn.status] !== null) return;
+    }
+    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+async function look(api: ApiClient, id: string): Promise<TurnAnswer | null> {
+  try {
+    return await api.getTurn({ id });
+  } catch (error) {
+    if (error instanceof CliError && error.code === 'service_unreachable') return null;
+    throw error;
+  }
 }
 
 function printLine(line: string | null, terminal: Terminal): void {

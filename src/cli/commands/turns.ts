@@ -8,6 +8,7 @@ import { noteNextPage, printFields } from '../print.ts';
 import { timeOf } from '../since.ts';
 import type { Terminal } from '../terminal.ts';
 import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
+import { waterfallLines } from '../waterfall.ts';
 
 /** Lists turns, newest first. */
 export async function runTurnsList(
@@ -80,14 +81,21 @@ export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
   });
   if (turn.steps.length > 0) terminal.print('');
   for (const line of stepLines(turn)) terminal.print(line);
+  if (terminal.isTty) drawTurn(turn, terminal);
   if (turn.reply !== null) {
     terminal.print('');
     terminal.print(turn.reply);
   }
 }
 
+function drawTurn(turn: TurnAnswer, { width, paint, print }: Terminal): void {
+  print('');
+  const canvas = { width, rowsMax: Number.POSITIVE_INFINITY, nowMs: Date.now(), paint };
+  for (const line of waterfallLines(turn, canvas)) print(line);
+}
+
 /** Why it waits, in one line. */
-function whyText({ code, text, since, until }: WhyAnswer, terminal: Terminal): string {
+export function whyText({ code, text, since, until }: WhyAnswer, terminal: Terminal): string {
   const end = until === null ? '' : `, until ${terminal.time(until)} at the latest`;
   return `${code} since ${terminal.time(since)}${end}: ${text}`;
 }

@@ -1,0 +1,69 @@
+// A turn drawn on a terminal: a row for each stretch of its time, with a bar where it stands. Pure.
+import type { TurnAnswer } from '../api/answer-types.ts';
+import { formatDuration } from '../config/durations.ts';
+import type { Style } from './style.ts';
+
+type Span = TurnAnswer['spans'][number];
+
+const NAME_CHARS_MAX = 28;
+const DURATION_CHARS = 8;
+const BAR_CHARS_MIN = 10;
+/** Two rules and two blanks. */
+const AROUND_CHARS = 4;
+
+const STYLES: Partial<Record<Span['kind'], Style>> = {
+  'model.call': 'cyan',
+  compaction: 'cyan',
+  'tool.exec': 'green',
+  'worker.lost': 'red',
+};
+
+export interface Canvas {
+  /** Columns of the terminal. */
+  width: number;
+  /** The most rows; of more stretches, the last are drawn. */
+  rowsMax: number;
+  nowMs: number;
+  paint: (style: Style, text: string) => string;
+}
+
+/** The drawing, in lines of at most the width; what is open reaches to its right edge. */
+export function waterfallLines(turn: TurnAnswer, { width, rowsMax, nowMs, paint }: Canvas): string[] {
+  const spans = [...turn.spans, ...underWay(turn)];
+  if (spans.length === 0) return [];
+  const fromMs = Math.min(...spans.map(({ startedAt }) => Date.parse(startedAt)));
+  const endOf = ({ endedAt }: Pick<Span, 'endedAt'>): number => (endedAt === null ? nowMs : Date.parse(endedAt));
+  const toMs = Math.max(fromMs + 1, ...spans.map(endOf));
+  const names = spans.map(nameOf);
+  const nameChars = Math.min(NAME_CHARS_MAX, Math.max(...names.map((name) => name.length)));
+  const barChars = Math.max(BAR_CHARS_MIN, width - nameChars - DURATION_CHARS - AROUND_CHARS);
+  const columnOf = (ms: number): number => Math.round(((ms - fromMs) / (toMs - fromMs)) * barChars);
+  const lines = spans.map((span, at) => {
+    const startMs = Date.parse(span.startedAt);
+    const begin = Math.min(columnOf(startMs), barChars - 1);
+    const chars = Math.max(1, columnOf(endOf(span)) - begin);
+    const bar = paint(STYLES[span.kind] ?? 'yellow', (span.endedAt === null ? '░' : '█').repeat(chars));
+    const row = `${' '.repeat(begin)}${bar}${' '.repeat(barChars - begin - chars)}`;
+    const took = formatDuration(Math.max(0, endOf(span) - startMs));
+    return `${cut(names[at]!, nameChars).padEnd(nameChars)} │${row}│ ${took.padStart(DURATION_CHARS)}`;
+  });
+  const left = lines.length - rowsMax;
+  return left <= 0 ? lines : [`… ${left + 1} earlier`, ...lines.slice(left + 1)];
+}
+
+/** A model call has its row when it has ended: until then, it is what a running turn without anything open waits for. */
+function underWay({ status, spans }: TurnAnswer): Span[] {
+  if (status !== 'running' || spans.some(({ endedAt }) => endedAt === null)) return [];
+  const ends = spans.flatMap(({ endedAt }) => endedAt ?? []).toSorted();
+  const startedAt = ends.at(-1);
+  return startedAt === undefined ? [] : [{ kind: 'model.call', name: 'model', n: null, startedAt, endedAt: null }];
+}
+
+function nameOf({ kind, name, n }: Span): string {
+  if (kind === 'tool.exec') return `tool ${name}`;
+  return n === null ? kind : `${kind} ${n}`;
+}
+
+function cut(text: string, chars: number): string {
+  return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
+}

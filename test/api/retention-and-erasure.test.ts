@@ -1,0 +1,212 @@
+// Goal: whatever retention and erasures do beside turns, they take nothing that is still needed and leave nothing that was to go. Method: random
+// histories over a few sessions, up to three things at once, with every age set to 0, so that all is deleted that nothing needs. A model knows
+// what each session was told; when a history is over, the tables are compared with it. `HOLDFAST_SEED` repeats a run.
+import { expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
+import { rollUp } from '../../src/store/usage/roll-up.ts';
+import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
+import { isLongForm } from '../servers/test-form.ts';
+import { tablesWith } from './tables-with.ts';
+import { useApiRig } from './use-api-rig.ts';
+
+const HISTORIES = isLongForm() ? 12 : 2;
+const STEPS = 14;
+const AT_ONCE_MAX = 3;
+const SESSIONS = 3;
+
+/** These are deleted in every history; the keys of requests and the messages with their replies only at the end of it. */
+const EXPLAINING = RETENTION_KINDS.filter(({ kind }) => kind !== 'idempotencyKeys' && kind !== 'messages');
+
+const holder = useApiRig();
+
+interface Sent {
+  text: string;
+  key: string;
+  id: string;
+  fails: boolean;
+}
+
+/** What a session was told since it was made, or erased; `fresh`: since its last reset. */
+interface Told {
+  name: string;
+  word: string;
+  generation: number;
+  sent: Sent[];
+  fresh: Sent[];
+}
+
+type Step = (told: Told) => Promise<void>;
+
+/** Runs passes over a kind until one is complete. Another one at the same time leaves it to this one, or this one to the other. */
+async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
+  const { rig } = holder;
+  await rig.rows('update holdfast.retention set completed_at = null where kind = $1', [each.kind]);
+  for (;;) {
+    const step = await deleteOldRows(rig.turns.database, each, 0);
+    if (step === null || !step.hasMore) return;
+  }
+}
+
+/** Ends what the session has to do, as a worker would. */
+async function work({ name }: Told): Promise<void> {
+  const { rig } = holder;
+  const worker = rig.turns.worker();
+  for (;;) {
+    const [row] = await rig.rows('select id from holdfast.sessions where key = $1 and waiting > 0', [
+      `agent:main:${name}`,
+    ]);
+    if (row === undefined) break;
+    await worker.runSession(row['id'] as SessionId);
+  }
+  worker.stop();
+}
+
+let sentInAll = 0;
+
+async function send(told: Told, fails: boolean): Promise<void> {
+  const { rig } = holder;
+  sentInAll += 1;
+  const say = `${told.word} number ${sentInAll}.`;
+  const text = fails
+    ? `[[error: 400 message="no"]] ${say}`
+    : `[[tool: echo {"say": "${say}"}]] [[reply: heard ${say}]] ${say}`;
+  const key = `${told.word}-${sentInAll}`;
+  const answer = await rig.post(`/v1/sessions/${told.name}/messages`, { text }, { 'idempotency-key': key });
+  expect(answer.status).toBe(202);
+  const sent = { text, key, id: answer.body.message.id as string, fails };
+  told.sent.push(sent);
+  told.fresh.push(sent);
+}
+
+const STEPS_OF_A_SESSION: Step[] = [
+  (told) => send(told, false),
+  (told) => send(told, false),
+  async (told) => {
+    // Alone in its turn: those that wait with it would fail, too.
+    await work(told);
+    await send(told, true);
+    await work(told);
+  },
+  work,
+  work,
+  async (told) => {
+    await work(told);
+    if (told.sent.length === 0) return;
+    expect((await holder.rig.post(`/v1/sessions/${told.name}/reset`)).status).toBe(200);
+    told.fresh = [];
+  },
+  async ({ name, sent }) => {
+    const one = sent.at(-1);
+    if (one === undefined) return;
+    const again = await holder.rig.post(
+      `/v1/sessions/${name}/messages`,
+      { text: one.text },
+      { 'idempotency-key': one.key },
+    );
+    expect(again.body.message.id).toBe(one.id);
+  },
+];
+
+const wordOf = (history: number, at: number, generation: number): string => `w${history}s${at}g${generation}x`;
+
+async function play(history: number, random: () => number): Promise<{ sessions: Told[]; goneWords: string[] }> {
+  const pick = (below: number): number => Math.floor(random() * below);
+  const sessions: Told[] = Array.from({ length: SESSIONS }, (_, at) => ({
+    name: `h${history}-${at}`,
+    word: wordOf(history, at, 0),
+    generation: 0,
+    sent: [],
+    fresh: [],
+  }));
+  const goneWords: string[] = [];
+  const erase = async (told: Told, at: number): Promise<void> => {
+    expect((await holder.rig.ask('DELETE', `/v1/sessions/${told.name}`)).status).toBe(200);
+    goneWords.push(told.word);
+    const generation = told.generation + 1;
+    Object.assign(told, { word: wordOf(history, at, generation), generation, sent: [], fresh: [] });
+  };
+  for (let step = 1; step <= STEPS; step += 1) {
+    // Different sessions, so that the model knows the order within each; retention is beside all of them.
+    const chosen = sessions
+      .map((_, at) => at)
+      .toSorted(() => random() - 0.5)
+      .slice(0, 1 + pick(AT_ONCE_MAX));
+    await Promise.all([
+      ...chosen.map((at) => {
+        const told = sessions[at]!;
+        if (random() < 0.08) return erase(told, at);
+        return STEPS_OF_A_SESSION[pick(STEPS_OF_A_SESSION.length)]!(told);
+      }),
+      ...(random() < 0.6 ? [pass(EXPLAINING[pick(EXPLAINING.length)]!)] : []),
+      ...(random() < 0.2 ? [pass(EXPLAINING[pick(EXPLAINING.length)]!)] : []),
+    ]);
+  }
+  for (const told of sessions) await work(told);
+  return { sessions, goneWords };
+}
+
+/** What is wrong with a session, whose work is done. */
+async function faultsOf({ name, sent, fresh }: Told): Promise<string[]> {
+  const { rig } = holder;
+  const faults: string[] = [];
+  for (const { id, text, fails } of sent) {
+    const { status, body } = await rig.get(`/v1/messages/${id}`);
+    if (status !== 200) faults.push(`${text}: its message is gone`);
+    else if (fails ? body.status !== 'failed' : body.reply === null) faults.push(`${text}: ${JSON.stringify(body)}`);
+  }
+  if (sent.length === 0) return faults;
+  const { items } = (await rig.get(`/v1/sessions/${name}/transcript?limit=200`)).body;
+  const prompts = JSON.stringify(items.filter(({ role }: { role: string }) => role === 'user'));
+  const places = fresh
+    .filter(({ fails }) => !fails)
+    .map(({ text }) => prompts.indexOf(JSON.stringify(text).slice(1, -1)));
+  if (places.some((place, at) => place < 0 || place <= (places[at - 1] ?? -1)))
+    faults.push(`${name}: the transcript has the messages at ${places.join(', ')}`);
+  return faults;
+}
+
+/** What is wrong with the tables as a whole. */
+async function tableFaults(): Promise<unknown[]> {
+  return holder.rig.rows(
+    `select 'waiting' as fault, s.key from holdfast.sessions s
+       where s.waiting <> (select count(*) from holdfast.inbox i where i.session_id = s.id and i.status = 'waiting')
+     union all select 'call of no turn', c.turn_id::text from holdfast.model_calls c where c.turn_id not in (select id from holdfast.turns)
+     union all select 'tool call of no turn', c.turn_id::text from holdfast.tool_calls c where c.turn_id not in (select id from holdfast.turns)
+     union all select 'row of no session', r.session_id::text from (
+         select session_id from holdfast.inbox union all select session_id from holdfast.entries union all select session_id from holdfast.turns
+         union all select session_id from holdfast.system_events union all select session_id from holdfast.ended_transcripts
+       ) r where r.session_id not in (select id from holdfast.sessions)
+     union all select 'open letter without its turn', l.turn_id::text from holdfast.dead_letters l
+       where l.state = 'open' and l.turn_id not in (select id from holdfast.turns)`,
+  );
+}
+
+async function calls(): Promise<unknown> {
+  await rollUp(holder.rig.turns.database);
+  return holder.rig.rows(`select sum(calls)::int as calls from holdfast.usage_buckets where size = 'hour'`);
+}
+
+test('retention and erasures beside turns take what is to go and nothing else (G1, G2, G3)', async () => {
+  const { rig } = holder;
+  await beginRetention(rig.turns.database);
+  const seed = seedOfRun();
+  const random = randomOf(seed);
+  for (let history = 1; history <= HISTORIES; history += 1) {
+    const { sessions, goneWords } = await play(history, random);
+    const where = `seed ${seed}, history ${history}`;
+    for (const told of sessions) expect(await faultsOf(told), where).toEqual([]);
+    for (const word of goneWords) expect(await tablesWith(rig.rows, word), where).toEqual({});
+    expect(await tableFaults(), where).toEqual([]);
+    // Nothing waits any more: all goes that only explains, and the sums stay.
+    const before = await calls();
+    for (const each of RETENTION_KINDS) await pass(each);
+    expect(await calls(), where).toEqual(before);
+    expect(await tableFaults(), where).toEqual([]);
+    for (const { name } of sessions) {
+      await rig.ask('DELETE', `/v1/sessions/${name}`);
+      expect(await tablesWith(rig.rows, `agent:main:${name}`), where).toEqual({});
+    }
+    for (const { word } of sessions) expect(await tablesWith(rig.rows, word), where).toEqual({});
+  }
+});

@@ -1,0 +1,25 @@
+// A process that counts and deletes, round after round, all that nothing needs: the deletion of old rows with every age set to 0, which the
+// configuration does not allow. Ends when it is killed.
+import { setImmediate as nextRound } from 'node:timers/promises';
+import { loadConfig } from '../../../src/config.ts';
+import { createLogger } from '../../../src/logger.ts';
+import { openDatabase } from '../../../src/store/database.ts';
+import { rollUp } from '../../../src/store/usage/roll-up.ts';
+import { runRetention } from '../../../workers/retention-loop.ts';
+
+const url = process.argv[2];
+if (url === undefined) throw new Error('The address of the database is missing.');
+const config = {
+  ...loadConfig({ env: {}, cwd: '/nowhere' }),
+  // Messages and the keys of requests stay, so that the test can ask what became of them.
+  retention: { turns: 0, transcripts: 0, deliveries: 0, deadLetters: 0 },
+};
+const database = openDatabase({ url, role: 'retention' });
+const logger = createLogger({ level: 'silent', format: 'json', name: 'retention' });
+const { signal } = new AbortController();
+for (;;) {
+  await rollUp(database);
+  await database.views.query('update holdfast.retention set completed_at = null');
+  await runRetention({ database, config }, logger, signal);
+  await nextRound();
+}
