@@ -82,7 +82,7 @@ test('the table has a pattern for each word, which finds it', () => {
 });
 
 test('no page is written in dialect', () => {
-  const pages = globSync(['*.md', 'docs/*.md', 'test/*.md', 'scripted-model/*.md'], { cwd: ROOT });
+  const pages = globSync(['*.md', 'docs/*.md', 'docs/how-to/*.md', 'test/*.md', 'scripted-model/*.md'], { cwd: ROOT });
   expect(faultsIn(pages.flatMap(textsOfPage))).toEqual([]);
 });
 

@@ -16,7 +16,9 @@ const FIRST_SCREEN_LINES = 32;
 
 const readme = readPage('README.md');
 const pages = globSync(['*.md', '{docs,scripted-model,examples,test}/**/*.md'], { cwd: ROOT });
-const instructions = globSync(['README.md', 'docs/*.md', 'scripted-model/README.md'], { cwd: ROOT });
+const instructions = globSync(['README.md', 'docs/*.md', 'docs/how-to/*.md', 'scripted-model/README.md'], {
+  cwd: ROOT,
+});
 const instructionText = instructions.map(readPage).join('\n');
 
 describe('the README', () => {
@@ -43,7 +45,7 @@ describe('the README', () => {
   });
 
   test('names every page of the documentation', () => {
-    const topics = globSync('docs/*.md', { cwd: ROOT });
+    const topics = globSync(['docs/*.md', 'docs/how-to/*.md'], { cwd: ROOT });
     expect(topics.filter((page) => !readme.includes(`](${page})`))).toEqual([]);
   });
 });

@@ -33,7 +33,7 @@ const ELSEWHERE: Record<string, [file: string, found: string]> = {
   ],
 };
 
-const pages = globSync(['README.md', 'docs/*.md', 'scripted-model/README.md'], {
+const pages = globSync(['README.md', 'docs/*.md', 'docs/how-to/*.md', 'scripted-model/README.md'], {
   cwd: resolve(import.meta.dirname, '../..'),
 }).toSorted();
 const blocks = pages.flatMap((page) =>

@@ -1,0 +1,34 @@
+// docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
+import { globSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { readPage, ROOT, tableRows } from './docs/read-page.ts';
+
+const page = readPage('docs/how-to/troubleshooting.md');
+
+const namesIn = (rows: readonly string[][]): string[] =>
+  rows.flatMap(([first = '']) => [...first.matchAll(/`([a-z_]+)`/g)].map((match) => match[1] ?? ''));
+
+test('every reason of the table in the API page is there', () => {
+  const reasons = namesIn(tableRows(readPage('docs/api.md'), ['`why.code`', 'what it waits for', '`by`']));
+  expect(reasons.length).toBeGreaterThan(15);
+  const known = namesIn(tableRows(page, ['code', 'what to do']));
+  expect(reasons.filter((code) => !known.includes(code))).toEqual([]);
+});
+
+test('every code with which a turn fails is there, and no other', () => {
+  const sources = globSync('src/{turn,core}/**/*.ts', { cwd: ROOT }).map(readPage).join('\n');
+  const union = /type FailureCode =([^;]+);/.exec(readPage('src/core/failure.ts'))?.[1] ?? '';
+  const thrown = [...sources.matchAll(/new TurnFailed\(\s*'([a-z_]+)'/g)].map((match) => match[1] ?? '');
+  const codes = new Set([
+    ...[...union.matchAll(/'([a-z_]+)'/g)].map((match) => match[1] ?? ''),
+    ...thrown,
+    // These are not thrown by name.
+    'turn_timeout',
+    'caller_timeout',
+    'harness_failed',
+    'harness_missing',
+    'unknown_model',
+  ]);
+  expect(codes.size).toBeGreaterThan(30);
+  expect(namesIn(tableRows(page, ['code', 'cause and remedy'])).toSorted()).toEqual([...codes].toSorted());
+});
