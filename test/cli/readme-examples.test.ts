@@ -1,23 +1,18 @@
 // Every shell example of the README and of the pages in docs/, typed as it is printed, at one service that was started as the README says.
-// A comment below a command is what it prints: a line that its output contains, or JSON that its output matches, with "..." for anything.
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
+import { playExample } from '../docs/play-example.ts';
 import { codeBlocks, readPage } from '../docs/read-page.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
-import { BIN, runCli } from './run-cli.ts';
+import { runCli } from './run-cli.ts';
 
 const START_MS_MAX = 240_000;
 const BLOCK_MS_MAX = 240_000;
-/** Stands between the outputs of two commands. */
-const SEPARATOR = '\u001e';
-
 /** Commands that are started once for all examples, on a free port, as processes that stay. */
 const STARTED = { 'npm start': ['start'], 'npx holdfast scripted-model --port 4010': ['scripted-model'] };
 
@@ -94,44 +89,11 @@ describe('the example', () => {
   const run = blocks.filter(({ page, title, code }) => ELSEWHERE[`${page} › ${title}`] === undefined && code !== '');
   for (const { page, title, at, code } of run) {
     const canRun = hasCurl || !/^curl /m.test(code);
-    test.skipIf(!canRun)(`${page} › ${title} (${at + 1})`, { timeout: BLOCK_MS_MAX }, () => play(code));
+    test.skipIf(!canRun)(`${page} › ${title} (${at + 1})`, { timeout: BLOCK_MS_MAX }, () =>
+      playExample(atHand(code), cwd),
+    );
   }
 });
-
-/** Runs the commands in one shell, and compares what each prints with the comments below it. */
-async function play(code: string): Promise<void> {
-  const parts = code.trim().split(/\n{2,}/);
-  // npx finds the command in the checkout; here it is called there.
-  const prelude = `set -e\nnpx() { shift; "${process.execPath}" "${BIN}" "$@"; }\n`;
-  const script = parts.join(`\nprintf '\\036'\n`);
-  const shell = spawn('bash', ['-c', prelude + atHand(script)], {
-    cwd,
-    env: { PATH: process.env['PATH'] },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const [stdout, stderr] = await Promise.all([text(shell.stdout), text(shell.stderr), once(shell, 'close')]);
-  expect({ code: shell.exitCode, stderr: shell.exitCode === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
-  const outputs = stdout.split(SEPARATOR);
-  for (const [at, part] of parts.entries()) {
-    for (const line of expectedLines(part)) {
-      if (line.startsWith('{')) expect(JSON.parse(outputs[at] ?? '')).toMatchObject(patternOf(line));
-      else expect(outputs[at]).toContain(line);
-    }
-  }
-}
-
-/** The comments after the last command of a part; comments before it explain it. */
-function expectedLines(part: string): string[] {
-  const lines = part.split('\n');
-  return lines.slice(lines.findLastIndex((line) => !line.startsWith('#')) + 1).map((line) => line.replace(/^# ?/, ''));
-}
-
-function patternOf(json: string): Record<string, unknown> {
-  return JSON.parse(json, (_key, value: unknown) => (value === '...' ? expect.anything() : value)) as Record<
-    string,
-    unknown
-  >;
-}
 
 /** The command with the addresses of the running processes. */
 function atHand(script: string): string {
