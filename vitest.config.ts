@@ -53,6 +53,7 @@ const onlyInLongForm = [
   'test/browser/weight.test.ts',
   'test/cli/backup.test.ts',
   'test/cli/command-user.test.ts',
+  'test/cli/every-command.test.ts',
   'test/cli/newcomer.test.ts',
   'test/cli/wrong-databases.test.ts',
   'test/crash/chat-sweep.test.ts',

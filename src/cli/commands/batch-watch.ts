@@ -32,8 +32,11 @@ export async function watchBatch(
   process.once('SIGINT', () => stop.abort());
   const endsAtMs = waitSeconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + waitSeconds * 1000;
   const show = createShow(terminal);
+  let seen: BatchAnswer | null = null;
   for (;;) {
-    const batch = await look(api, id);
+    // It may be restarting, if it was there before.
+    const batch: BatchAnswer | null = seen === null ? await api.getBatch({ id }) : await look(api, id);
+    seen ??= batch;
     const exit = batch === null ? null : exitOf(batch);
     if (batch !== null) show(batch, exit !== null);
     if (exit !== null) return exit;
@@ -45,7 +48,7 @@ export async function watchBatch(
   }
 }
 
-/** The batch, or null while the service cannot be reached: it may be restarting. */
+/** The batch, or null while the service cannot be reached. */
 async function look(api: ApiClient, id: string): Promise<BatchAnswer | null> {
   try {
     return await api.getBatch({ id });
