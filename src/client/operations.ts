@@ -2148,6 +2148,10 @@ export interface Schemas {
       /** How the attempt ended: its worker was lost, released the turn, or parked it; null: it is the last one */
       how: 'lost' | 'released' | 'parked' | null;
     }[];
+    /** The turn before it in its session; null: it is the first, or that turn was deleted */
+    previousTurnId?: string | null;
+    /** The turn after it in its session; null: it is the last */
+    nextTurnId?: string | null;
     /** The fencing token of the lock */
     epoch: number;
     /** The process that ran the turn last */
@@ -2231,6 +2235,10 @@ export interface Schemas {
       /** joins: it joins the running turn; waits: it is the next turn; again: the subagent had ended and starts again as `runId` */
       how: 'lost' | 'released' | 'parked' | null;
     }[];
+    /** The turn before it in its session; null: it is the first, or that turn was deleted */
+    previousTurnId?: string | null;
+    /** The turn after it in its session; null: it is the last */
+    nextTurnId?: string | null;
     /** The fencing token of the lock */
     epoch: number;
     /** The process that ran the turn last */

@@ -83,8 +83,9 @@ describe('turns', () => {
   test('are listed without steps and spans on request, and their number stays', async () => {
     const { turn } = await turnOf('slim', 'do [[tool: echo {}]] [[reply: done]]');
     const [slim] = (await holder.rig.get('/v1/turns?session=slim&steps=none')).body.items;
-    const { steps: _steps, spans: _spans, attempts: _attempts, ...rest } = turn;
+    const { steps: _steps, spans: _spans, attempts: _attempts, previousTurnId, nextTurnId, ...rest } = turn;
     expect(slim).toEqual(rest);
+    expect([previousTurnId, nextTurnId]).toEqual([null, null]);
     expect(slim.stepCount).toBe(2);
   });
 

@@ -81,7 +81,7 @@ async function expectTrue({ status, body }: JsonAnswer): Promise<void> {
     rig.get(`/v1/messages/${body.message.id}`),
     rig.get(`/v1/turns/${body.turn.id}`),
   ]);
-  const { attempts: _attempts, spans, ...facts } = turn.body;
+  const { attempts: _attempts, previousTurnId: _previous, nextTurnId: _next, spans, ...facts } = turn.body;
   const detail = { ...facts, spans: spans.filter(({ kind }: { kind: string }) => OF_ITS_TIMES.has(kind)) };
   expect(body).toEqual({ message: message.body, turn: detail, reply: message.body.reply });
 }

@@ -32,6 +32,23 @@ describe('a turn', () => {
     for (const span of turn.spans) expect(Date.parse(span.endedAt)).toBeGreaterThanOrEqual(Date.parse(span.startedAt));
   });
 
+  test('names the turns before and after it in its session', async () => {
+    const ids: string[] = [];
+    for (const text of ['one', 'two', 'three']) {
+      await holder.rig.post('/v1/sessions/neighbours/messages', { text });
+      await holder.rig.work('neighbours');
+      ids.push((await holder.rig.get('/v1/turns?session=neighbours&limit=1')).body.items[0].id);
+      await holder.rig.post('/v1/sessions/other-neighbours/messages', { text });
+      await holder.rig.work('other-neighbours');
+    }
+    const found = await Promise.all(ids.map((id) => holder.rig.get(`/v1/turns/${id}`)));
+    expect(found.map(({ body }) => [body.previousTurnId, body.nextTurnId])).toEqual([
+      [null, ids[1]],
+      [ids[0], ids[2]],
+      [ids[1], null],
+    ]);
+  });
+
   test('says what answered it and why; a compaction has no harness', async () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'harnessed', '[[reply: ok]]');

@@ -24,6 +24,11 @@ test('the turn screen leads to a comparison with the turn before it, which says 
   const second = await turnOf('pair', 'Two. [[reply: the blue answer]]');
   await signIn();
   await open(`/turns/${second}`);
+  await page.getByRole('link', { name: '← Previous' }).click();
+  await page.waitForURL(`**/turns/${first}`);
+  expect(await page.getByRole('link', { name: '← Previous' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Next →' }).click();
+  await page.waitForURL(`**/turns/${second}`);
   const link = page.getByRole('link', { name: 'Compare…' });
   await expect.poll(() => link.getAttribute('href')).toContain(first);
   await link.focus();

@@ -1,9 +1,11 @@
-// What the fields of a family, a delivery, a call of a tool and a part of an entry mean. A part of `field-descriptions.ts`.
+// What the fields of a turn by itself, a family, a delivery, a call of a tool and a part of an entry mean. A part of `field-descriptions.ts`.
 
 /** By field, or by operation and field. */
 export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   clockChange:
     'The last time that the clocks of the zone are set between the slot before it, or now, and this one; null: they are not',
+  previousTurnId: 'The turn before it in its session; null: it is the first, or that turn was deleted',
+  nextTurnId: 'The turn after it in its session; null: it is the last',
   changedAt: 'When the clocks are set',
   offsetMinutesBefore: 'How far the clocks are ahead of UTC before, in minutes',
   offsetMinutesAfter: 'How far they are ahead of UTC after it, in minutes',

@@ -180,6 +180,8 @@ export const turn = z.strictObject({
   status: z.enum(TURN_STATUSES),
   attempt: count,
   attempts: z.array(attempt).exactOptional(),
+  previousTurnId: uuid.nullable().exactOptional(),
+  nextTurnId: uuid.nullable().exactOptional(),
   epoch: count,
   worker: z.string(),
   model: z.string(),

@@ -24,8 +24,9 @@ interface WaitsRow {
   attempts: (AttemptView & { code: string | null })[];
   /** When its inputs were received that its prompt has, in their order. */
   received: string[];
-  /** When the turn before it in its session ended. */
-  previousEnd: string | null;
+  /** The turns before and after it in its session. */
+  previous: { id: string; endedAt: string | null } | null;
+  nextId: string | null;
   deliveries: { channel: string; createdAt: string; settledAt: string | null }[];
   announcement: { receivedAt: string; settledAt: string | null } | null;
 }
@@ -38,7 +39,9 @@ export const TURN_WAITS = literal({
     from holdfast.turn_attempts a where a.turn_id = t.id), '[]') as attempts,
   coalesce((select json_agg(${isoSql('i.received_at')} order by i.received_at) from holdfast.inbox i
     where i.turn_id = t.id and i.received_at <= t.started_at), '[]') as received,
-  (select ${isoSql('p.ended_at')} from holdfast.turns p where p.session_id = t.session_id and p.id < t.id order by p.id desc limit 1) as "previousEnd",
+  (select json_build_object('id', p.id, 'endedAt', ${isoSql('p.ended_at')}) from holdfast.turns p
+    where p.session_id = t.session_id and p.id < t.id order by p.id desc limit 1) as previous,
+  (select n.id from holdfast.turns n where n.session_id = t.session_id and n.id > t.id order by n.id limit 1) as "nextId",
   coalesce((select json_agg(json_build_object('channel', d.channel, 'createdAt', ${isoSql('d.created_at')},
       'settledAt', ${isoSql('d.settled_at')}) order by d.seq)
     from holdfast.deliveries d where d.session_id = t.session_id and d.turn_id = t.id), '[]') as deliveries,
@@ -49,9 +52,11 @@ export const TURN_WAITS = literal({
 from holdfast.turns t where t.id = any ($1::uuid[])`,
 });
 
-/** The attempts of a turn, and the spans of what it waited for and what followed it. */
+/** The attempts of a turn, its neighbours in the session, and the spans of what it waited for and what followed it. */
 export interface TurnWaits {
   attempts: AttemptView[];
+  previousTurnId: string | null;
+  nextTurnId: string | null;
   spans: SpanView[];
 }
 
@@ -66,7 +71,7 @@ export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Pr
 }
 
 function waitsOf(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
-  if (row === undefined) return { attempts: [], spans: [] };
+  if (row === undefined) return { attempts: [], previousTurnId: null, nextTurnId: null, spans: [] };
   const last: AttemptView = {
     attempt: turn.attempt,
     worker: turn.worker,
@@ -76,18 +81,24 @@ function waitsOf(row: WaitsRow | undefined, turn: TurnNow): TurnWaits {
     how: null,
   };
   const attempts = [...row.attempts.map(attemptOf), last];
-  return { attempts, spans: [...before(row, attempts[0] ?? last), ...between(row, turn), ...after(row)] };
+  const neighbours = { previousTurnId: row.previous?.id ?? null, nextTurnId: row.nextId };
+  return {
+    attempts,
+    ...neighbours,
+    spans: [...before(row, attempts[0] ?? last), ...between(row, turn), ...after(row)],
+  };
 }
 
 function attemptOf({ attempt, worker, epoch, claimedAt, endedAt, how }: AttemptView): AttemptView {
   return { attempt, worker, epoch, claimedAt, endedAt, how };
 }
 
-function before({ received, previousEnd }: WaitsRow, { claimedAt }: AttemptView): SpanView[] {
+function before({ received, previous }: WaitsRow, { claimedAt }: AttemptView): SpanView[] {
   const [first, last] = [received[0], received.at(-1)];
   if (first === undefined || last === undefined) return [];
   const spans = [span('accept', 'message', first, first)];
   if (last > first) spans.push(span('gather', `${received.length} messages`, first, last));
+  const previousEnd = previous?.endedAt ?? null;
   if (previousEnd !== null && previousEnd > first)
     spans.push(span('lock.wait', 'earlier turn', first, previousEnd < claimedAt ? previousEnd : claimedAt));
   return spans;

@@ -35,6 +35,9 @@ export interface TurnView extends CostFacts {
   attempt: number;
   /** Its attempts, oldest first; only of a turn by itself. */
   attempts?: AttemptView[];
+  /** The turns before and after it in its session, null for none; only of a turn by itself. */
+  previousTurnId?: string | null;
+  nextTurnId?: string | null;
   epoch: number;
   worker: string;
   model: string;
@@ -182,11 +185,17 @@ export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWai
   const spans = spansOf({ ...facts, claimedAt: waits?.attempts[0]?.claimedAt ?? facts.claimedAt }, steps);
   return {
     ...facts,
-    ...(waits !== undefined && { attempts: waits.attempts }),
+    ...neighboursOf(waits),
     stepCount: Math.max(facts.stepCount, steps.length),
     steps,
     spans: (waits === undefined ? spans : inOrder([...waits.spans, ...spans])).map(neverNegative),
   };
+}
+
+function neighboursOf(waits: TurnWaits | undefined): Pick<TurnView, 'attempts' | 'previousTurnId' | 'nextTurnId'> {
+  if (waits === undefined) return {};
+  const { attempts, previousTurnId, nextTurnId } = waits;
+  return { attempts, previousTurnId, nextTurnId };
 }
 
 function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {

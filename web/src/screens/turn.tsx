@@ -38,6 +38,8 @@ export function TurnScreen(): ReactElement {
         </h1>
         <Status status={data.status} />
         <TurnActions turn={data} />
+        <Neighbour id={data.previousTurnId} rel="prev" />
+        <Neighbour id={data.nextTurnId} rel="next" />
         <CompareLink turn={data} />
       </div>
       {data.error !== null && (
@@ -73,16 +75,26 @@ export function TurnScreen(): ReactElement {
   );
 }
 
-/** Beside the turn before it in its session, which can be replaced there. */
-function CompareLink({ turn: { id, sessionKey, startedAt } }: { turn: Turn }): ReactElement {
-  const before = useQuery({
-    queryKey: ['turn', id, 'before'],
-    queryFn: () => api.listTurns({ session: sessionKey, until: startedAt, steps: 'none', textChars: 1, limit: 2 }),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  const previous = before.data?.items.find((other) => other.id !== id)?.id;
+/** To the turn before or after it in its session, in the same view. */
+function Neighbour({ id, rel }: { id: string | null | undefined; rel: 'prev' | 'next' }): ReactElement | null {
+  if (id === null || id === undefined) return null;
   return (
-    <Link className="button" to="/compare" search={previous === undefined ? { a: id } : { a: previous, b: id }}>
+    <Link
+      className="button"
+      to="/turns/$id"
+      params={{ id }}
+      search={({ tab }) => (tab === undefined ? {} : { tab })}
+      rel={rel}
+    >
+      {rel === 'prev' ? '← Previous' : 'Next →'}
+    </Link>
+  );
+}
+
+/** Beside the turn before it in its session, which can be replaced there. */
+function CompareLink({ turn: { id, previousTurnId } }: { turn: Turn }): ReactElement {
+  return (
+    <Link className="button" to="/compare" search={previousTurnId ? { a: previousTurnId, b: id } : { a: id }}>
       Compare…
     </Link>
   );
