@@ -18,6 +18,16 @@ async function turnOf(session: string, text: string): Promise<string> {
   return (await rig.get(`/v1/turns?session=${session}&limit=1`)).body.items[0].id;
 }
 
+test('the steps of a turn have what a tool was given and what came back', async () => {
+  const { page, signIn, open } = dashboard;
+  const id = await turnOf('steps', 'One. [[tool: echo {"big":12345678901234567890}]] [[reply: done]]');
+  await signIn();
+  await open(`/turns/${id}?tab=steps`);
+  await page.getByText('Arguments and result').click();
+  await page.getByText('{"big":12345678901234567').first().waitFor();
+  await page.getByRole('heading', { name: 'Result' }).waitFor();
+});
+
 test('the turn screen leads to a comparison with the turn before it, which says in words what differs, and can be swapped', async () => {
   const { page, signIn, open } = dashboard;
   const first = await turnOf('pair', 'One. [[tool: echo {"n":1}]] [[reply: the red answer]]');
@@ -38,6 +48,9 @@ test('the turn screen leads to a comparison with the turn before it, which says 
   await facts.getByRole('row').filter({ hasText: 'Steps' }).getByText('changed').waitFor();
   const tools = page.getByRole('region', { name: 'Tools of both turns' });
   await tools.getByRole('row').filter({ hasText: 'echo' }).getByText('only A').waitFor();
+  await tools.getByText('Arguments and results').focus();
+  await page.keyboard.press('Enter');
+  await tools.locator('[data-side="A"]').getByText('{"n":1}').first().waitFor();
   const replies = page.getByRole('region', { name: 'Replies' });
   await replies.getByText('the red answer').waitFor();
   expect(await replies.locator('[data-side="A"]').textContent()).toContain('the red answer');
@@ -45,7 +58,7 @@ test('the turn screen leads to a comparison with the turn before it, which says 
 
   await page.getByRole('button', { name: 'Swap A and B' }).focus();
   await page.keyboard.press('Enter');
-  await tools.getByRole('row').filter({ hasText: 'echo' }).getByText('only B').waitFor();
+  await tools.getByRole('row').filter({ hasText: 'echo' }).getByText('only B').first().waitFor();
   expect(new URL(page.url()).searchParams.get('a')).toBe(second);
 });
 

@@ -1,7 +1,7 @@
 // Two turns side by side: what they are, what the model was sent, which tools they called, and what came of it.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useMemo, useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
+import { useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
 import { api, type Turn } from '../api.ts';
 import { dollarsText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
@@ -9,9 +9,8 @@ import { Empty, Status, Time } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { useFirst } from '../parts/show-more.tsx';
-import { alignItems } from './alignment.ts';
 import { ComparedRequests, DifferenceChip, TextDifference } from './compared-requests.tsx';
+import { ComparedTools } from './compared-tools.tsx';
 
 const route = getRouteApi('/app/compare');
 /** The beginning of an error; its turn shows all of it. */
@@ -100,7 +99,7 @@ function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
   return (
     <>
       <Facts a={a} b={b} />
-      <Tools a={a} b={b} />
+      <ComparedTools a={a} b={b} />
       <section className="panel" aria-labelledby="replies">
         <h2 id="replies">Replies</h2>
         {a.reply === null && b.reply === null ? (
@@ -214,61 +213,5 @@ function Facts({ a, b }: { a: Turn; b: Turn }): ReactElement {
         </table>
       </div>
     </section>
-  );
-}
-
-type Tool = Turn['steps'][number]['tools'][number];
-
-const toolsOf = (turn: Turn): Tool[] => turn.steps.flatMap(({ tools }) => tools);
-const compared = (tool: Tool) => ({ kind: tool.name, text: tool.status });
-
-function Tools({ a, b }: { a: Turn; b: Turn }): ReactElement {
-  const pairs = useMemo(() => alignItems(toolsOf(a), toolsOf(b), compared), [a, b]);
-  const { first, more } = useFirst(pairs);
-  return (
-    <section className="panel" aria-labelledby="tools">
-      <h2 id="tools">Tools in order</h2>
-      {pairs.length === 0 ? (
-        <p className="soft">Neither turn has called a tool.</p>
-      ) : (
-        <div className="scroll-x" tabIndex={0} role="region" aria-label="Tools of both turns">
-          <p className="soft">
-            By name and state. What the model called them with, and their results, are in the request of the next call.
-          </p>
-          <table className="plain cards">
-            <thead>
-              <tr>
-                <th scope="col">A</th>
-                <th scope="col">B</th>
-                <th scope="col">Difference</th>
-              </tr>
-            </thead>
-            <tbody>
-              {first.map((pair, index) => (
-                <tr key={index}>
-                  <td data-label="A">{pair.a === null ? '—' : <ToolCell tool={pair.a} />}</td>
-                  <td data-label="B">{pair.b === null ? '—' : <ToolCell tool={pair.b} />}</td>
-                  <td>
-                    <DifferenceChip state={pair.state} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {more}
-    </section>
-  );
-}
-
-function ToolCell({ tool }: { tool: Tool }): ReactElement {
-  return (
-    <>
-      <span className="mono">
-        <SafeText text={tool.name} />
-      </span>{' '}
-      <Status status={tool.status} /> {durationText(lengthMs(tool.startedAt, tool.endedAt))}
-    </>
   );
 }

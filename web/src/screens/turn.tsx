@@ -12,6 +12,7 @@ import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
 import { Request } from './request.tsx';
+import { ToolDetails } from './tool-details.tsx';
 import { TurnAnnouncement, TurnDeliveries } from './turn-ends.tsx';
 import { Waterfall } from './waterfall.tsx';
 
@@ -217,6 +218,7 @@ function StepRows({ turnId, step }: { turnId: string; step: Turn['steps'][number
             <span className="mono">
               <SafeText text={tool.name} />
             </span>
+            <ToolDetails turnId={turnId} callId={tool.callId} />
           </td>
           <td>
             <Status status={tool.status} />

@@ -1,0 +1,44 @@
+// What a call of a tool was given, and what came back: read when a person opens it.
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { Problem } from '../parts/problem.tsx';
+import { LongText } from '../parts/safe-text.tsx';
+
+/** The call; of no call nothing is read. */
+export function toolCallQuery(place: { id: string; callId: string } | null) {
+  return queryOptions({
+    queryKey: ['tool-call', place?.id, place?.callId],
+    queryFn: () => (place === null ? Promise.resolve(null) : api.getToolCall(place)),
+  });
+}
+
+export function ToolDetails({ turnId, callId }: { turnId: string; callId: string }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Arguments and result</summary>
+      {isOpen && <LoadedDetails id={turnId} callId={callId} />}
+    </details>
+  );
+}
+
+function LoadedDetails(place: { id: string; callId: string }): ReactElement {
+  const call = useQuery(toolCallQuery(place));
+  if (call.isError) return <Problem error={call.error} onRetry={() => void call.refetch()} />;
+  if (!call.data) return <p className="soft">Loading…</p>;
+  const { arguments: given, result } = call.data;
+  return (
+    <>
+      {given === null ? <p className="soft">Its arguments were not kept.</p> : <LongText text={given} />}
+      {result === null ? (
+        <p className="soft">It has no result yet.</p>
+      ) : (
+        <>
+          <h3>{result.isError ? 'Error' : 'Result'}</h3>
+          <LongText text={result.text} />
+        </>
+      )}
+    </>
+  );
+}
