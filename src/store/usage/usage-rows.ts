@@ -29,9 +29,10 @@ export const SUMMED_SQL = USAGE_SUMS.map((name) => `sum(sign * ${name})::bigint 
 const msSql = (from: string, to: string): string =>
   `greatest(0, coalesce(round(extract(epoch from ${to} - ${from}) * 1000), 0))::bigint`;
 
-// A text in an event may have a NUL or half a surrogate pair, which a field of JSON cannot be read beside.
-const READABLE_SQL = String.raw`select case when e.data::text ~* '\\u(0000|d[89a-f])'
-      then regexp_replace(e.data::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'gi')::json else e.data end`;
+// A text in an event may have a NUL or half a surrogate pair, which a field of JSON cannot be read beside. With `offset 0` the text is
+// searched and read once for each event, not again for each of its fields.
+const READABLE_SQL = String.raw`select case when strpos(e.data::text, '\u') > 0 and e.data::text ~* '\\u(0000|d[89a-f])'
+      then regexp_replace(e.data::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'gi')::jsonb else e.data::jsonb end offset 0`;
 
 const tokensSql = (name: string): string => `coalesce((d.data -> 'usage' ->> '${name}')::bigint, 0)`;
 
@@ -72,7 +73,7 @@ export function marksOfEventsSql(range: string): string {
     coalesce(max(case when e.type = 'turn.started'
       then (select ${msSql('t.queued_at', 'e.created_at')} from holdfast.turns t where t.id = e.turn_id limit 1) end), 0) as longest_wait_ms
   from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
-  where ${range} and (e.type = 'turn.started' and coalesce((d.data ->> 'attempt')::int, 1) = 1
+  where ${range} and e.type in ('turn.started', 'message.accepted') and (e.type = 'turn.started' and coalesce((d.data ->> 'attempt')::int, 1) = 1
     or e.type = 'message.accepted' and d.data ->> 'previousStatus' is null)
   group by 1`;
 }
@@ -103,7 +104,8 @@ export function countChangesSql(range: string): string {
       else coalesce(d.data ->> 'previousStatus', d.data ->> 'status', 'unknown') end as status,
     case e.type when 'message.accepted' then -1 else 1 end as change
   from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
-  where ${range} and (e.type in ('turn.ended', 'delivery.sent', 'message.settled')
+  where ${range} and e.type in ('turn.ended', 'delivery.sent', 'message.settled', 'message.accepted', 'model.ended')
+    and (e.type in ('turn.ended', 'delivery.sent', 'message.settled')
     or e.type = 'message.accepted' and d.data ->> 'previousStatus' is not null
     or e.type = 'model.ended' and d.data ->> 'costMicros' is null)`;
 }
