@@ -99,6 +99,26 @@ test('results --out continues a file where it has no gap', async () => {
   expect(await readFile(out, 'utf8')).toBe(whole);
 });
 
+test('results --out overwrites no file that is not one of results', async () => {
+  const file = await fileOf([{ text: 'one' }]);
+  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
+  await batchRig(shared.rig).run(id);
+  const before = await readFile(file, 'utf8');
+  const refused = await batch('results', id, '--out', file);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('it was not overwritten')]);
+  expect(await readFile(file, 'utf8')).toBe(before);
+  // A file that broke off within its first line, or has none yet, is one.
+  for (const format of ['holdfast', 'openai']) {
+    const whole = (await batch('results', id, '--format', format)).stdout;
+    const out = join(folder, `${format}.jsonl`);
+    for (const beginning of ['', whole.slice(0, 3), whole.slice(0, 30)]) {
+      await writeFile(out, beginning);
+      expect((await batch('results', id, '--format', format, '--out', out)).code).toBe(0);
+      expect(await readFile(out, 'utf8')).toBe(whole);
+    }
+  }
+});
+
 test('retry-failed runs one error code again, and a dry run stores nothing', async () => {
   const file = await fileOf([{ text: '[[error: 400 times=always]]' }]);
   const id = (await batch('submit', file, '--via', 'live')).stdout.trim();

@@ -10,6 +10,9 @@ import type { Terminal } from '../terminal.ts';
 
 const NEWLINE = 0x0a;
 
+/** How a line begins, in the service's own format and in OpenAI's. */
+const RESULT_BEGINNINGS = ['{"n":', '{"id":"batch_req_'] as const;
+
 /** Writes the results. */
 export async function runBatchResults(
   id: string,
@@ -49,15 +52,18 @@ export async function runBatchResults(
 
 /**
  * How many results without a gap a file begins with, and their bytes: after the first gap the file is written again, because items may
- * have ended there meanwhile.
+ * have ended there meanwhile. Throws for a file that begins with something else: it is not overwritten.
  */
 async function readWritten(file: string): Promise<{ lines: number; bytes: number }> {
   let lines = 0;
   let bytes = 0;
+  let isFirst = true;
   let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   try {
     for await (const chunk of createReadStream(file)) {
       rest = Buffer.concat([rest, chunk as Buffer]);
+      if (isFirst) checkBeginning(file, rest);
+      isFirst = false;
       for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
         if (numberOf(rest.subarray(0, end)) !== lines + 1) return { lines, bytes };
         lines += 1;
@@ -69,6 +75,18 @@ async function readWritten(file: string): Promise<{ lines: number; bytes: number
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   return { lines, bytes };
+}
+
+/** Throws unless the file begins as results do; a file that was cut within its first line may have less of it. */
+function checkBeginning(file: string, bytes: Buffer): void {
+  const text = bytes.toString('latin1', 0, RESULT_BEGINNINGS[1].length);
+  if (RESULT_BEGINNINGS.some((beginning) => beginning.startsWith(text) || text.startsWith(beginning))) return;
+  throw new CliError({
+    code: 'not_results',
+    exitCode: EXIT.usage,
+    message: `${file} exists and does not begin with results of a batch, so it was not overwritten`,
+    fix: 'pass the name of a new file, or remove this one',
+  });
 }
 
 /** The number of the item of a line that is final; null: another line, or a half-written one. */
