@@ -7,6 +7,7 @@ import type { NewBatch } from '../store/batches/upload.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
 import { viewBatch } from '../store/views/batches.ts';
 import { newId } from '../ids.ts';
+import { UPLOAD_HOURS } from '../core/batch/batch.ts';
 import { recommendedWay } from '../core/batch/estimate.ts';
 import { estimateBatch, submitBatch, type ReadResult, type SubmitResult } from '../service/submit-batch.ts';
 import type { LineFormat } from '../core/batch/foreign-lines.ts';
@@ -187,6 +188,10 @@ function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
     }
     case 'too_many':
       return new Problem('body_too_large', `A batch may have up to ${itemsMax} items (limits.batchItems). Split it.`);
+    case 'late': {
+      const detail = `The body took longer than ${UPLOAD_HOURS} h to arrive, so nothing was kept. Split the batch, or send it with gzip.`;
+      return new Problem('request_timeout', detail);
+    }
     case 'invalid': {
       const isUnknownAgent = result.faults.every((fault) => fault.isUnknownAgent === true);
       const errors = result.faults.map(({ path, message }) => ({ path, message }));

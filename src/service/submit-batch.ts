@@ -37,12 +37,16 @@ export interface BatchSubmission {
   finish: () => { idempotency: KeyedRequest | null; sha256: string };
 }
 
-/** `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`: there was none. */
+/**
+ * `invalid`: nothing is kept; at most 100 faults. `too_many`: more items than allowed. `empty`: there was none. `late`: the housekeeping
+ * has deleted the upload before its end.
+ */
 export type SubmitResult =
   | { kind: 'started'; batchId: string }
   | { kind: 'invalid'; faults: ItemFault[] }
   | { kind: 'too_many' }
-  | { kind: 'empty' };
+  | { kind: 'empty' }
+  | { kind: 'late' };
 
 /** Stores and starts it. Rejects with what reading rejects with, and with a taken key (`isKeyTaken`); then nothing is kept either. */
 export async function submitBatch(service: Service, submission: BatchSubmission): Promise<SubmitResult> {
@@ -65,9 +69,7 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
       idempotency,
       asked: submission.asked,
     });
-    if (!isStarted)
-      throw new Error(`The upload of the batch ${batch.id} was deleted before its last item. Submit it again.`);
-    return { kind: 'started', batchId: batch.id };
+    return isStarted ? { kind: 'started', batchId: batch.id } : { kind: 'late' };
   } finally {
     if (!isStarted) await deleteUpload(database, batch.id);
   }

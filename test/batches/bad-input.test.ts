@@ -1,10 +1,13 @@
 // The 24 kinds of bad input of a submission: each is refused with its status, code and place, and leaves no row.
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { PassThrough } from 'node:stream';
+import { json } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import { LineReader } from '../../src/api/batch-lines.ts';
 import { Problem } from '../../src/api/problem.ts';
+import { trimBatches } from '../../src/store/batches/control.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { eventually, useApiRig } from '../api/use-api-rig.ts';
 import { batchRig } from './batch-rig.ts';
@@ -208,6 +211,25 @@ test('a connection that breaks in the middle leaves nothing, and its key is free
   await eventually(rowsLeft).toBe(0);
   const again = await batchRig(shared.rig).submitLines(`${GOOD}\n`, '', { 'idempotency-key': 'broken-1' });
   expect(again.status).toBe(201);
+});
+
+test('a body that takes longer to arrive than uploads are kept is answered 408, and nothing is kept', async () => {
+  const url = new URL('/v1/batches', await shared.rig.listen());
+  const headers = { authorization: `Bearer ${ADMIN_KEY}`, 'content-type': 'application/x-ndjson' };
+  const upload = request(url, { method: 'POST', headers });
+  const answered = once(upload, 'response') as Promise<[IncomingMessage]>;
+  upload.write(`${GOOD}\n`);
+  await eventually(rowsLeft).toBeGreaterThan(0);
+  await shared.rig.rows(`update holdfast.batches set created_at = now() - interval '61 minutes'`);
+  await trimBatches(shared.rig.turns.database, 1_000_000);
+  upload.end(`${GOOD}\n`);
+  const [answer] = await answered;
+  expect(answer.statusCode).toBe(408);
+  expect(await json(answer)).toMatchObject({
+    code: 'request_timeout',
+    detail: expect.stringContaining('longer than 1 h'),
+  });
+  expect(await rowsLeft()).toBe(0);
 });
 
 test('a byte order mark, CRLF, blank lines, gzip and a last line without its end are accepted', async () => {

@@ -1,6 +1,7 @@
 // Batches in OpenAI's form, over the batches of Holdfast.
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { batchObject, lineErrorsOf, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
 import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/file-id.ts';
 import { controlBatch } from '../../service/control-batch.ts';
@@ -88,6 +89,7 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
   try {
     const result = await submitBatch(service, { batch: row, items, itemsMax: limits.batchItems, finish, asked });
     if (result.kind === 'started') return { batchId: result.batchId };
+    if (result.kind === 'late') throw new Error(`Reading the file took longer than ${UPLOAD_HOURS} h.`);
     errors = errorsOf(result, limits.batchItems);
   } catch (error) {
     // A line that is too long, or a list instead of lines.
@@ -99,7 +101,7 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
 }
 
 function errorsOf(
-  result: Exclude<Awaited<ReturnType<typeof submitBatch>>, { kind: 'started' }>,
+  result: Exclude<Awaited<ReturnType<typeof submitBatch>>, { kind: 'started' | 'late' }>,
   itemsMax: number,
 ): LineError[] {
   if (result.kind === 'invalid') return lineErrorsOf(result.faults);

@@ -10,6 +10,9 @@ import type { SessionKey } from '../ids.ts';
 export const BATCH_STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
 export type BatchStatus = (typeof BATCH_STATUSES)[number];
 
+/** How long an upload may take; after that it counts as left behind by a crash, and the housekeeping deletes it. */
+export const UPLOAD_HOURS = 1;
+
 export const BATCH_OUTCOMES = ['completed', 'partly', 'failed', 'cancelled'] as const;
 export type BatchOutcome = (typeof BATCH_OUTCOMES)[number];
 

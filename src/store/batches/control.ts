@@ -1,6 +1,6 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
 // key of its request; what the state does not allow changes nothing and answers the state.
-import type { BatchStatus, BatchVia } from '../../core/batch/batch.ts';
+import { UPLOAD_HOURS, type BatchStatus, type BatchVia } from '../../core/batch/batch.ts';
 import type { Committed, Ring } from '../../after-commit.ts';
 import { changedCapsSql } from '../budgets/batch-cap.ts';
 import type { NeededRing } from '../session-locks.ts';
@@ -240,8 +240,6 @@ export async function deleteBatch(database: Database, batchId: string): Promise<
   return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: false };
 }
 
-/** How long an upload may take before it counts as left behind by a crash. */
-const UPLOAD_HOURS = 1;
 const TRIMMED_MAX = 5_000;
 
 // Items first, a bounded number at a time; the row of the batch goes when none is left.
