@@ -508,6 +508,13 @@ describe('stopping', () => {
     expect(performance.now() - from).toBeLessThan(1_500 * SLOWNESS_MAX);
     const statuses = (await rig.runs()).filter(({ root_id: rootId }) => rootId === id).map(({ status }) => status);
     expect(statuses).toEqual(['killed', 'killed']);
+    // Also what the turn that was open had cost.
+    const figures = 'input_tokens::int, output_tokens::int, cost_micros::int, unpriced_calls::int';
+    const [spent] = await rig.rows(`select ${figures} from holdfast.subagent_runs where id = $1`, [below!.id]);
+    expect(spent?.['cost_micros']).toBeGreaterThan(0);
+    expect(await rig.rows(`select ${figures} from holdfast.sessions where id = $1`, [below!.child_id])).toEqual([
+      spent,
+    ]);
     expect(await rig.announcements(id)).toMatchObject([{ status: 'waiting', cause_key: `announce:${mid!.id}` }]);
     expect(await rig.announcements(mid!.child_id)).toMatchObject([{ status: 'cancelled', code: 'aborted' }]);
     expect(await rig.counts(id)).toMatchObject({ live_children: 0, live_descendants: 0 });

@@ -16,7 +16,7 @@ import { droppedRequests, usedAnswers } from '../provider-lane/hop-parts.ts';
 import { cte, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { ENDING_SQL, endingRun, lockedFamily, reachedSessions, reachesOut } from './reach-out.ts';
+import { ENDING_SQL, endingRun, lockedFamily, reachedSessions, reachesOut, stoppedRun } from './reach-out.ts';
 import { settledTurns, settlementsOf, type SettledTurnRow } from './tell-settlements.ts';
 import { journalEvents, storedSteps } from './write-parts.ts';
 
@@ -173,6 +173,7 @@ export const FINISH_TURN = statement<Ends>({
     ...settledBudgets,
     ...usedAnswers,
     ...endingRun,
+    ...stoppedRun,
     newEnds,
     tail,
     endedTurns,

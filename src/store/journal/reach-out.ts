@@ -67,6 +67,20 @@ export const endingRun = runEnd(
   ),
 );
 
+const stopped = optional('stopped', (ends: Ends) => ends.some((end) => end.wasAborted || end.run !== undefined));
+
+/** A run that was stopped while this turn was open has ended without the figures of the turn. */
+export const stoppedRun = stopped(
+  cte<Ends>(`stopped_run as (
+  update holdfast.subagent_runs r
+  set input_tokens = r.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
+    output_tokens = r.output_tokens + fence.output_tokens, cost_micros = ${plusCostSql('r.cost_micros', 'fence.cost_micros')},
+    unpriced_calls = r.unpriced_calls + fence.unpriced_calls, is_simulated = r.is_simulated or fence.is_simulated
+  from fence join holdfast.turns t on t.id = fence.turn_id join holdfast.sessions s on s.id = fence.session_id
+  where r.child_id = fence.session_id and s.run_id is null and r.ended_at >= t.started_at
+)`),
+);
+
 /** The assignments to the row of the turn's own session. */
 export const ENDING_SQL = `run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
     archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()

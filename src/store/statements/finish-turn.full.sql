@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 noticed_sessions uuid[], $4 new_entries json, $5 new_calls json, $6 new_intents json, $7 new_results json, $8 run_ends json, $9 new_ends json, $10 new_deliveries json, $11 new_notices json, $12 new_events json
 prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
 /* finish-turn */
@@ -113,6 +113,14 @@ ending as materialized (
     s.is_simulated or fence.is_simulated as is_simulated, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
   from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
   where s.waiting = 0 and (run_ends.is_answer or s.live_children = 0)
+),
+stopped_run as (
+  update holdfast.subagent_runs r
+  set input_tokens = r.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
+    output_tokens = r.output_tokens + fence.output_tokens, cost_micros = case when fence.cost_micros is null then nullif(r.cost_micros, 0) else coalesce(r.cost_micros, 0) + fence.cost_micros end,
+    unpriced_calls = r.unpriced_calls + fence.unpriced_calls, is_simulated = r.is_simulated or fence.is_simulated
+  from fence join holdfast.turns t on t.id = fence.turn_id join holdfast.sessions s on s.id = fence.session_id
+  where r.child_id = fence.session_id and s.run_id is null and r.ended_at >= t.started_at
 ),
 new_ends as (
   select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited

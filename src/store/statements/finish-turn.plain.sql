@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: none (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_ends json
 prepare "finish-turn" (json, uuid[], json) as
 /* finish-turn */
