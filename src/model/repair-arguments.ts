@@ -2,6 +2,7 @@
 // line ends and backslashes that were not escaped, a sentence in front, a fence around. What is cut off is never completed: half a
 // command must not run.
 import { jsonrepair } from 'jsonrepair';
+import { parseExactly } from '../core/stream/parse-exactly.ts';
 
 /** Longer arguments are not looked into: repairing is slow, and such a text is a file that lost its end. */
 const REPAIRED_CHARS_MAX = 64_000;
@@ -72,7 +73,7 @@ function parseRepaired(text: string): Record<string, unknown> | null {
 
 function parseObject(text: string): Record<string, unknown> | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExactly(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : null;

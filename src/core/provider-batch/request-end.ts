@@ -1,4 +1,5 @@
 // What the lines of a batch's results say of its requests.
+import { parseExactly } from '../stream/parse-exactly.ts';
 import { requestNoOf } from './custom-id.ts';
 
 /** What a line says. `foreign`: its name is not one of this submission. `unreadable`: it is not a line of results. */
@@ -47,7 +48,7 @@ export function providerErrorFault(error: { type?: string; message?: string } | 
 
 function parsedOf(line: string): unknown {
   try {
-    return JSON.parse(line) as unknown;
+    return parseExactly(line);
   } catch {
     return null;
   }

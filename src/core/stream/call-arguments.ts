@@ -2,6 +2,7 @@
 // arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
 import { callsOf, changeCalls, isObject } from './draft-answer.ts';
+import { parseExactly } from './parse-exactly.ts';
 
 /** Step: arguments that are a JSON object are read; a call without any has none to give. */
 export function readArguments(answer: DraftAnswer): DraftAnswer {
@@ -81,7 +82,7 @@ function withInput(call: DraftCall, value: unknown): DraftCall {
 
 function parse(raw: string): unknown {
   try {
-    return JSON.parse(raw);
+    return parseExactly(raw);
   } catch {
     return null;
   }

@@ -141,6 +141,8 @@ describe('a line of results', () => {
       requestNo: 3,
       usage: 1,
     });
+    const exact = `{"custom_id":"${customIdOf(own, 3)}","result":{"type":"succeeded","message":{"id":9007199254740993}}}`;
+    expect(readResultLine(own, exact)).toMatchObject({ message: { id: '9007199254740993' } });
     const error = { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } };
     expect(readResultLine(own, line({ type: 'errored', error }))).toEqual({
       kind: 'errored',

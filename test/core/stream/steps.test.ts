@@ -110,6 +110,14 @@ describe('the arguments of a call', () => {
     expect(answer.malformedInputs).toEqual({ toolu_0: raw });
   });
 
+  test('keep every digit of an integer: one that would be rounded becomes a text', () => {
+    const raw =
+      '{"id":9007199254740993,"same":9007199254740992,"minus":[-12345678901234567890],"n":1.5,"text":"9007199254740993"}';
+    const exact = { id: '9007199254740993', same: 9_007_199_254_740_992, minus: ['-12345678901234567890'] };
+    expect(called(raw).content).toMatchObject([{ input: { ...exact, n: 1.5, text: '9007199254740993' } }]);
+    expect(called(`{"id":${'9'.repeat(400)}}`).content).toMatchObject([{ input: { id: '9'.repeat(400) } }]);
+  });
+
   test('may be none', () => {
     expect(called('')).toMatchObject({ content: [{ input: {} }] });
     expect(called('')).not.toHaveProperty('malformedInputs');
