@@ -3,6 +3,7 @@ import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { prefixOf } from '../../src/core/provider-batch/custom-id.ts';
+import type { BatchPort } from '../../src/model/batch-port.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
@@ -21,6 +22,9 @@ const note: Tool = {
     return { content: 'noted', isError: false };
   },
 };
+
+/** Of the answer to a submission; it may be a few more or less. */
+const ANSWER_BYTES = 480;
 
 let rig: LaneRig;
 let closers: (() => Promise<unknown>)[] = [];
@@ -254,22 +258,27 @@ describe('a submission with an unknown outcome', () => {
 
   test('of many, none is made twice and no batch of another program is cancelled or kept, with an honest list and with one that lags', async () => {
     const rounds = isFullForm() ? 100 : isLongForm() ? 20 : 2;
+    const each = 5;
+    let submissions = 0;
+    const port: BatchPort = {
+      ...rig.port,
+      submit: (submission) => {
+        // The full form cuts after each byte, from none to all of them.
+        const cutAfterBytes = Math.floor((submissions * ANSWER_BYTES) / (rounds * each));
+        submissions += 1;
+        Object.assign(rig.scripted.batches.faults, { cutAfterBytes });
+        return rig.port.submit(submission);
+      },
+    };
     for (let round = 0; round < rounds; round += 1) {
       const listingLagMs = round % 2 === 0 ? 0 : 50;
-      rig.scripted.batches.faults = {
-        ...NO_FAULTS,
-        cutAnswers: 10,
-        // The full form cuts after each of the first hundred bytes.
-        cutAfterBytes: round * (100 / rounds),
-        listingLagMs,
-        foreignBatches: 1,
-      };
+      rig.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 10, listingLagMs, foreignBatches: 1 };
       const from = rig.scripted.batches.records.length;
       const known = (await rig.submissions()).length;
-      const names = Array.from({ length: 5 }, (_, n) => `many-${tests}-${round}-${n}`);
+      const names = Array.from({ length: each }, (_, n) => `many-${tests}-${round}-${n}`);
       const ids: string[] = [];
       // Each is a submission of its own.
-      const lane = laneWith({ settleMs: 200, requestsMax: 1 });
+      const lane = laneWith({ settleMs: 200, requestsMax: 1 }, { port });
       for (const name of names) ids.push(await rig.send(name, `[[reply: done ${name}]]`, { via: 'provider-batch' }));
       await rig.untilSettled(lane);
       await rig.untilRead(lane);
