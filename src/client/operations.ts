@@ -3408,12 +3408,12 @@ export interface OperationFunctions {
       target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
       /** The ids; or send a filter */
       ids?: string[];
-      /** Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code` */
+      /** Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`, `status`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code` */
       filter?: {
         /** The key of a session */
         session?: string;
-        /** Only in one of these states */
-        status?: ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming' | 'pending' | 'sending' | 'sent' | 'unknown' | 'expired' | 'discarded')[];
+        /** Only in one of these states; one of them may stand by itself */
+        status?: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming' | 'waiting' | 'pending' | 'sending' | 'sent' | 'unknown' | 'expired' | 'discarded' | ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming' | 'waiting' | 'pending' | 'sending' | 'sent' | 'unknown' | 'expired' | 'discarded')[];
         /** The kind of the turns, or of the dead letters */
         kind?: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction' | 'turn' | 'delivery' | 'announcement';
         /** The lane of the turns */

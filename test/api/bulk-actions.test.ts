@@ -141,7 +141,11 @@ describe('waiting messages', () => {
     expect(await workOff(taken.id)).toMatchObject({ done: 0, skipped: 1 });
     await rig.rows(`update holdfast.sessions set owner = null where key = 'agent:main:crowd'`);
 
-    const action = await submit({ action: 'cancel', target: 'messages', filter: { session: 'crowd' } });
+    const action = await submit({
+      action: 'cancel',
+      target: 'messages',
+      filter: { session: 'crowd', status: 'waiting' },
+    });
     expect(await workOff(action.id)).toMatchObject({ status: 'completed', total: 2, done: 2 });
     for (const { id } of [body.message, second.message]) {
       expect((await rig.get(`/v1/messages/${id}`)).body).toMatchObject({
@@ -218,15 +222,17 @@ test('every filter of the list of turns is one of an action on turns, and finds 
   const query = Object.entries(filters).map(([name, value]) => `${name}=${String(value)}`);
   const { items } = (await holder.rig.get(`/v1/turns?${query.join('&')}`)).body;
   expect(items).toMatchObject([{ id: turnId }]);
-  const dry = { action: 'retry', target: 'turns', filter: filters, dryRun: true };
-  expect((await holder.rig.post('/v1/bulk-actions', dry)).body).toEqual({ total: 1, ids: [turnId] });
+  for (const status of [['failed'], 'failed']) {
+    const dry = { action: 'retry', target: 'turns', filter: { ...filters, status }, dryRun: true };
+    expect((await holder.rig.post('/v1/bulk-actions', dry)).body).toEqual({ total: 1, ids: [turnId] });
+  }
 });
 
 test.each([
   [{ action: 'cancel', target: 'turns', filter: {} }, 'action'],
   [{ action: 'retry', target: 'turns' }, 'filter'],
   [{ action: 'retry', target: 'turns', filter: {}, ids: [newId<string>()] }, 'filter'],
-  [{ action: 'cancel', target: 'messages', filter: { status: ['waiting'] } }, 'filter.status[0]'],
+  [{ action: 'cancel', target: 'messages', filter: { status: ['answered'] } }, 'filter.status'],
   [{ action: 'cancel', target: 'messages', filter: { lane: 'main' } }, 'filter.lane'],
   [{ action: 'retry', target: 'turns', filter: { status: ['sent'] } }, 'filter.status'],
   [{ action: 'retry', target: 'turns', filter: { kind: 'delivery' } }, 'filter.kind'],

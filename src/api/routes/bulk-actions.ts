@@ -78,7 +78,8 @@ function refuseTooMany(ids: readonly string[]): void {
 
 function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
   if (ids !== undefined) return { target, ids: ids.map((id) => id.toLowerCase()) };
-  const { session, status: statuses, kind, code } = filter;
+  const { session, kind, code } = filter;
+  const statuses = schemas.statusesOf(filter.status);
   const sessionKey = session === undefined ? undefined : parseSessionKey(session, 'filter.session');
   switch (target) {
     case 'turns':

@@ -28,13 +28,17 @@ export const LETTER_KINDS = ['turn', 'delivery', 'announcement'] as const;
 
 const name = z.string().min(1).max(200);
 
+/** Of a message only one state can be changed: while it waits. */
+const MESSAGE_STATUSES = ['waiting'] as const;
+const states = [...new Set([...TURN_STATUSES, ...MESSAGE_STATUSES, ...DELIVERY_STATUSES])] as const;
+
 /** What a filter may name; which of them depends on the target. Those of turns are those of the list of turns. */
 const bulkFilter = z.strictObject({
   session: sessionKeyText.exactOptional(),
   status: z
-    .array(z.enum([...new Set([...TURN_STATUSES, ...DELIVERY_STATUSES])]))
-    .min(1)
-    .max(STATUSES_MAX)
+    .union([z.enum(states), z.array(z.enum(states)).min(1).max(STATUSES_MAX)], {
+      error: `expected one or more of ${states.join(', ')}`,
+    })
     .exactOptional(),
   kind: z.enum([...TURN_KINDS, ...LETTER_KINDS]).exactOptional(),
   lane: z.enum(LANES).exactOptional(),
@@ -70,13 +74,14 @@ const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
     'minCostUsd',
     'q',
   ],
-  messages: ['session'],
+  messages: ['session', 'status'],
   deliveries: ['session', 'status', 'channel', 'q'],
   'dead-letters': ['kind', 'code'],
 };
 
 const STATUSES: Readonly<Partial<Record<BulkTarget, readonly string[]>>> = {
   turns: TURN_STATUSES,
+  messages: MESSAGE_STATUSES,
   deliveries: DELIVERY_STATUSES,
 };
 const KINDS: Readonly<Partial<Record<BulkTarget, readonly string[]>>> = {
@@ -90,6 +95,11 @@ export const pacing = {
   perSecond: z.int().min(1).max(PER_SECOND_MAX).exactOptional(),
   reason: z.string().min(1).max(REASON_CHARS_MAX).exactOptional(),
 };
+
+/** The states of a filter, which may name a single one. */
+export function statusesOf<Status extends string>(status: Status | Status[] | undefined): Status[] | undefined {
+  return status === undefined ? undefined : ([status].flat() as Status[]);
+}
 
 /** The body of `POST /v1/bulk-actions`. */
 export const bulkActionRequest = z
@@ -117,7 +127,7 @@ export const bulkActionRequest = z
       }
     }
     const statuses = STATUSES[target];
-    if (statuses !== undefined && filter?.status?.some((status) => !statuses.includes(status)) === true) {
+    if (statuses !== undefined && statusesOf(filter?.status)?.some((status) => !statuses.includes(status)) === true) {
       refuse(['filter', 'status'], `expected some of ${statuses.join(', ')}`);
     }
     const kinds = KINDS[target];

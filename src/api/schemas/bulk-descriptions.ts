@@ -12,7 +12,7 @@ export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'createBulkAction.target': 'What it is done to',
   'createBulkAction.ids': 'The ids; or send a filter',
   'createBulkAction.filter':
-    'Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code`',
+    'Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`, `status`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code`',
   canary:
     'Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends',
   perSecond: 'How many are carried out per second at most; null or absent: as many as can be',
@@ -20,7 +20,7 @@ export const BULK_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'createBulkAction.dryRun': 'True: count what the request is about, and do nothing',
   'createBulkAction.total': 'How many it is about',
   'createBulkAction.filter.session': 'The key of a session',
-  'createBulkAction.filter.status': 'Only in one of these states',
+  'createBulkAction.filter.status': 'Only in one of these states; one of them may stand by itself',
   'createBulkAction.filter.kind': 'The kind of the turns, or of the dead letters',
   'createBulkAction.filter.lane': 'The lane of the turns',
   'createBulkAction.filter.since': 'Turns that started then or later',
