@@ -2133,7 +2133,7 @@ export interface Schemas {
     status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
     /** How often it was begun, this time included */
     attempt: number;
-    /** Its attempts, oldest first; only of a turn by itself */
+    /** Its attempts, oldest first; left out with `steps=none`, and of a turn that is part of the answer to a message */
     attempts?: {
       /** How often it was begun, this time included */
       attempt: number;

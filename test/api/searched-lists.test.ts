@@ -80,6 +80,12 @@ describe('turns', () => {
     expect(await turnIds(`batch=${newId()}`)).toEqual([]);
   });
 
+  test('are listed as each is by itself, with their attempts', async () => {
+    const { turn } = await turnOf('whole', 'do [[tool: echo {}]] [[reply: done]]');
+    expect(turn.attempts).toMatchObject([{ attempt: 1, worker: turn.worker }]);
+    expect((await holder.rig.get('/v1/turns?session=whole')).body.items).toEqual([turn]);
+  });
+
   test('are listed without steps and spans on request, and their number stays', async () => {
     const { turn } = await turnOf('slim', 'do [[tool: echo {}]] [[reply: done]]');
     const [slim] = (await holder.rig.get('/v1/turns?session=slim&steps=none')).body.items;

@@ -38,7 +38,8 @@ export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {
   isCapped: 'Whether there are more than are counted',
   'listWaiting.count': 'How many messages wait in all, up to 10,000',
   'WaitingMessage.why.since': 'When it began to wait for this',
-  'Turn.attempts': 'Its attempts, oldest first; only of a turn by itself',
+  'Turn.attempts':
+    'Its attempts, oldest first; left out with `steps=none`, and of a turn that is part of the answer to a message',
   'Turn.attempts.how':
     'How the attempt ended: its worker was lost, released the turn, or parked it; null: it is the last one',
   batch: 'Only of this batch',

@@ -33,9 +33,9 @@ export interface TurnView extends CostFacts {
   lane: string;
   status: (typeof TURN_STATUSES)[number];
   attempt: number;
-  /** Its attempts, oldest first; only of a turn by itself. */
+  /** Its attempts, oldest first; not of a turn that is read without its steps, or with a message. */
   attempts?: AttemptView[];
-  /** The turns before and after it in its session, null for none; only of a turn by itself. */
+  /** The turns before and after it in its session, null for none; there when its attempts are. */
   previousTurnId?: string | null;
   nextTurnId?: string | null;
   epoch: number;
@@ -112,12 +112,13 @@ export async function listTurns(
     selectTurns(db, textCharsMax).where(inArray(turns.id, ids)).orderBy(desc(turns.id)),
     hasSteps ? viewSteps(db, ids) : null,
   ]);
-  const items = rows.map((row): ListedTurn => {
-    const summary = turnSummaryOf(row);
+  const summaries = rows.map(turnSummaryOf);
+  const waits = hasSteps ? await viewWaits(db, summaries) : null;
+  const items = summaries.map((summary): ListedTurn => {
     // The database counts a pair of units as one.
     if (summary.reply !== null && textCharsMax !== undefined) summary.reply = pieceOf(summary.reply, 0, textCharsMax);
     if (steps === null) return summary;
-    const whole = withSteps(summary, steps.get(row.turn.id) ?? []);
+    const whole = withSteps(summary, steps.get(summary.id) ?? [], waits?.get(summary.id));
     return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
   });
   return { items, next };
