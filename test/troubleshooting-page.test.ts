@@ -8,8 +8,15 @@ const page = readPage('docs/how-to/troubleshooting.md');
 const namesIn = (rows: readonly string[][]): string[] =>
   rows.flatMap(([first = '']) => [...first.matchAll(/`([a-z_]+)`/g)].map((match) => match[1] ?? ''));
 
+const reasons = namesIn(tableRows(readPage('docs/api.md'), ['`why.code`', 'what it waits for', '`by`']));
+
+test.each(reasons)('a test brings something to wait with the code %s', (code) => {
+  const tests = globSync('test/{api,batches,openai,service,store,turn}/**/*.test.ts', { cwd: ROOT }).map(readPage);
+  const expected = new RegExp(`code: '${code}'|'${code}',$`, 'm');
+  expect(tests.some((source) => expected.test(source))).toBe(true);
+});
+
 test('every reason of the table in the API page is there', () => {
-  const reasons = namesIn(tableRows(readPage('docs/api.md'), ['`why.code`', 'what it waits for', '`by`']));
   expect(reasons.length).toBeGreaterThan(15);
   const known = namesIn(tableRows(page, ['code', 'what to do']));
   expect(reasons.filter((code) => !known.includes(code))).toEqual([]);

@@ -40,6 +40,14 @@ function requestsOf(name: string) {
   return rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
 }
 
+test('a turn whose call conflicts with another one waits for as long as the provider asks, and says why', async () => {
+  const worker = rig.worker();
+  const id = await rig.send('conflict', '[[error: 409 retry-after=600]]', { model: 'anthropic/in-conflict' });
+  expect(await worker.run('conflict')).toMatchObject({ kind: 'parked' });
+  expect(await why(id)).toMatchObject({ code: 'retry_wait', by: 'anthropic', until: expect.any(String) });
+  worker.stop();
+});
+
 describe('a model whose provider has asked to wait', () => {
   test('is not called by a worker that claims a session later; its turn is parked and says why', async () => {
     const [first, second] = [rig.worker(), rig.worker()];

@@ -1,5 +1,5 @@
 // Any interleaving of messages in any mode, stops and deaths of workers gives what a model in memory says, and nothing that the
-// model server refuses (G1, G3, G4, G6, G10, G12, G24). Scenarios are played many at a time, each in a session of its own; the first
+// model server refuses (G1, G3, G4, G6, G10, G12, G24), and after each step every message that waits says why. Scenarios are played many at a time, each in a session of its own; the first
 // that differs is made as small as it can be.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -7,6 +7,7 @@ import { withTestDatabase } from '../../servers/postgres.ts';
 import { isFullForm, isLongForm } from '../../servers/test-form.ts';
 import { createTurnRig, type TurnRig } from '../turn-rig.ts';
 import { anyScenario, playScenario, stepTool, type Scenario } from './play-scenario.ts';
+import { reportFreeWorker } from './wrong-reasons.ts';
 
 const RUNS = Number(process.env['HOLDFAST_INTERLEAVINGS'] ?? (isFullForm() ? 2_000 : isLongForm() ? 600 : 100));
 const SEED = Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
@@ -21,6 +22,7 @@ beforeAll(async () => {
   database = await withTestDatabase();
   const settings = { messages: { queue: { debounceMs: 0 } } };
   rig = await createTurnRig(database.url, { tools: [stepTool], settings, leaseMs: 600_000 });
+  await reportFreeWorker(rig);
 });
 afterAll(async () => {
   await rig.close();
@@ -47,14 +49,20 @@ const WENT_WRONG: Record<string, Scenario> = {
   ],
 };
 
-const play = (scenario: Scenario): Promise<string | null> => playScenario(rig, `play-${(played += 1)}`, scenario);
+/** In the short form, few of the scenarios ask after each step: that takes as long as the rest. */
+const ASKS_WHY_EVERY = isLongForm() ? 1 : 10;
+
+function play(scenario: Scenario): Promise<string | null> {
+  played += 1;
+  return playScenario(rig, { name: `play-${played}`, asksWhy: played % ASKS_WHY_EVERY === 0 }, scenario);
+}
 
 test.each(Object.entries(WENT_WRONG))('right again: %s', async (_, scenario) => {
   expect(await play(scenario)).toBeNull();
 });
 
 test(
-  `${RUNS} interleavings end as the model says (seed ${SEED})`,
+  `${RUNS} interleavings end as the model says, and no message waits without a reason (seed ${SEED})`,
   async () => {
     const scenarios = fc.sample(anyScenario, { numRuns: RUNS, seed: SEED });
     const wrong: Scenario[] = [];

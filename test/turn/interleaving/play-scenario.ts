@@ -1,11 +1,13 @@
 // Plays a scenario on the real thing (PostgreSQL, a model server, workers that die) and on the reference model side by side, and says
-// where they differ. What happens during a turn happens inside its tool, so that both sides see it at the same moment.
+// where they differ. What happens during a turn happens inside its tool, so that both sides see it at the same moment. After each step, every message
+// that waits has to say why.
 import * as fc from 'fast-check';
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
 import { abortSession } from '../../../src/store/control.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRig } from '../turn-rig.ts';
 import { ReferenceSession } from './reference-session.ts';
+import { wrongReasons, wrongReasonsPaused } from './wrong-reasons.ts';
 
 export type Action = { kind: 'send'; mode: QueueMode; route: string } | { kind: 'abort' } | { kind: 'die' };
 
@@ -45,6 +47,8 @@ interface Play {
   calls: Action[][];
   deaths: number;
   messages: number;
+  /** What was wrong first with the reasons why messages wait. */
+  wrongWhy: string | null;
   die: () => void;
   act: (action: Action) => Promise<void>;
 }
@@ -76,8 +80,12 @@ const TURN_TEXT = '[[tool: step {}]] [[tool: step {}]] [[reply: done]]';
 /** More than any scenario has turns and deaths. */
 const RUNS_MAX = 60;
 
-/** Plays a scenario in a session of its own; resolves with what is wrong, null when nothing is. */
-export async function playScenario(rig: TurnRig, name: string, scenario: Scenario): Promise<string | null> {
+/** Plays a scenario in a session of its own; resolves with what is wrong, null when nothing is. `asksWhy`: also with the reasons of what waits. */
+export async function playScenario(
+  rig: TurnRig,
+  { name, asksWhy }: { name: string; asksWhy: boolean },
+  scenario: Scenario,
+): Promise<string | null> {
   const session = new ReferenceSession();
   const sessionId = await rig.sessionOf(name);
   const key = `agent:main:${name}`;
@@ -88,6 +96,7 @@ export async function playScenario(rig: TurnRig, name: string, scenario: Scenari
     calls: [],
     deaths: 0,
     messages: 0,
+    wrongWhy: null,
     die: () => died.resolve('died'),
     async act(next) {
       if (next.kind === 'abort') {
@@ -101,12 +110,17 @@ export async function playScenario(rig: TurnRig, name: string, scenario: Scenari
       const text = session.isBusy ? message : `${message} ${TURN_TEXT}`;
       session.send({ name: message, mode: next.mode, route: next.route });
       names.set(await rig.send(name, text, { mode: next.mode, chatId: next.route }), message);
+      await askWhy(session.isBusy ? 'session_busy' : 'ring_lost');
     },
+  };
+  const askWhy = async (expected: string): Promise<void> => {
+    if (asksWhy) play.wrongWhy ??= await wrongReasons(rig, key, expected);
   };
   plays.set(key, play);
   try {
     for (const { arrivals, calls } of scenario) {
       for (const arrival of arrivals) await play.act(arrival);
+      if (asksWhy) play.wrongWhy ??= await wrongReasonsPaused(rig, key);
       play.calls = structuredClone(calls);
       // True when the turn is over for the model and its next worker has to end it.
       let isOwed = false;
@@ -121,12 +135,16 @@ export async function playScenario(rig: TurnRig, name: string, scenario: Scenari
         if (end === 'died') {
           died = Promise.withResolvers();
           await rig.rows('update holdfast.sessions set lease_expires_at = now() where id = $1', [sessionId]);
+          await askWhy('lock_of_lost_worker');
           session.takeOver();
           isOwed = !session.isBusy;
-        } else if (session.isBusy) session.endTurn();
+        } else {
+          if (session.isBusy) session.endTurn();
+          await askWhy('ring_lost');
+        }
       }
     }
-    return await difference(rig, sessionId, { session, names });
+    return play.wrongWhy ?? (await difference(rig, sessionId, { session, names }));
   } finally {
     plays.delete(key);
   }

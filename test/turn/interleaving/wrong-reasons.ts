@@ -1,0 +1,35 @@
+// Whether every message that waits in a session of a scenario says why it waits, and says what the scenario knows.
+import { pause, resume } from '../../../src/store/pauses.ts';
+import { drizzle } from '../../../src/store/drizzle.ts';
+import { listWaiting } from '../../../src/store/views/waiting.ts';
+import { reportWorker } from '../../../src/store/workers/report-worker.ts';
+import { newId } from '../../../src/ids.ts';
+import type { TurnRig } from '../turn-rig.ts';
+
+/** More than a scenario has. */
+const MESSAGES_MAX = 200;
+
+/** A process with free slots, whose report stays fresh however long the test takes: what waits does not wait for a worker. */
+export async function reportFreeWorker(rig: TurnRig): Promise<void> {
+  const identity = { id: newId<string>(), name: 'free', host: 'host', pid: 1, roles: ['worker'], version: '1.0.0' };
+  const facts = { isQueueAway: false, isDraining: false, isReconcilerStalled: false };
+  await reportWorker(rig.database, identity, { lanes: { main: { slots: 10_000, inUse: 0 } }, ...facts });
+  await rig.rows(`update holdfast.workers set seen_at = clock_timestamp() + interval '1 day'`);
+}
+
+/** Resolves with how the reasons of what waits in a session differ from the expected one; null: each message has it. */
+export async function wrongReasons(rig: TurnRig, sessionKey: string, expected: string): Promise<string | null> {
+  const page = { limit: MESSAGES_MAX, after: null };
+  const { items } = await listWaiting(drizzle({ client: rig.database.views }), { sessionKey }, page);
+  const wrong = items.filter(({ why }) => why.code !== expected || why.text === '' || !(Date.parse(why.since) > 0));
+  return wrong.length === 0 ? null : `waits for ${JSON.stringify(wrong.map(({ why }) => why))}, expected ${expected}`;
+}
+
+/** The same while the session is paused. */
+export async function wrongReasonsPaused(rig: TurnRig, sessionKey: string): Promise<string | null> {
+  const scope = { lane: null, agent: null, session: sessionKey };
+  await pause(rig.database, scope, { reason: null, by: 'test', idempotency: null });
+  const wrong = await wrongReasons(rig, sessionKey, 'paused');
+  await resume(rig.database, scope, null);
+  return wrong;
+}
