@@ -1,6 +1,7 @@
 // docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { NEXT_STEP_CODES } from '../src/core/waiting/next-step.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/how-to/troubleshooting.md');
@@ -8,12 +9,19 @@ const page = readPage('docs/how-to/troubleshooting.md');
 const namesIn = (rows: readonly string[][]): string[] =>
   rows.flatMap(([first = '']) => [...first.matchAll(/`([a-z_]+)`/g)].map((match) => match[1] ?? ''));
 
+/** Reasons that only items of batches have. */
+const OF_ITEMS = ['batch_paused', 'batch_window'];
+
 const reasons = namesIn(tableRows(readPage('docs/api.md'), ['`why.code`', 'what it waits for', '`by`']));
 
 test.each(reasons)('a test brings something to wait with the code %s', (code) => {
   const tests = globSync('test/{api,batches,openai,service,store,turn}/**/*.test.ts', { cwd: ROOT }).map(readPage);
   const expected = new RegExp(`code: '${code}'|'${code}',$`, 'm');
   expect(tests.some((source) => expected.test(source))).toBe(true);
+});
+
+test('every reason of a message or a turn has a next step, and no other', () => {
+  expect([...NEXT_STEP_CODES, ...OF_ITEMS].toSorted()).toEqual(reasons.toSorted());
 });
 
 test('every reason of the table in the API page is there', () => {

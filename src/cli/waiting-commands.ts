@@ -22,7 +22,7 @@ export function addWaitingCommands(program: Command, run: RunCommand): void {
   program
     .command('why')
     .helpGroup('Look:')
-    .description('say why something waits')
+    .description('say in a paragraph why something waits, and what to do next')
     .argument('<what>', 'a session key, or the id of a message or of a turn')
     .action((what: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runWhy(what, flags, terminal)),

@@ -79,6 +79,11 @@ test('what waits is listed with its reason, and a session, a message and a turn 
   for (const what of ['stuck', message.id]) {
     const why = await run('why', what, '--json');
     expect(JSON.parse(why.stdout)).toMatchObject({ status: 'waiting', why: { code: 'no_worker', by: 'main' } });
+    const { stdout } = await run('why', what);
+    expect(stdout).toMatch(
+      /^(?:session|message) \S+ has waited since \S+ \(no_worker\)\. No worker serves the lane main\. .+\n$/,
+    );
+    expect(stdout).toContain('"holdfast workers list" shows which processes run.');
   }
   await holder.rig.work('stuck');
   const [turn] = (await holder.rig.get('/v1/turns?session=stuck')).body.items;
@@ -88,6 +93,12 @@ test('what waits is listed with its reason, and a session, a message and a turn 
     ['turn', turn.id],
   ])
     expect((await run('why', what)).stdout).toContain(`${kind} `);
+  // The messages of a parked turn wait no more in the queue; the session still says what it waits for.
+  await say('parked', '[[error: 409 retry-after=600]]');
+  await holder.rig.work('parked');
+  expect((await run('why', 'parked')).stdout).toMatch(
+    /^session agent:main:parked has waited since .* until .* \(retry_wait\)\./,
+  );
   expect((await run('why', turn.id)).stdout).toBe(`turn ${turn.id} does not wait: it is completed\n`);
   expect(await run('why', crypto.randomUUID())).toMatchObject({ code: 5 });
 });

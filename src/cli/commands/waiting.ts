@@ -1,9 +1,10 @@
 // `holdfast waiting`: what waits. `holdfast why`: why one thing waits.
 import type { WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { isUuid } from '../../core/ids.ts';
+import { nextStep } from '../../core/waiting/next-step.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import { noteNextPage, printFields } from '../print.ts';
+import { noteNextPage } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import type { WaitingOptions } from '../waiting-commands.ts';
 
@@ -37,18 +38,17 @@ export async function runWhy(what: string, flags: ClientFlags, terminal: Termina
   const found = await findWait(connectApi(flags), what);
   if (terminal.isJson) terminal.json(found);
   else if (found.why === null) terminal.print(`${found.kind} ${found.id} does not wait: it is ${found.status}`);
-  else {
-    const { code, text, since, until, by } = found.why;
-    printFields(terminal, {
-      [found.kind]: found.id,
-      why: code,
-      text,
-      since: terminal.time(since),
-      until: until === null ? null : terminal.time(until),
-      by,
-    });
-  }
+  else terminal.print(paragraphOf(found.kind, found.id, found.why, terminal));
   return EXIT.ok;
+}
+
+/** The reason in one paragraph: since when, until when, why, and what to do next. */
+function paragraphOf(kind: string, id: string, why: WhyAnswer, terminal: Terminal): string {
+  const until = why.until === null ? '' : `, until ${terminal.time(why.until)} at the latest`;
+  const code = terminal.paint('yellow', why.code);
+  // A text may end with a command, which a stop would change.
+  const text = /[.!?]$/.test(why.text) || why.code === 'paused' ? why.text : `${why.text}.`;
+  return `${kind} ${id} has waited since ${terminal.time(why.since)}${until} (${code}). ${text} ${nextStep(why)}`.trim();
 }
 
 interface FoundWait {
@@ -60,9 +60,11 @@ interface FoundWait {
 
 async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
   if (!isUuid(what)) {
-    const { status, key } = await api.getSession({ key: what });
+    const { status, key, turnId } = await api.getSession({ key: what });
     const { items } = await api.listWaiting({ session: key, limit: 1 });
-    return { kind: 'session', id: key, status, why: items[0]?.why ?? null };
+    // A turn that is parked has taken its messages.
+    const why = items[0]?.why ?? (turnId === null ? null : (await api.getTurn({ id: turnId })).why);
+    return { kind: 'session', id: key, status, why };
   }
   try {
     const { status, why } = await api.getMessage({ id: what });

@@ -1,0 +1,36 @@
+// What to do about something that waits, by the code of its reason.
+import { isUuid } from '../ids.ts';
+import type { Why } from './why.ts';
+
+const BY_ITSELF = 'It continues by itself.';
+
+const STEPS: Readonly<Record<string, string>> = {
+  model_away: `${BY_ITSELF} If the provider stays away, name other models in agents.defaults.fallbacks.`,
+  rate_limited: `${BY_ITSELF} If this is frequent, set models.limits below what the provider allows.`,
+  model_blocked: BY_ITSELF,
+  retry_wait: BY_ITSELF,
+  budget_reached: 'Wait for the next window of the budget, or raise its limit: "holdfast budgets list" shows both.',
+  provider_batch: `${BY_ITSELF} The provider may take a day.`,
+  caller: 'The program that sent the message has to send the results of its tools.',
+  session_busy: 'It is taken up after that turn, which "holdfast turns list" shows.',
+  lock_of_lost_worker: `${BY_ITSELF} "holdfast workers list" shows which workers run.`,
+  gathering: BY_ITSELF,
+  yielded: `${BY_ITSELF} "holdfast subagents list <session>" shows the subagents.`,
+  delayed: BY_ITSELF,
+  // The text of these two says what to do.
+  paused: '',
+  no_worker: '"holdfast workers list" shows which processes run.',
+  lane_full: 'Start more workers, or give the lane more slots (HOLDFAST_CONCURRENCY).',
+  queue_unreachable: 'Start the queue again: "holdfast doctor" says what is wrong with it.',
+  ring_lost: `${BY_ITSELF} If it stays longer than a minute, run "holdfast doctor".`,
+};
+
+/** The codes that have a step. */
+export const NEXT_STEP_CODES: readonly string[] = Object.keys(STEPS);
+
+/** What to do next, as sentences; empty: the text of the reason says it, or its code is not known. */
+export function nextStep({ code, by }: Pick<Why, 'code' | 'by'>): string {
+  if (code === 'session_busy' && by !== null && isUuid(by))
+    return `It is taken up after that turn: "holdfast turns watch ${by}" follows it, and "holdfast turns abort ${by}" stops it.`;
+  return STEPS[code] ?? '';
+}
