@@ -98,6 +98,11 @@ const EXPLANATIONS: Record<string, Explanation> = {
     message: (reason) => reason,
     fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
   },
+  migration_blocked: {
+    exitCode: EXIT.failed,
+    message: (reason) => reason,
+    fix: 'end that transaction, such as a pg_dump or a console (pg_stat_activity shows it), and try again',
+  },
   migration_refused: {
     exitCode: EXIT.failed,
     message: (reason) => reason,

@@ -3,6 +3,7 @@
 // that was applied must not change. A database that a newer version has migrated is refused only if one of those migrations needs newer code.
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { locksOfMigration, needsOfMigration, purposeOfMigration, type MigrationLock } from '../core/migration-locks.ts';
 import { literal } from './statement.ts';
@@ -12,12 +13,32 @@ const MIGRATIONS_DIR = new URL('../../migrations/', import.meta.url);
 /** Any constant will do; all processes of Holdfast use this one. */
 const LOCK_KEY = 4_731_900_271;
 
+/** How long a migration waits for a table. Every other statement that needs the table waits, too, so it has to be short. */
+const LOCK_WAIT_MS = 2_000;
+/** The pause in which those statements run before it tries again. */
+const LOCK_PAUSE_MS = 1_000;
+/** How long it tries before it gives up. */
+const LOCK_TRIES_MS = 60_000;
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
 /** The layout of the database is not what this version of Holdfast can work with. */
 class MigrationError extends Error {
   readonly code = 'migration_refused';
   constructor(message: string) {
     super(message);
     this.name = 'MigrationError';
+  }
+}
+
+/** A table that a migration needs stays locked. */
+class MigrationBlockedError extends Error {
+  readonly code = 'migration_blocked';
+  constructor(migration: string, triesMs: number) {
+    super(
+      `The migration ${migration} needs a table that another transaction has held for ${Math.round(triesMs / 1000)} s. Nothing of it was applied.`,
+    );
+    this.name = 'MigrationBlockedError';
   }
 }
 
@@ -35,9 +56,12 @@ export interface Layout {
 
 /**
  * Applies what is missing and returns the names of the files that were applied, in order.
- * Throws `MigrationError` when an applied file has changed, or needs newer code; driver errors pass through.
+ * Throws `MigrationError` when an applied file has changed, or needs newer code, and `MigrationBlockedError`; driver errors pass through.
  */
-export async function migrate(databaseUrl: string): Promise<Layout & { applied: string[] }> {
+export async function migrate(
+  databaseUrl: string,
+  { lockTriesMs = LOCK_TRIES_MS }: { lockTriesMs?: number } = {},
+): Promise<Layout & { applied: string[] }> {
   const migrations = await readMigrations();
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
   client.on('error', () => undefined);
@@ -48,7 +72,7 @@ export async function migrate(databaseUrl: string): Promise<Layout & { applied: 
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
     const applied = await readApplied(client);
     const pending = pendingOf(migrations, applied);
-    for (const migration of pending) await apply(client, migration);
+    for (const migration of pending) await applyWhenFree(client, migration, lockTriesMs);
     return { applied: pending.map((migration) => migration.name), ahead: aheadOf(migrations, applied) };
   } finally {
     await client.end();
@@ -207,13 +231,25 @@ export async function layOut(client: pg.Client, { upTo }: { upTo?: readonly stri
   for (const migration of pendingOf(wanted, await readApplied(client))) await applyIn(client, migration);
 }
 
-async function apply(client: pg.Client, migration: Migration): Promise<void> {
+/** Applies it, with pauses while another transaction holds a table that it needs: a backup by pg_dump, or a console. */
+async function applyWhenFree(client: pg.Client, migration: Migration, triesMs: number): Promise<void> {
+  for (const end = performance.now() + triesMs; !(await tryToApply(client, migration));) {
+    if (performance.now() >= end) throw new MigrationBlockedError(migration.name, triesMs);
+    await delay(LOCK_PAUSE_MS);
+  }
+}
+
+/** False: a table that it needs was not free in time, and nothing has changed. */
+async function tryToApply(client: pg.Client, migration: Migration): Promise<boolean> {
   await client.query('begin');
   try {
+    await client.query(`set local lock_timeout = ${LOCK_WAIT_MS}`);
     await applyIn(client, migration);
     await client.query('commit');
+    return true;
   } catch (error) {
     await client.query('rollback');
+    if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return false;
     throw error;
   }
 }

@@ -1,5 +1,6 @@
 // A database that a newer version has migrated: which older versions may work with it (G26).
-import { beforeEach, expect, test } from 'vitest';
+import pg from 'pg';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrate, pendingMigrations, requireLayout } from '../../src/store/migrate.ts';
 import { createStoreRig } from './store-rig.ts';
 
@@ -37,4 +38,36 @@ test('a database from before migrations said what they need is brought up to dat
   await rig.rows('alter table holdfast.migrations drop column needs');
   expect(await migrate(rig.url)).toEqual({ applied: ['0044_older_code.sql'], ahead: [] });
   expect(await rig.rows('select name from holdfast.migrations where needs is not null')).toEqual([]);
+});
+
+/** Takes back a migration that alters a table, and holds that table as a pg_dump would. Resolves with the end of the hold. */
+async function holdTableOfPending(): Promise<() => Promise<void>> {
+  await rig.rows(`delete from holdfast.migrations where name = '0044_older_code.sql'`);
+  const reader = new pg.Client({ connectionString: rig.url });
+  await reader.connect();
+  const end = () => reader.end();
+  onTestFinished(end);
+  await reader.query('begin');
+  await reader.query('select from holdfast.migrations');
+  return end;
+}
+
+test('a migration that waits for a table lets other statements pass, and is applied when the table is free', async () => {
+  const free = await holdTableOfPending();
+  const migrated = migrate(rig.url);
+  const waits = `select 1 as one from pg_locks where not granted and relation = 'holdfast.migrations'::regclass`;
+  await expect.poll(() => rig.rows(waits)).toHaveLength(1);
+  // It would wait as long as the reader does.
+  expect(await rig.rows('select 1 as one from holdfast.migrations limit 1')).toHaveLength(1);
+  await free();
+  expect(await migrated).toEqual({ applied: ['0044_older_code.sql'], ahead: [] });
+});
+
+test('a migration gives up when a table stays locked, names itself, and has changed nothing', async () => {
+  const free = await holdTableOfPending();
+  await expect(migrate(rig.url, { lockTriesMs: 0 })).rejects.toThrow(
+    'The migration 0044_older_code.sql needs a table that another transaction has held',
+  );
+  await free();
+  expect(await pendingMigrations(rig.url)).toEqual(['0044_older_code.sql']);
 });
