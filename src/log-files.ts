@@ -77,7 +77,12 @@ export class LogFiles implements DestinationStream {
   }
 
   #close(): void {
-    if (this.#file !== null) closeSync(this.#file.descriptor);
+    const file = this.#file;
     this.#file = null;
+    try {
+      if (file !== null) closeSync(file.descriptor);
+    } catch {
+      // A disk may report at the end that it has lost what was written.
+    }
   }
 }

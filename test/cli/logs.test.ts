@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { parseLogFiles } from '../../src/config/log-file-limits.ts';
 import { LogFiles, logFilesIn } from '../../src/log-files.ts';
@@ -53,6 +54,28 @@ async function dataDirWith(files: Record<string, string>): Promise<string> {
   for (const [name, text] of Object.entries(files)) await writeFile(join(dataDir, 'logs', name), text);
   return dataDir;
 }
+
+test('a file that can be neither written nor closed costs the lines and nothing else', async () => {
+  const folder = await newFolder();
+  // In a process of its own: no other thread there takes the number of the file that is closed.
+  const script = `
+    import { closeSync, openSync } from 'node:fs';
+    import { LogFiles } from ${JSON.stringify(new URL('../../src/log-files.ts', import.meta.url).href)};
+    const files = new LogFiles(${JSON.stringify(folder)}, { count: 3, bytes: 100 });
+    const next = openSync('/dev/null');
+    closeSync(next);
+    files.write('one\\n');
+    closeSync(next);
+    files.write('two\\n');
+    files.write('three\\n');
+    console.log('goes on');`;
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  expect(await text(child.stdout)).toBe('goes on\n');
+  const [name = ''] = logFilesIn(folder);
+  expect(await readFile(join(folder, name), 'utf8')).toBe('one\n');
+});
 
 test('the lines of all files are printed in the order of their time, and only those that are asked for', async () => {
   const dataDir = await dataDirWith({
