@@ -99,6 +99,9 @@ test('what waits is listed with its reason, and a session, a message and a turn 
   expect((await run('why', 'parked')).stdout).toMatch(
     /^session agent:main:parked has waited since .* until .* \(retry_wait\)\./,
   );
+  // What is delivered later has not arrived in its session.
+  await holder.rig.post('/v1/sessions/later/messages', { text: 'x', deliverAt: '2099-01-01T00:00:00Z' });
+  expect((await run('why', 'later')).stdout).toMatch(/^session agent:main:later has waited since .* \(delayed\)\./);
   expect((await run('why', turn.id)).stdout).toBe(`turn ${turn.id} does not wait: it is completed\n`);
   expect(await run('why', crypto.randomUUID())).toMatchObject({ code: 5 });
 });

@@ -51,6 +51,12 @@ function paragraphOf(kind: string, id: string, why: WhyAnswer, terminal: Termina
   return `${kind} ${id} has waited since ${terminal.time(why.since)}${until} (${code}). ${text} ${nextStep(why)}`.trim();
 }
 
+/** Why a message waits that has not arrived in its session yet; null: there is none. */
+async function whyDelayed(api: ApiClient, session: string): Promise<WhyAnswer | null> {
+  const { items } = await api.listMessages({ session, status: ['waiting'], limit: 1 });
+  return items[0]?.why ?? null;
+}
+
 interface FoundWait {
   kind: 'session' | 'message' | 'turn';
   id: string;
@@ -63,8 +69,8 @@ async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
     const { status, key, turnId } = await api.getSession({ key: what });
     const { items } = await api.listWaiting({ session: key, limit: 1 });
     // A turn that is parked has taken its messages.
-    const why = items[0]?.why ?? (turnId === null ? null : (await api.getTurn({ id: turnId })).why);
-    return { kind: 'session', id: key, status, why };
+    const parked = items.length > 0 || turnId === null ? null : (await api.getTurn({ id: turnId })).why;
+    return { kind: 'session', id: key, status, why: items[0]?.why ?? parked ?? (await whyDelayed(api, key)) };
   }
   try {
     const { status, why } = await api.getMessage({ id: what });
