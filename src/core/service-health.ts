@@ -57,7 +57,7 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   }),
   no_scheduler: (_, count) => ({
     severity: 'error',
-    text: `No scheduler runs, and ${count === 1 ? '1 cron waits' : `${count} crons wait`} for one`,
+    text: `No scheduler runs, and ${count} of crons, delayed messages and batches ${count === 1 ? 'waits' : 'wait'} for one`,
     href: '/crons',
     fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
   }),

@@ -13,7 +13,9 @@ beforeAll(async () => {
   rig = await createStoreRig();
 });
 afterAll(() => rig.drop());
-beforeEach(() => rig.rows('truncate holdfast.workers, holdfast.doorbells, holdfast.crons cascade'));
+beforeEach(() =>
+  rig.rows('truncate holdfast.workers, holdfast.doorbells, holdfast.crons, holdfast.inbox, holdfast.batches cascade'),
+);
 
 /** Without what other tests do on the same server. */
 async function troubles() {
@@ -62,6 +64,24 @@ test('crons have no scheduler until one reports', async () => {
   );
   await report();
   expect(await troubles()).toEqual(['no_scheduler scheduler 1']);
+  await report({ roles: ['scheduler'] });
+  expect(await troubles()).toEqual([]);
+});
+
+test('a delayed message whose time has come, and a batch that runs, have no scheduler until one reports', async () => {
+  await report();
+  const sessionId = await rig.session();
+  await rig.rows(
+    `insert into holdfast.inbox (id, session_id, seq, kind, body, route, status, deliver_at)
+     select gen_random_uuid(), $1, n + 2, 'message', '{}', '', 'delayed', now() + n * interval '1 minute' from unnest(array[-1, 1]) as n`,
+    [sessionId],
+  );
+  expect(await troubles()).toEqual(['no_scheduler scheduler 1']);
+  await rig.rows(
+    `insert into holdfast.batches (id, status, agent_id, defaults, concurrency, max_failure_percent, format, created_by)
+     select gen_random_uuid(), s, 'main', '{}', 1, 50, 'holdfast', 'test' from unnest(array['running', 'paused', 'ended']) as s`,
+  );
+  expect(await troubles()).toEqual(['no_scheduler scheduler 2']);
   await report({ roles: ['scheduler'] });
   expect(await troubles()).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { reasonOf, type Check, type Finding } from './check.ts';
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
   no_worker: { code: 'workers', title: 'workers', ok: 'every lane with work has one' },
-  no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'one runs, or no cron waits for one' },
+  no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'one runs, or nothing waits for one' },
   reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'none has stalled' },
   outbox_stalled: { code: 'outbox', title: 'outbox', ok: 'no delivery is overdue' },
   versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'the same' },

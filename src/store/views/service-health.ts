@@ -34,7 +34,13 @@ export const HEALTH_FACTS_SQL = `(${factSql('no_worker', 'lanes.lane', 'work.cou
   where work.count > 0 and not exists (
     select from holdfast.workers w where ${WORKING_SQL} and (w.lanes -> lanes.lane ->> 'slots')::int > 0))
   union all (${factSql('no_scheduler', "'scheduler'", 'due.count', "(select max(w.seen_at) from holdfast.workers w where 'scheduler' = any (w.roles))")}
-  from (select count(*) as count from holdfast.crons c where c.is_enabled and c.next_slot_at is not null) as due
+  from (
+    select count(*) as count from (
+      (select from holdfast.crons c where c.is_enabled and c.next_slot_at is not null)
+      union all (select from holdfast.inbox i where i.status = 'delayed' and i.deliver_at < ${agoSql(WORK_UNSERVED_MS)} limit ${COUNT_MAX})
+      union all (select from holdfast.batches b where b.status <> 'ended' and b.status in ('running', 'cancelling') limit ${COUNT_MAX})
+    ) as scheduled
+  ) as due
   where due.count > 0 and not exists (select from holdfast.workers w where ${WORKING_SQL} and 'scheduler' = any (w.roles)))
   union all (${factSql('reconciler_stalled', 'w.name', '1', 'w.reconciler_stalled_since')}
   from holdfast.workers w where ${RUNNING_SQL} and w.reconciler_stalled_since is not null order by w.reconciler_stalled_since limit ${NAMES_MAX})
