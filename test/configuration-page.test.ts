@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentOf, loadConfig } from '../src/config.ts';
 import { RELOADABLE_PATHS } from '../src/config/reloadable.ts';
-import { configKeys } from './docs/config-keys.ts';
+import { configKeys } from '../scripts/references/config-keys.ts';
 import { codeBlocks, readPage, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/configuration.md');

@@ -11,7 +11,7 @@ import { promisify } from 'node:util';
 import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../src/config.ts';
 import { FILE_VARIABLES } from '../src/config/read-secret-files.ts';
-import { cliCommands } from './docs/cli-commands.ts';
+import { cliCommands } from '../scripts/references/cli-commands.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const files = {

@@ -2,7 +2,7 @@
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { formatDuration, parseDuration } from '../src/config/durations.ts';
-import { configKeys } from './docs/config-keys.ts';
+import { configKeys } from '../scripts/references/config-keys.ts';
 import { metricNames } from './docs/metric-names.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loadConfigWithSources, secretsOf, type Setting } from '../../src/config.ts';
-import { configKeys } from '../docs/config-keys.ts';
+import { configKeys } from '../../scripts/references/config-keys.ts';
 
 let cwd = '';
 beforeEach(async () => {

@@ -1,16 +1,17 @@
 // The command line as its program has it: every command that runs something, with its arguments and its options.
-import type { Command, Option } from 'commander';
+import type { Argument, Command, Option } from 'commander';
 import { buildProgram } from '../../src/cli/program.ts';
 
 export interface CliCommand {
   /** `sessions fork <session> <new-key>`. */
   usage: string;
   description: string;
+  arguments: CliOption[];
   options: CliOption[];
 }
 
 export interface CliOption {
-  /** `--wait [seconds]`. */
+  /** `--wait [seconds]`, `<session>`. */
   flags: string;
   /** As the page writes it; `none` where it has none. */
   default: string;
@@ -36,17 +37,29 @@ function leavesOf(parent: Command, path: string[]): CliCommand[] {
   return shown.flatMap((command) => {
     const names = [...path, [command.name(), ...command.aliases()].join('|')];
     if (command.commands.length > 0) return leavesOf(command, names);
-    const args = command.registeredArguments.map((argument) =>
-      argument.required ? `<${argument.name()}>` : `[${argument.name()}]`,
-    );
+    const args = command.registeredArguments.map(argumentOf);
+    const usage = [...names, ...args.map(({ flags }) => flags)].join(' ');
     const options = command.options.map(optionOf);
-    return [{ usage: [...names, ...args].join(' '), description: command.description(), options }];
+    return [{ usage, description: command.description(), arguments: args, options }];
   });
 }
 
+function argumentOf(argument: Argument): CliOption {
+  const { required, argChoices, description } = argument;
+  const flags = required ? `<${argument.name()}>` : `[${argument.name()}]`;
+  return { flags, default: 'none', description: description + choicesText(argChoices) };
+}
+
+function choicesText(choices: readonly string[] | undefined): string {
+  return choices === undefined ? '' : `: ${choices.map((choice) => `\`${choice}\``).join(', ')}`;
+}
+
 function optionOf({ flags, defaultValue, argChoices, description }: Option): CliOption {
-  const choices = argChoices === undefined ? '' : `: ${argChoices.map((choice) => `\`${choice}\``).join(', ')}`;
   // A flag that negates is on unless it is given.
   const hasDefault = defaultValue !== undefined && typeof defaultValue !== 'boolean';
-  return { flags, default: hasDefault ? `\`${defaultValue}\`` : 'none', description: description + choices };
+  return {
+    flags,
+    default: hasDefault ? `\`${defaultValue}\`` : 'none',
+    description: description + choicesText(argChoices),
+  };
 }
