@@ -3,11 +3,11 @@
 /** The most values of one label in a process; the rest is `other`. */
 export const LABEL_VALUES_MAX = 100;
 
-/** Makes a function that returns its text while there are few of them, and `other` for any further one. */
-export function createBoundedLabel(): (text: string) => string {
+/** Makes a function that returns its text while there are at most so many of them, and `other` for any further one. */
+export function createBoundedLabel(valuesMax = LABEL_VALUES_MAX): (text: string) => string {
   const known = new Set<string>();
   return (text) => {
-    if (known.size < LABEL_VALUES_MAX) known.add(text);
+    if (known.size < valuesMax) known.add(text);
     return known.has(text) ? text : 'other';
   };
 }

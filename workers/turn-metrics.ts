@@ -8,6 +8,11 @@ import { createModelMetrics, GEN_AI_SECONDS } from './model-metrics.ts';
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
 const OVERHEAD_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
 
+const TOOL_SECONDS = [0.05, 0.25, 1, 5, 30, 120, 600];
+
+/** Tools whose durations have series of their own: each has two histograms, 27 series, while a count of calls is one series. */
+const TIMED_TOOLS_MAX = 16;
+
 /** What is known of a turn until it ends. */
 interface Tally {
   /** In model calls, tools and waits for rates. */
@@ -20,7 +25,11 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
   const { turns, overhead, takenOver, compactions, ...seconds } = createSeries(registry);
   const tools = createToolSeries(registry);
   const observeCall = createModelMetrics(registry);
-  const [codeLabel, toolLabel] = [createBoundedLabel(), createBoundedLabel()];
+  const [codeLabel, toolLabel, timedToolLabel] = [
+    createBoundedLabel(),
+    createBoundedLabel(),
+    createBoundedLabel(TIMED_TOOLS_MAX),
+  ];
   const tallies = new WeakMap<MeteredTurn, Tally>();
   const tallyOf = (turn: MeteredTurn): Tally => {
     const tally = tallies.get(turn) ?? { busyMs: 0, compaction: null };
@@ -53,8 +62,8 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
     },
     toolRan(turn, { name, status, durationMs }) {
       tallyOf(turn).busyMs += durationMs;
-      const tool = toolLabel(name);
-      tools.calls.inc({ tool, status });
+      tools.calls.inc({ tool: toolLabel(name), status });
+      const tool = timedToolLabel(name);
       tools.seconds.observe({ tool }, durationMs / 1000);
       tools.executed.observe({ gen_ai_operation_name: 'execute_tool', gen_ai_tool_name: tool }, durationMs / 1000);
     },
@@ -132,7 +141,7 @@ function createToolSeries(registry: Registry) {
       name: 'holdfast_tool_call_duration_seconds',
       help: 'Duration of tool calls',
       labelNames: ['tool'] as const,
-      buckets: SECONDS,
+      buckets: TOOL_SECONDS,
       registers,
     }),
     executed: new Histogram({

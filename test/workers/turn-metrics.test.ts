@@ -1,5 +1,8 @@
 // What a worker measures: few series whatever there is, and figures that mean what docs/operations.md says.
 import { expect, onTestFinished, test } from 'vitest';
+import { createMetrics } from '../../src/api/metrics.ts';
+import { ROUTES } from '../../src/api/route-table.ts';
+import { LANES } from '../../src/config.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';
 import type { ModelCallRow } from '../../src/store/journal.ts';
@@ -109,6 +112,46 @@ test('tools, models and codes have 100 labels of their own, and then `other`', a
   const valuesOf = (label: string) => new Set(seen.match(new RegExp(`(?<=[{,])${label}="[^"]*"`, 'g'))).size;
   expect([valuesOf('tool'), valuesOf('model'), valuesOf('gen_ai_request_model')]).toEqual([101, 101, 101]);
   expect(seen).toContain('holdfast_tool_calls_total{tool="other",status="done"} 50\n');
+  // Their durations are histograms, of which each has many series.
+  expect(valuesOf('gen_ai_tool_name')).toBe(17);
+});
+
+test('after 10,000 turns of as many sessions with 500 tools, a process with every role has at most 2,000 series', async () => {
+  const meters = measureProcess({ roles: ['api', 'worker', 'scheduler'], host: '', port: undefined });
+  if (meters?.work == null) throw new Error('A process with the api role is not measured.');
+  const api = createMetrics(meters.registry, {
+    budgets: () => [],
+    requestsInside: () => 0,
+    eventStreams: () => 0,
+    waitingRequests: () => 0,
+  });
+  const { meter } = meters.work;
+  const kinds = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch'] as const;
+  for (let n = 0; n < 10_000; n += 1) {
+    const turn: MeteredTurn = { ...TURN, kind: kinds[n % 6]!, session: { lane: LANES[n % LANES.length]! } };
+    meter.modelCalled(turn, { ...CALL, model: `anthropic/m-${n % 3}` });
+    meter.toolRan(turn, { name: `tool-${n % 500}`, status: n % 7 === 0 ? 'failed' : 'done', durationMs: n });
+    const hasFailed = n % 50 === 0;
+    meter.turnEnded(turn, {
+      status: hasFailed ? 'failed' : 'completed',
+      error: hasFailed ? { code: `code_${n % 8}`, message: '' } : null,
+      figures: { attempt: 1, waitedMs: n, ranMs: n },
+    });
+  }
+  for (const { method, path } of ROUTES.slice(0, 20))
+    api.observeRequest({ method, route: path, status: 200, durationMs: 1 });
+  const series = (await meters.registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  expect(series.length).toBeGreaterThan(1_000);
+  expect(series.length).toBeLessThanOrEqual(2_000);
+});
+
+test('every metric has a unit and a help text, and a name by the rules of Prometheus', async () => {
+  const { registry } = measureWorker();
+  for (const { name, help, type } of registry.getMetricsAsArray()) {
+    expect(name).toMatch(/^(?:holdfast|gen_ai|process|nodejs)_[a-z0-9_]+$/);
+    expect(help.length, name).toBeGreaterThan(5);
+    if (`${type}` === 'counter') expect(name).toMatch(/_total$/);
+  }
 });
 
 test('the server of a process without an API answers two paths, and only GET', async () => {
