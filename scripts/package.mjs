@@ -7,7 +7,7 @@
 //
 // Plain JavaScript, because it runs on the Node that npm runs on.
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -22,7 +22,7 @@ const ALLOWED = [
   /^dist\/(?:src|jobs|workers|demo|scripted-model)\/.*\.(?:js|mjs|json|d\.ts)$/,
   /^dist\/migrations\/[\w.]+\.sql$/,
   /^dist\/web\/dist\//,
-  /^dist\/docs\/[\w-]+\.md$/,
+  /^dist\/docs\/(?:(?:how-to|reference)\/)?[\w-]+\.md$/,
   /^dist\/package\.json$/,
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
 ];
@@ -46,9 +46,10 @@ function build() {
   cpSync(join(ROOT, 'migrations'), join(DIST, 'migrations'), { recursive: true });
   cpSync(join(ROOT, 'web/dist'), join(DIST, 'web/dist'), { recursive: true });
   // Agents are told where the documentation is.
-  mkdirSync(join(DIST, 'docs'));
-  for (const name of readdirSync(join(ROOT, 'docs'))) {
-    if (name.endsWith('.md')) cpSync(join(ROOT, 'docs', name), join(DIST, 'docs', name));
+  for (const folder of ['docs', 'docs/how-to', 'docs/reference']) {
+    for (const name of readdirSync(join(ROOT, folder))) {
+      if (name.endsWith('.md')) cpSync(join(ROOT, folder, name), join(DIST, folder, name));
+    }
   }
   const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));
   // What is read relative to modules finds its manifest where a checkout has it.

@@ -1,10 +1,11 @@
 // The npm package as its users have it: packed from a copy of the checkout, installed into an empty folder, on the Node of the machine. The
 // short form looks at what would be packed.
 import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, delimiter, join } from 'node:path';
+import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -16,6 +17,8 @@ const run = promisify(execFile);
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 const NOT_COPIED = new Set(['node_modules', '.git', '.holdfast', 'bench', 'test']);
 const SOON_MS = 120_000;
+const INSTALL_FLAGS = ['--no-audit', '--no-fund', '--prefer-offline'];
+const MEGABYTE = 1024 * 1024;
 
 /** Without the Node of this checkout: npm runs on that of the machine. */
 const PATH = (process.env['PATH'] ?? '')
@@ -41,7 +44,7 @@ console.log(health.status, message.status);
 `;
 
 describe.skipIf(!isLongForm())('the installed package', () => {
-  const holder = {} as { folder: string; env: Record<string, string | undefined> };
+  const holder = {} as { copy: string; folder: string; tarball: string; env: Record<string, string | undefined> };
 
   async function holdfast(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     const { folder, env } = holder;
@@ -69,18 +72,45 @@ describe.skipIf(!isLongForm())('the installed package', () => {
     await mkdir(folder);
     await writeFile(join(folder, 'package.json'), '{"name": "project", "private": true, "type": "module"}');
     const { version } = JSON.parse(await readFile(join(checkout, 'package.json'), 'utf8')) as { version: string };
-    const flags = ['--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'];
-    await run('npm', ['install', ...flags, join(root, `holdfast-${version}.tgz`)], { cwd: folder, env });
+    const tarball = join(root, `holdfast-${version}.tgz`);
+    await run('npm', ['install', '--ignore-scripts', ...INSTALL_FLAGS, tarball], { cwd: folder, env });
     // A package manager may make it read-only.
     await run('chmod', ['-R', 'a-w', join(folder, 'node_modules/holdfast')]);
     onEnd(() => run('chmod', ['-R', 'u+w', join(folder, 'node_modules/holdfast')]));
-    Object.assign(holder, { folder, env });
+    Object.assign(holder, { copy, folder, tarball, env });
   });
 
   test('runs the demo', async () => {
     const { code, stdout } = await holdfast('demo');
     expect(code, stdout).toBe(0);
     expect(stdout).toContain('every check passed');
+  });
+
+  test('runs the demo on the newest Node as well, installed with the scripts of its dependencies', async (context) => {
+    const folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
+    context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
+    // npm itself runs on the Node that comes first.
+    const env = { ...holder.env, PATH: `${dirname(process.execPath)}${delimiter}${PATH}` };
+    await run('npm', ['install', ...INSTALL_FLAGS, holder.tarball], { cwd: folder, env });
+    const { stdout } = await run('npx', ['holdfast', 'demo'], { cwd: folder, env });
+    expect(stdout).toContain('every check passed');
+  });
+
+  test('has the pages of the documentation', async () => {
+    const pages = await readdir(join(holder.folder, 'node_modules/holdfast/dist/docs'), { recursive: true });
+    expect(pages).toEqual(expect.arrayContaining(['api.md', 'how-to/quick-start.md', 'reference/cli.md']));
+  });
+
+  test('is refused by the check of its size when it is too large or has a file that does not belong into it', async () => {
+    const { copy, env } = holder;
+    await writeFile(join(copy, 'docs/large.md'), randomBytes(4 * MEGABYTE).toString('base64'));
+    await writeFile(join(copy, 'migrations/notes.txt'), 'notes');
+    const checked = await run('npm', ['run', 'package:size'], { cwd: copy, env }).then(
+      () => '',
+      (failed: Error & { stderr: string }) => failed.stderr,
+    );
+    expect(checked).toContain('It is larger than 3 MB');
+    expect(checked).toContain('These files do not belong into it: dist/migrations/notes.txt');
   });
 
   test('answers --help for every command', async () => {
