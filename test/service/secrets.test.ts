@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { startCollector, type Collector } from '../telemetry/collector.ts';
 import { openServiceApi, type ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
@@ -28,12 +29,14 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     databasePassword: canary(),
     displaySecret: canary(),
     environment: canary(),
+    collectorKey: canary(),
   };
   /** The operator's own receiver wants it: it may be stored in deliveries, which need it. */
   const receiverPassword = canary();
   const guardedUrl = ({ url }: WebhookReceiver): string => url.replace('http://', `http://user:${receiverPassword}@`);
   let rig: ServiceRig;
   let receiver: WebhookReceiver;
+  let collector: Collector;
   let front: RunningProcess;
   let api: ServiceApi;
   const answers: string[] = [];
@@ -47,6 +50,8 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     databaseUrl.password = secrets.databasePassword;
     const started = await startReceiver();
     onEnd(() => started.close());
+    const collecting = await startCollector();
+    onEnd(() => collecting.close());
     const opened = await openServiceRig({
       queue,
       databaseUrl: databaseUrl.toString(),
@@ -55,16 +60,19 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
         channels: { webhook: { url: guardedUrl(started), secret: secrets.webhookSecret, timeoutMs: 1_000 } },
         api: { keys: [{ name: 'other', key: secrets.otherKey }] },
         owner: { display: 'hash', displaySecret: secrets.displaySecret },
+        telemetry: { content: true },
       },
       env: {
         HOLDFAST_LOG_LEVEL: 'trace',
         HOLDFAST_API_KEY: secrets.adminKey,
         ANTHROPIC_API_KEY: secrets.modelKey,
         SOME_SERVICE_TOKEN: secrets.environment,
+        OTEL_EXPORTER_OTLP_ENDPOINT: collecting.url,
+        OTEL_EXPORTER_OTLP_HEADERS: `authorization=${secrets.collectorKey}`,
       },
     });
     onEnd(() => opened.close());
-    [rig, receiver, living, misusing] = [opened, started, undefined, undefined];
+    [rig, receiver, collector, living, misusing] = [opened, started, collecting, undefined, undefined];
     answers.length = 0;
     [front] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('scheduler')]);
     const asked = openServiceApi(front.url, secrets.adminKey);
@@ -156,7 +164,16 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
 
   test('and clients with mistakes', () => misused());
 
-  test('write no secret into a log, a row, an answer, a request or a webhook (G31)', async () => {
+  /** The traces of all turns have arrived: they are exported after the turns have ended. */
+  async function traces(): Promise<string[]> {
+    const turns = await rig.rows<{ id: string }>('select id from holdfast.turns where ended_at is not null');
+    const traced = (): unknown[] =>
+      [...collector.spans.values()].map(({ attributes }) => attributes['holdfast.turn.id']);
+    await waitUntil('every turn has a trace', soonMs, () => turns.every(({ id }) => traced().includes(id)));
+    return [...collector.spans.values()].map((span) => JSON.stringify(span));
+  }
+
+  test('write no secret into a log, a row, an answer, a request, a trace or a webhook (G31)', async () => {
     await lived();
     await misused();
     const tables = await rig.rows<{ name: string }>(
@@ -172,6 +189,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       rows,
       answers,
       requests: rig.model.requests.map((request) => JSON.stringify(request)),
+      traces: await traces(),
       webhooks: receiver.received.map((webhook) => JSON.stringify(webhook)),
     };
     for (const lines of Object.values(places)) expect(lines.length).toBeGreaterThan(0);
