@@ -10,6 +10,7 @@ import {
 } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { isSignedOut } from './api.ts';
+import { readyQuery } from './live/outage.ts';
 import { me } from './me.ts';
 import { MissingScreen } from './parts/missing-screen.tsx';
 import { Problem } from './parts/problem.tsx';
@@ -56,8 +57,11 @@ const appRoute = createRoute({
   component: Shell,
   notFoundComponent: NotFound,
   async beforeLoad({ context, location }) {
+    // Read together: a banner that came later would push the screen down.
+    const readiness = context.queries.prefetchQuery(readyQuery);
     try {
       await context.queries.ensureQueryData(me);
+      await readiness;
     } catch (error) {
       if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: { to: location.href } });
       throw error;
@@ -75,12 +79,30 @@ const overviewRoute = createRoute({
 const waitingRoute = createRoute({
   ...screen,
   path: '/waiting',
+  validateSearch: texts('lane', 'session', 'batch'),
   component: screenOf(async () => (await import('./screens/waiting.tsx')).WaitingScreen),
 });
 const turnsRoute = createRoute({
   ...screen,
   path: '/turns',
-  validateSearch: texts('session', 'status', 'kind', 'lane', 'since', 'agent', 'model', 'code', 'q', 'columns'),
+  validateSearch: texts(
+    'session',
+    'status',
+    'kind',
+    'lane',
+    'since',
+    'until',
+    'agent',
+    'model',
+    'tool',
+    'code',
+    'worker',
+    'batch',
+    'minMs',
+    'minCostUsd',
+    'q',
+    'columns',
+  ),
   component: screenOf(async () => (await import('./screens/turns.tsx')).Turns),
 });
 const turnRoute = createRoute({
@@ -98,13 +120,13 @@ const compareRoute = createRoute({
 const sessionsRoute = createRoute({
   ...screen,
   path: '/sessions',
-  validateSearch: texts('kind', 'columns'),
+  validateSearch: texts('kind', 'status', 'agent', 'channel', 'q', 'order', 'columns'),
   component: screenOf(async () => (await import('./screens/sessions.tsx')).Sessions),
 });
 const sessionRoute = createRoute({
   ...screen,
   path: '/sessions/$key',
-  validateSearch: texts('state'),
+  validateSearch: texts('state', 'transcript', 'beside'),
   component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
 });
 const familyRoute = createRoute({

@@ -7,6 +7,7 @@ import { countText } from '../format/amounts.ts';
 import { me } from '../me.ts';
 import { Status } from './bits.tsx';
 import { Confirm } from './confirm.tsx';
+import { Problem } from './problem.tsx';
 
 interface BulkBarProps {
   target: BulkAction['target'];
@@ -33,6 +34,7 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
   const queries = useQueryClient();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [submitted, setSubmitted] = useState<string | null>(null);
+  const [error, setError] = useState<unknown>(null);
   if (who.role === 'viewer') return null;
 
   const bodyOf = ({ action, ids }: Pick<Asked, 'action' | 'ids'>): BulkBody =>
@@ -40,9 +42,14 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
     ({ action, target, ...(ids === null ? { filter } : { ids }) }) as BulkBody;
 
   async function ask(action: BulkAction['action'], ids: string[] | null): Promise<void> {
-    const counted =
-      ids === null ? await api.createBulkAction({ body: { ...bodyOf({ action, ids }), dryRun: true } }) : null;
-    setAsked({ action, ids, total: counted !== null && 'ids' in counted ? counted.total : (ids?.length ?? 0) });
+    setError(null);
+    try {
+      const counted =
+        ids === null ? await api.createBulkAction({ body: { ...bodyOf({ action, ids }), dryRun: true } }) : null;
+      setAsked({ action, ids, total: counted !== null && 'ids' in counted ? counted.total : (ids?.length ?? 0) });
+    } catch (cause) {
+      setError(cause);
+    }
   }
 
   const all = selected.size === 0;
@@ -58,6 +65,7 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
           {action} {all ? 'all that match…' : `${countText(selected.size)} selected…`}
         </button>
       ))}
+      {error !== null && <Problem error={error} />}
       {submitted !== null && <Progress id={submitted} />}
       {asked !== null && (
         <Confirm

@@ -35,8 +35,14 @@ export function Costs(): ReactElement {
     <>
       <h1>Costs</h1>
       <Filters>
-        <Choice name="Steps" value={search.by} options={Object.keys(STEPS)} onChange={(next) => change({ by: next })} />
-        <Choice name="By" value={search.group} options={GROUPS} onChange={(next) => change({ group: next })} />
+        <Choice
+          name="Steps"
+          value={by}
+          options={Object.keys(STEPS)}
+          usual="day"
+          onChange={(next) => change({ by: next })}
+        />
+        <Choice name="By" value={group} options={GROUPS} usual="model" onChange={(next) => change({ group: next })} />
       </Filters>
       {haveBegun(useUsage(by, group), useQuery(budgetsQuery)) ? (
         <>

@@ -6,20 +6,24 @@ export function Choice(props: {
   name: string;
   value: string | undefined;
   options: readonly string[];
+  /** What the empty value means; absent: no filter. */
+  usual?: string;
   onChange: (value: string | undefined) => void;
 }): ReactElement {
-  const { name, value, options, onChange } = props;
+  const { name, value, options, usual, onChange } = props;
   return (
     <label>
       {name}
       <select
-        value={value ?? ''}
+        value={value === usual ? '' : (value ?? '')}
         onChange={(event) => onChange(event.target.value === '' ? undefined : event.target.value)}
       >
-        <option value="">any</option>
-        {options.map((option) => (
-          <option key={option}>{option}</option>
-        ))}
+        <option value="">{usual ?? 'any'}</option>
+        {options
+          .filter((option) => option !== usual)
+          .map((option) => (
+            <option key={option}>{option}</option>
+          ))}
       </select>
     </label>
   );

@@ -27,12 +27,14 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
           name="Call"
           value={String(call)}
           options={calls}
+          usual="1"
           onChange={(n) => void navigate({ search: (before) => ({ ...before, call: n ?? '1' }) })}
         />
         <Choice
           name="Mark what is new against call"
           value={against === null ? undefined : String(against)}
           options={calls.filter((n) => n !== String(call))}
+          usual="none"
           onChange={(n) =>
             void navigate({
               search: ({ against: _against, ...rest }) => (n === undefined ? rest : { ...rest, against: n }),

@@ -10,10 +10,11 @@ import { CopyRow, quoted, type CopiedRow } from '../parts/copy-row.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { Choice, Filters } from './filters.tsx';
+import { Choice, Filters, TextFilter } from './filters.tsx';
 
 const route = getRouteApi('/app/sessions');
 const PAGE = 100;
+const STATUSES = ['idle', 'waiting', 'running'] as const;
 const KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
 const ALL: readonly Column<Session>[] = [
@@ -39,38 +40,52 @@ const ALL: readonly Column<Session>[] = [
 const USUAL = new Set(['Status', 'Session', 'Kind', 'Agent', 'Waiting', 'Context', 'Cost', 'Active']);
 const COLUMNS = { all: ALL, usual: USUAL };
 
+type Search = ReturnType<typeof route.useSearch>;
 type SessionQuery = NonNullable<Parameters<typeof api.listSessions>[0]>;
 
 export function Sessions(): ReactElement {
-  const { kind, columns } = route.useSearch();
+  const { columns, ...search } = route.useSearch();
   const [focused, setFocused] = useState<Session | null>(null);
   const navigate = useNavigate({ from: '/sessions' });
-  const { list, rows, onEnd } = useSessions(kind);
+  const { list, rows, onEnd } = useSessions(search);
   // There from the start: a line that appears when a row gets the focus would move the row away from the pointer.
   const current = focused ?? rows[0];
-  /** Absent values are not in the URL. */
-  const change = (search: { kind: string | undefined; columns: string | undefined }, replace = false): void =>
-    void navigate({
-      search: {
-        ...(search.kind === undefined ? {} : { kind: search.kind }),
-        ...(search.columns === undefined ? {} : { columns: search.columns }),
-      },
-      replace,
-    });
+  const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
   return (
     <>
       <div className="row">
         <h1>Sessions</h1>
-        <ColumnChooser {...COLUMNS} choice={columns} onChange={(choice) => change({ kind, columns: choice }, true)} />
+        <ColumnChooser
+          {...COLUMNS}
+          choice={columns}
+          onChange={(choice) =>
+            void navigate({
+              search: ({ columns: _columns, ...before }) =>
+                choice === undefined ? before : { ...before, columns: choice },
+              replace: true,
+            })
+          }
+        />
       </div>
       <Filters>
-        <Choice name="Kind" value={kind} options={KINDS} onChange={(next) => change({ kind: next, columns })} />
+        <Choice name="Kind" value={search.kind} options={KINDS} onChange={(kind) => change({ kind })} />
+        <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
+        <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
+        <TextFilter name="Channel" value={search.channel} onChange={(channel) => change({ channel })} />
+        <TextFilter name="Id or key" value={search.q} onChange={(q) => change({ q })} />
+        <Choice
+          name="Newest by"
+          value={search.order}
+          options={['created', 'updated']}
+          usual="created"
+          onChange={(order) => change({ order })}
+        />
       </Filters>
       <CopyRow kind="session" current={current && copiedOf(current)} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 ? (
         <Empty command={'npx holdfast send main "Hello"'}>
-          No session fits. A session is made by its first message.
+          No session fits. A session begins with its first message.
         </Empty>
       ) : (
         <DataTable
@@ -97,12 +112,17 @@ function copiedOf(row: Session): CopiedRow {
   };
 }
 
-/** The sessions of a kind, page by page. */
-function useSessions(kind: string | undefined) {
+/** The sessions of a search, page by page; a value that the service does not know is refused by it, and shown. */
+function useSessions({ kind, status, order, ...rest }: Omit<Search, 'columns'>) {
+  const query = {
+    ...rest,
+    kind: kind?.split(',') as SessionQuery['kind'],
+    status: status?.split(',') as SessionQuery['status'],
+    order: order as SessionQuery['order'],
+  };
   const list = useInfiniteQuery({
-    queryKey: ['session', 'list', kind],
-    queryFn: ({ pageParam, signal }) =>
-      api.listSessions({ kind: kind?.split(',') as SessionQuery['kind'], limit: PAGE, cursor: pageParam }, { signal }),
+    queryKey: ['session', 'list', query],
+    queryFn: ({ pageParam, signal }) => api.listSessions({ ...query, limit: PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });

@@ -35,6 +35,17 @@ const STATUSES = [
 const KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
 const LANES = ['main', 'subagent', 'cron', 'batch'] as const;
 
+/** Filters that few people need. */
+const MORE = [
+  ['tool', 'Tool'],
+  ['worker', 'Worker'],
+  ['batch', 'Batch'],
+  ['since', 'Started at or after'],
+  ['until', 'Started before'],
+  ['minMs', 'Took at least, in ms'],
+  ['minCostUsd', 'Cost at least, in $'],
+] as const;
+
 type Search = Omit<ReturnType<typeof route.useSearch>, 'columns'>;
 
 export function Turns(): ReactElement {
@@ -77,7 +88,7 @@ export function Turns(): ReactElement {
       <CopyRow kind="turn" current={current && copiedOf(current)} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 ? (
-        <Empty command={'npx holdfast send main "Hello"'}>No turn fits. Turns are there when messages arrive.</Empty>
+        <Empty command={'npx holdfast send main "Hello"'}>No turn fits. A turn begins when a message arrives.</Empty>
       ) : (
         <DataTable
           label="Turns"
@@ -134,6 +145,14 @@ function TurnFilters(props: { search: Search; change: (part: Partial<Search>) =>
       <TextFilter name="Model" value={search.model} onChange={(model) => change({ model })} />
       <TextFilter name="Error code" value={search.code} onChange={(code) => change({ code })} />
       <TextFilter name="Id or text" value={search.q} onChange={(q) => change({ q })} />
+      <details open={MORE.some(([name]) => search[name] !== undefined)}>
+        <summary>More filters</summary>
+        <div className="filters">
+          {MORE.map(([name, title]) => (
+            <TextFilter key={name} name={title} value={search[name]} onChange={(value) => change({ [name]: value })} />
+          ))}
+        </div>
+      </details>
     </Filters>
   );
 }
@@ -163,14 +182,11 @@ function NewTurns({ onShow }: { onShow: () => void }): ReactElement | null {
 type TurnQuery = NonNullable<Parameters<typeof api.listTurns>[0]>;
 
 /** The query of a search; a value that the service does not know is refused by it, and shown. */
-function filterOf({ session, status, kind, lane, since, agent, model, code, q }: Search): TurnQuery {
+function filterOf({ status, kind, lane, minMs, minCostUsd, ...rest }: Search): TurnQuery {
   return {
-    agent,
-    model,
-    code,
-    q,
-    session,
-    since,
+    ...rest,
+    minMs: numberOf(minMs),
+    minCostUsd: numberOf(minCostUsd),
     status: status?.split(',') as TurnQuery['status'],
     kind: kind as TurnQuery['kind'],
     lane: lane as TurnQuery['lane'],
@@ -178,6 +194,18 @@ function filterOf({ session, status, kind, lane, since, agent, model, code, q }:
 }
 
 /** The same for an action on all that match. */
-function bulkFilterOf({ status, ...rest }: Search): object {
-  return { ...rest, ...(status === undefined ? {} : { status: status.split(',') }) };
+function bulkFilterOf({ status, minMs, minCostUsd, ...rest }: Search): object {
+  return {
+    ...rest,
+    ...(status === undefined ? {} : { status: status.split(',') }),
+    ...(minMs === undefined ? {} : { minMs: numberOf(minMs) }),
+    ...(minCostUsd === undefined ? {} : { minCostUsd: numberOf(minCostUsd) }),
+  };
+}
+
+/** What is not a number stays as it was written: the service refuses it, and says so. */
+function numberOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const number = Number(text);
+  return Number.isNaN(number) ? (text as unknown as number) : number;
 }

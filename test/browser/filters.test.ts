@@ -1,0 +1,77 @@
+// The filters of lists: each is in the URL, and is what the service is asked for.
+import { expect, test } from 'vitest';
+import { useDashboard } from './dashboard-rig.ts';
+
+const dashboard = useDashboard();
+
+const rowsOf = () => dashboard.page.getByRole('row').filter({ has: dashboard.page.getByRole('cell') });
+
+test('what waits is narrowed by session and lane, and only the selected messages are cancelled', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const ids: string[] = [];
+  for (const session of ['one', 'one', 'two']) {
+    const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text: `for ${session}` });
+    ids.push(body.message.id);
+  }
+  await signIn();
+  await open('/waiting');
+  await expect.poll(() => rowsOf().count()).toBe(3);
+  await page.getByLabel('Session', { exact: true }).fill('agent:main:one');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => rowsOf().count()).toBe(2);
+  expect(new URL(page.url()).search).toBe('?session=agent%3Amain%3Aone');
+
+  await page.locator('[role=row][data-index="0"]').focus();
+  await page.keyboard.press('x');
+  await page.getByRole('button', { name: 'cancel 1 selected…' }).click();
+  await page.getByRole('heading', { name: 'cancel 1 messages?' }).waitFor();
+  await page.getByRole('button', { name: 'cancel 1', exact: true }).click();
+  await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
+  const [action] = (await rig.get('/v1/bulk-actions')).body.items;
+  expect((await rig.get(`/v1/bulk-actions/${action.id}/items`)).body.items).toMatchObject([{ id: ids[0] }]);
+
+  await page.getByRole('combobox', { name: 'Lane' }).selectOption('batch');
+  await page.getByText('No message that waits fits the filters.').waitFor();
+  await page.goBack();
+  await expect.poll(() => rowsOf().count()).toBe(2);
+});
+
+test('sessions are found by status and key, and an order by what changed last is kept in the URL', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await rig.post('/v1/sessions/found-idle/messages', { text: '[[reply: hello]]' });
+  await rig.work('found-idle');
+  await rig.post('/v1/sessions/found-waiting/messages', { text: 'hello' });
+  await signIn();
+  await open('/sessions?q=found&order=updated');
+  await expect.poll(() => rowsOf().count()).toBe(2);
+  expect(await page.getByRole('combobox', { name: 'Newest by' }).inputValue()).toBe('updated');
+  await page.getByRole('combobox', { name: 'Status' }).selectOption('waiting');
+  await expect.poll(() => rowsOf().getByRole('link').allTextContents()).toEqual(['agent:main:found-waiting']);
+});
+
+test('turns are found by tool and cost; a filter that cannot be used is named', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await rig.post('/v1/sessions/tooled/messages', { text: '[[tool: echo {"say": "hi"}]] [[reply: done]]' });
+  await rig.work('tooled');
+  await signIn();
+  await open('/turns?tool=echo');
+  await expect.poll(() => rowsOf().count()).toBe(1);
+  await page.getByLabel('Cost at least, in $').fill('1000');
+  await page.keyboard.press('Enter');
+  await page.getByText('No turn fits.').waitFor();
+  await page.getByLabel('Cost at least, in $').fill('much');
+  await page.keyboard.press('Enter');
+  await page.getByRole('alert').getByText('minCostUsd').first().waitFor();
+  await page.getByRole('button', { name: 'retry all that match…' }).click();
+  await expect.poll(() => page.getByRole('alert').count()).toBe(2);
+});
+
+test('a choice without a value in the URL shows what holds then', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open('/costs');
+  const shown = (name: string) => page.getByRole('combobox', { name }).locator('option:checked').textContent();
+  expect([await shown('Steps'), await shown('By')]).toEqual(['day', 'model']);
+  await open('/costs?by=hour&group=agent');
+  expect([await shown('Steps'), await shown('By')]).toEqual(['hour', 'agent']);
+});
