@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { isLongForm } from '../servers/test-form.ts';
 import { ACTIONS, type Action, type Subject } from './actions.ts';
+import { SESSION_ACTIONS } from './session-actions.ts';
 import { WORK_ACTIONS } from './work-actions.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
@@ -10,7 +11,7 @@ import { handOf } from './hand.ts';
 const dashboard = useDashboard();
 const nameOf = (button: Action['button'], subject: Subject): string | RegExp =>
   typeof button === 'function' ? button(subject) : button;
-const ALL = [...ACTIONS, ...WORK_ACTIONS];
+const ALL = [...ACTIONS, ...SESSION_ACTIONS, ...WORK_ACTIONS];
 const BOTH = ['mouse', 'keyboard'] as const;
 const handsOf = (name: string) =>
   BOTH.filter((_, n) => isLongForm() || n === ALL.findIndex((one) => one.name === name) % 2);

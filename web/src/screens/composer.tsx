@@ -4,7 +4,7 @@ import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
 import { Problem } from '../parts/problem.tsx';
 
-const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
+export const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
 type Mode = (typeof MODES)[number];
 
 /** What a mode does with a message while a turn runs. */

@@ -19,7 +19,13 @@ const GONE: Readonly<Record<string, string>> = {
 };
 
 /** An entry of a transcript, with its blocks. */
-export function EntryBlock({ entry, sessionKey }: { entry: Entry; sessionKey: string }): ReactElement {
+export function EntryBlock(props: {
+  entry: Entry;
+  sessionKey: string;
+  /** Absent for a viewer. */
+  onFork?: ((entry: Entry) => void) | undefined;
+}): ReactElement {
+  const { entry, sessionKey, onFork } = props;
   return (
     <article className="entry" data-role={entry.role} data-state={entry.state} aria-label={`Entry ${entry.seq}`}>
       <header>
@@ -30,6 +36,11 @@ export function EntryBlock({ entry, sessionKey }: { entry: Entry; sessionKey: st
           turn {entry.turnId.slice(-6)}
         </Link>
         {entry.state !== 'active' && <span className="chip">{GONE[entry.state]}</span>}
+        {onFork !== undefined && (
+          <button type="button" className="button" onClick={() => onFork(entry)}>
+            Fork from here… <span className="hidden-visually">#{entry.seq}</span>
+          </button>
+        )}
       </header>
       {entry.content.map((block, at) => (
         <Fragment key={at}>

@@ -2,16 +2,17 @@
 import { useInfiniteQuery, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
-import { api, type Session } from '../api.ts';
+import { api, type Entry, type Session } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
-import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { me } from '../me.ts';
 import { useSettings } from '../settings.tsx';
 import { Composer } from './composer.tsx';
 import { EntryBlock, PART_CHARS } from './entry-block.tsx';
+import { Fork, SessionActions } from './session-actions.tsx';
+import { SessionHistory } from './session-history.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
 const PAGE = 40;
@@ -37,7 +38,8 @@ export function SessionScreen(): ReactElement {
           {who.role !== 'viewer' && <Composer session={data} />}
           {data.turnId !== null && <LiveReply turnId={data.turnId} key={data.turnId} />}
           <Waiting sessionKey={data.key} count={data.waitingMessages} />
-          <Transcript sessionKey={data.key} />
+          <SessionHistory sessionKey={data.key} />
+          <Transcript session={data} />
         </>
       )}
     </>
@@ -55,8 +57,9 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
       <Fact name="Agent and kind">
         {session.agentId}, {session.kind}
       </Fact>
-      <Fact name="Model">{session.model ?? 'that of the agent'}</Fact>
-      <Fact name="Queue mode">{session.queueMode ?? 'the default'}</Fact>
+      <Fact name="Model">{session.model ?? 'as configured'}</Fact>
+      <Fact name="Thinking">{session.thinking ?? 'as configured'}</Fact>
+      <Fact name="Queue mode">{session.queueMode ?? 'as configured'}</Fact>
       <Fact name="Context">{countText(session.tokens.context)} tokens</Fact>
       <Fact name="Cost">{dollarsText(session.costMicros)}</Fact>
       <Fact name="Waiting">
@@ -133,12 +136,12 @@ function Waiting({ sessionKey, count }: { sessionKey: string; count: number }): 
   );
 }
 
-function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
-  const { state } = route.useSearch();
-  const navigate = useNavigate({ from: '/sessions/$key' });
+/** The entries of a transcript, newest first, page by page. */
+function useEntries(sessionKey: string) {
+  const { state, transcript } = route.useSearch();
   const showsAll = state === 'all';
-  const list = useInfiniteQuery({
-    queryKey: ['session', sessionKey, 'entries', showsAll],
+  return useInfiniteQuery({
+    queryKey: ['session', sessionKey, 'entries', showsAll, transcript],
     queryFn: ({ pageParam, signal }) =>
       api.listEntries(
         {
@@ -147,6 +150,7 @@ function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
           partChars: PART_CHARS,
           limit: PAGE,
           cursor: pageParam,
+          transcript: transcript === undefined ? undefined : Number(transcript),
           ...(showsAll ? { state: 'all' as const } : {}),
         },
         { signal },
@@ -154,26 +158,24 @@ function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
+}
+
+function Transcript({ session }: { session: Session }): ReactElement {
+  const { data: who } = useSuspenseQuery(me);
+  const [forkAt, setForkAt] = useState<Entry | null>(null);
+  const list = useEntries(session.key);
   const entries = list.data?.pages.flatMap(({ items }) => items) ?? [];
   return (
     <section aria-labelledby="transcript">
-      <div className="row">
-        <h2 id="transcript">Transcript</h2>
-        <label className="row">
-          <input
-            type="checkbox"
-            checked={showsAll}
-            onChange={(event) => void navigate({ search: event.target.checked ? { state: 'all' } : {}, replace: true })}
-          />
-          also what the model no longer sees
-        </label>
-      </div>
+      <TranscriptHead sessionKey={session.key} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && entries.length === 0 && <Empty>Nothing was said yet.</Empty>}
+      {list.isSuccess && entries.length === 0 && (
+        <Empty>This transcript has no entries. The first message begins it.</Empty>
+      )}
       <ol className="transcript">
         {entries.map((entry) => (
           <li key={entry.id}>
-            <EntryBlock entry={entry} sessionKey={sessionKey} />
+            <EntryBlock entry={entry} sessionKey={session.key} onFork={who.role === 'viewer' ? undefined : setForkAt} />
           </li>
         ))}
       </ol>
@@ -187,60 +189,36 @@ function Transcript({ sessionKey }: { sessionKey: string }): ReactElement {
           {list.isFetchingNextPage ? 'Loading…' : 'Earlier entries'}
         </button>
       )}
+      {forkAt !== null && <Fork session={session} entry={forkAt} onClose={() => setForkAt(null)} />}
     </section>
   );
 }
 
-const ACTIONS = {
-  abort: {
-    button: 'Abort',
-    title: 'Abort the running turn?',
-    text: 'Its turn is stopped, with all subagents below it. Messages that wait are cancelled.',
-  },
-  compact: {
-    button: 'Compact',
-    title: 'Compact the transcript?',
-    text: 'A summary takes the place of what was said. It can be restored.',
-  },
-  reset: {
-    button: 'Reset',
-    title: 'Begin a new transcript?',
-    text: 'The session keeps its key. The old transcript is kept, and the model no longer sees it.',
-  },
-} as const;
-
-function SessionActions({ session: { key } }: { session: Session }): ReactElement {
-  const queries = useQueryClient();
-  const [asked, setAsked] = useState<keyof typeof ACTIONS | null>(null);
-  async function perform(action: keyof typeof ACTIONS): Promise<void> {
-    if (action === 'abort') await api.abortSession({ key, body: {} });
-    else if (action === 'compact') await api.compactSession({ key, body: {} });
-    else await api.resetSession({ key, body: {} });
-    void queries.invalidateQueries({ queryKey: ['session'] });
-  }
+/** Which transcript is shown, and whether with what the model no longer sees. */
+function TranscriptHead({ sessionKey }: { sessionKey: string }): ReactElement {
+  const { state, transcript } = route.useSearch();
+  const navigate = useNavigate({ from: '/sessions/$key' });
   return (
-    <>
-      {(['abort', 'compact', 'reset'] as const).map((action) => (
-        <button
-          key={action}
-          type="button"
-          className="button"
-          data-tone={action === 'compact' ? undefined : 'bad'}
-          onClick={() => setAsked(action)}
-        >
-          {ACTIONS[action].button}…
-        </button>
-      ))}
-      {asked !== null && (
-        <Confirm
-          title={ACTIONS[asked].title}
-          verb={ACTIONS[asked].button}
-          onClose={() => setAsked(null)}
-          perform={() => perform(asked)}
-        >
-          <p>{ACTIONS[asked].text}</p>
-        </Confirm>
+    <div className="row">
+      <h2 id="transcript">Transcript{transcript !== undefined && ` ${transcript}, from before a reset`}</h2>
+      {transcript !== undefined && (
+        <Link to="/sessions/$key" params={{ key: sessionKey }}>
+          the current one
+        </Link>
       )}
-    </>
+      <label className="row">
+        <input
+          type="checkbox"
+          checked={state === 'all'}
+          onChange={(event) =>
+            void navigate({
+              search: ({ state: _state, ...before }) => (event.target.checked ? { ...before, state: 'all' } : before),
+              replace: true,
+            })
+          }
+        />
+        also what the model no longer sees
+      </label>
+    </div>
   );
 }
