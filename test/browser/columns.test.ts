@@ -119,11 +119,29 @@ test('times are shown in local time or in UTC, everywhere and after a reload', a
       );
     await tab.goto(`${url}/turns/${id}`);
     await expect.poll(() => shown.textContent()).toBe(textIn('Asia/Kathmandu'));
-    await tab.getByRole('button', { name: 'Local time' }).click();
+    await tab.getByRole('combobox', { name: 'Time zone' }).selectOption('UTC');
     await expect.poll(() => shown.textContent()).toBe(textIn('UTC'));
     await tab.reload();
     await expect.poll(() => shown.textContent()).toBe(textIn('UTC'));
   } finally {
     await elsewhere.close();
   }
+});
+
+test('the usual columns fit into a window of 1,280 px, and more of them are scrolled together with their titles', async () => {
+  const { page, signIn, open } = dashboard;
+  await ended('wide');
+  await signIn();
+  await open('/turns?session=wide');
+  const body = page.locator('.table-body');
+  const left = async (role: 'columnheader' | 'cell', n: number): Promise<number> =>
+    Math.round((await page.getByRole(role).nth(n).boundingBox())?.x ?? Number.NaN);
+  await page.getByRole('cell').first().waitFor();
+  expect(await body.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
+
+  await open('/turns?session=wide&columns=status,turn,session,model,started,ended,worker,id,why');
+  await page.getByRole('cell').first().waitFor();
+  await body.evaluate((element) => element.scrollTo({ left: 30 }));
+  await expect.poll(() => body.evaluate((element) => element.scrollLeft)).toBe(30);
+  await expect.poll(async () => (await left('columnheader', 5)) - (await left('cell', 5))).toBe(0);
 });

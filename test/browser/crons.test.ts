@@ -108,3 +108,21 @@ test('a viewer sees crons and polls, and no button', async () => {
     expect(await page.locator('main').getByRole('button').count(), path).toBe(0);
   }
 });
+
+test('the zone of a cron can be chosen for the times of every screen, and is kept', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await rig.post('/v1/sessions/in-zone/messages', { text: '[[reply: hello]]' });
+  await rig.work('in-zone');
+  const turn = (await rig.get('/v1/turns?session=in-zone')).body.items[0];
+  const cron = await made('zoned', { kind: 'cron', expr: '0 9 * * *', tz: 'Asia/Kathmandu' });
+  await signIn();
+  await open(`/crons/${cron.id}`);
+  await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Asia/Kathmandu');
+  await open(`/turns/${turn.id}`);
+  const expected = new Intl.DateTimeFormat('en-GB', {
+    dateStyle: 'medium',
+    timeStyle: 'medium',
+    timeZone: 'Asia/Kathmandu',
+  }).format(new Date(turn.startedAt));
+  await expect.poll(() => page.locator(`time[datetime="${turn.startedAt}"]`).first().textContent()).toBe(expected);
+});

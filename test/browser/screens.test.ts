@@ -79,6 +79,45 @@ test('a message is sent from the page, and its reply appears by itself', async (
   await page.getByRole('article').getByText('it appears', { exact: true }).waitFor();
 });
 
+test('the title of a page says which screen it shows, and of which turn, session or family', async () => {
+  const { page, rig, url, signIn, open } = dashboard;
+  await rig.post('/v1/sessions/titled/messages', { text: '[[reply: hello]]' });
+  await rig.work('titled');
+  const { id } = (await rig.get('/v1/turns?session=titled')).body.items[0];
+  await page.goto(url);
+  await expect.poll(() => page.title()).toBe('Sign in · Holdfast');
+  await signIn();
+  const titles: Record<string, string> = {
+    '/': 'Overview',
+    '/dead-letters': 'Dead letters',
+    [`/turns/${id}?tab=steps`]: `Turn ${id.slice(-6)}`,
+    '/sessions/agent:main:titled': 'Session agent:main:titled',
+    '/sessions/agent:main:titled/family': 'Family of session agent:main:titled',
+  };
+  for (const [path, title] of Object.entries(titles)) {
+    await open(path);
+    await expect.poll(() => page.title()).toBe(`${title} · Holdfast`);
+  }
+});
+
+test('at 320 px the header takes at most 15 % of the window, and its choices are behind one button', async () => {
+  const { page, signIn, open } = dashboard;
+  await page.setViewportSize({ width: 320, height: 720 });
+  await signIn();
+  await open('/');
+  expect((await page.locator('header .bar').boundingBox())?.height).toBeLessThan(108);
+  const zone = page.getByRole('combobox', { name: 'Time zone' });
+  expect(await zone.isVisible()).toBe(false);
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await zone.selectOption('UTC');
+  expect(await violationsOn(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await zone.waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Menu' }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByRole('heading', { name: 'Holdfast' }).waitFor();
+});
+
 test('all that match are retried as one bulk action, counted first', async () => {
   const { page, signIn, open, rig } = dashboard;
   await rig.post('/v1/sessions/once/messages', { text: '[[error: 400 message="the provider says no"]]' });

@@ -1,6 +1,7 @@
 // What a person has chosen for this browser: theme, zone, and whether the page is live. And the time that ages are measured by.
 import {
   createContext,
+  useCallback,
   useContext,
   useEffect,
   useMemo,
@@ -9,13 +10,16 @@ import {
   type ReactElement,
   type ReactNode,
 } from 'react';
-import { serverNowMs, type Zone } from './format/time.ts';
+import { isZone, serverNowMs } from './format/time.ts';
 
 export type Theme = 'system' | 'light' | 'dark';
 
 interface Settings {
   theme: Theme;
-  zone: Zone;
+  /** In which zone times are shown: `local`, `utc` or an IANA name. */
+  zone: string;
+  /** That of the cron that was opened last, which the header offers; null: none was. */
+  cronZone: string | null;
   /** False: nothing is refreshed but by hand. */
   isLive: boolean;
   /** Keys such as j and k do something. */
@@ -27,7 +31,7 @@ interface SettingsContext extends Settings {
 }
 
 const KEY = 'holdfast.settings';
-const DEFAULTS: Settings = { theme: 'system', zone: 'local', isLive: true, hasShortcuts: true };
+const DEFAULTS: Settings = { theme: 'system', zone: 'local', cronZone: null, isLive: true, hasShortcuts: true };
 const Context = createContext<SettingsContext>({ ...DEFAULTS, change: () => undefined });
 
 function stored(): Settings {
@@ -37,7 +41,7 @@ function stored(): Settings {
     return {
       ...DEFAULTS,
       ...(theme === 'light' || theme === 'dark' ? { theme } : {}),
-      ...(zone === 'utc' ? { zone } : {}),
+      ...(typeof zone === 'string' && isZone(zone) ? { zone } : {}),
       ...(hasShortcuts === false ? { hasShortcuts } : {}),
     };
   } catch {
@@ -55,13 +59,8 @@ export function SettingsProvider({ children }: { children: ReactNode }): ReactEl
       // A browser that stores nothing forgets the choice with the page.
     }
   }, [settings]);
-  const value = useMemo(
-    () => ({
-      ...settings,
-      change: (change: Partial<Settings>) => setSettings((before) => ({ ...before, ...change })),
-    }),
-    [settings],
-  );
+  const change = useCallback((part: Partial<Settings>) => setSettings((before) => ({ ...before, ...part })), []);
+  const value = useMemo(() => ({ ...settings, change }), [settings, change]);
   return <Context value={value}>{children}</Context>;
 }
 

@@ -1,12 +1,14 @@
 // What is around every screen: the rail, the header with the state of the live stream, banners, and the help for keys.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState, type ReactElement } from 'react';
+import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { api } from './api.ts';
+import { titleOf } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
 import { Empty, Time } from './parts/bits.tsx';
 import { clearRecent, noteRecent } from './parts/recent.ts';
+import { SafeText } from './parts/safe-text.tsx';
 import { Help, useShortcuts } from './parts/shortcuts.tsx';
 import { me } from './me.ts';
 import { useSettings, type Theme } from './settings.tsx';
@@ -55,12 +57,15 @@ function Main(): ReactElement {
 }
 
 function Header(): ReactElement {
-  const { isLive, zone, theme, change } = useSettings();
+  const { isLive, theme, change } = useSettings();
   const { data: who } = useSuspenseQuery(me);
   const [opened, setOpened] = useState<'help' | 'palette' | null>(null);
   useShortcuts(SCREENS, setOpened);
   const { pathname } = useLocation();
-  useEffect(() => noteRecent(pathname), [pathname]);
+  useEffect(() => {
+    noteRecent(pathname);
+    document.title = titleOf(pathname, NAMED);
+  }, [pathname]);
   return (
     <header className="top">
       <div className="bar">
@@ -71,17 +76,6 @@ function Header(): ReactElement {
         <button type="button" className="button" aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
           {isLive ? 'Pause' : 'Go live'}
         </button>
-        <button type="button" className="button" onClick={() => change({ zone: zone === 'utc' ? 'local' : 'utc' })}>
-          {zone === 'utc' ? 'UTC' : 'Local time'}
-        </button>
-        <label>
-          <span className="hidden-visually">Theme</span>
-          <select className="button" value={theme} onChange={(event) => change({ theme: event.target.value as Theme })}>
-            <option value="system">System theme</option>
-            <option value="light">Light</option>
-            <option value="dark">Dark</option>
-          </select>
-        </label>
         <button
           type="button"
           className="button"
@@ -91,13 +85,28 @@ function Header(): ReactElement {
         >
           Go to…
         </button>
-        <button type="button" className="button" onClick={() => setOpened('help')} aria-label="Keys and help">
-          ?
-        </button>
-        <span className="soft">
-          {who.principal} ({who.role})
-        </span>
-        <SignOut />
+        <Menu>
+          <ZoneChoice />
+          <label>
+            <span className="hidden-visually">Theme</span>
+            <select
+              className="button"
+              value={theme}
+              onChange={(event) => change({ theme: event.target.value as Theme })}
+            >
+              <option value="system">System theme</option>
+              <option value="light">Light</option>
+              <option value="dark">Dark</option>
+            </select>
+          </label>
+          <button type="button" className="button" onClick={() => setOpened('help')} aria-label="Keys and help">
+            ?
+          </button>
+          <span className="soft">
+            <SafeText text={who.principal} /> ({who.role})
+          </span>
+          <SignOut />
+        </Menu>
       </div>
       <Banners />
       {opened === 'help' && <Help screens={SCREENS} onClose={() => setOpened(null)} />}
@@ -107,6 +116,40 @@ function Header(): ReactElement {
         </Suspense>
       )}
     </header>
+  );
+}
+
+/** What is seldom needed: beside the rest of the header in a wide window, behind a button in a narrow one. */
+function Menu({ children }: { children: ReactNode }): ReactElement {
+  return (
+    <>
+      <button type="button" className="button menu-button" data-palette popoverTarget="menu">
+        Menu
+      </button>
+      <div id="menu" className="menu" popover="auto">
+        {children}
+      </div>
+    </>
+  );
+}
+
+const ZONE_NAMES: Readonly<Record<string, string>> = { local: 'Local time', utc: 'UTC' };
+
+/** Local time, UTC, or the zone of the cron that was opened last. */
+function ZoneChoice(): ReactElement {
+  const { zone, cronZone, change } = useSettings();
+  const zones = new Set(['local', 'utc', zone, ...(cronZone === null ? [] : [cronZone])]);
+  return (
+    <label>
+      <span className="hidden-visually">Time zone</span>
+      <select className="button" value={zone} onChange={(event) => change({ zone: event.target.value })}>
+        {[...zones].map((each) => (
+          <option key={each} value={each}>
+            {ZONE_NAMES[each] ?? each}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 

@@ -39,10 +39,16 @@ export function ageText(iso: string, nowMs: number = serverNowMs()): string {
   return ms > 0 ? `${durationText(ms)} ago` : `in ${durationText(-ms)}`;
 }
 
-/** In which zone times are shown: that of the device, or UTC. */
-export type Zone = 'local' | 'utc';
+/** Whether the browser knows a zone, by its IANA name; `local` and `utc` are known, too. */
+export function isZone(zone: string): boolean {
+  try {
+    return zone === 'local' || new Intl.DateTimeFormat(undefined, { timeZone: zone }).resolvedOptions() !== null;
+  } catch {
+    return false;
+  }
+}
 
-/** A time as date and time of day; in a zone of its own, such as that of a cron, by its IANA name. */
+/** A time as date and time of day, in `local` time, `utc` or a zone by its IANA name. */
 export function timeText(iso: string, zone: string): string {
   const time = new Date(iso);
   if (Number.isNaN(time.getTime())) return 'unknown';

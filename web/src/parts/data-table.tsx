@@ -46,6 +46,7 @@ const NEAR_END = 20;
 export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   const { label, columns, rows, idOf, onOpen, onCurrent, selected, onSelect, onEnd, isLoadingMore } = props;
   const place = `table ${label}`;
+  const head = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState(0);
   const { hasShortcuts } = useSettings();
@@ -71,20 +72,16 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
   const style = { '--columns': columns.map(({ width }) => width).join(' ') } as CSSProperties;
   return (
     <div className="table" role="table" aria-label={label} aria-rowcount={rows.length + 1} style={style}>
-      <div role="rowgroup">
-        <div className="tr thead" role="row" aria-rowindex={1}>
-          {columns.map(({ title, isNumber }) => (
-            <span key={title} role="columnheader" className={isNumber === true ? 'number' : undefined}>
-              {title}
-            </span>
-          ))}
-        </div>
+      <div role="rowgroup" className="table-head" ref={head}>
+        <TitleRow columns={columns} />
       </div>
       <div
         className="table-body"
         role="rowgroup"
         data-scroll-restoration-id={place}
         ref={body}
+        // Columns that do not fit are scrolled together with their titles.
+        onScroll={({ currentTarget }) => head.current?.scrollTo({ left: currentTarget.scrollLeft })}
         onKeyDown={onKeyDown}
         aria-busy={isLoadingMore === true}
       >
@@ -108,6 +105,18 @@ export function DataTable<Row>(props: DataTableProps<Row>): ReactElement {
           })}
         </div>
       </div>
+    </div>
+  );
+}
+
+function TitleRow<Row>({ columns }: Pick<DataTableProps<Row>, 'columns'>): ReactElement {
+  return (
+    <div className="tr thead" role="row" aria-rowindex={1}>
+      {columns.map(({ title, isNumber }) => (
+        <span key={title} role="columnheader" className={isNumber === true ? 'number' : undefined}>
+          {title}
+        </span>
+      ))}
     </div>
   );
 }

@@ -134,7 +134,7 @@ function StepTable({ title, times, panes }: Chart): ReactElement {
       <table className="plain cards">
         <thead>
           <tr>
-            <th scope="col">{zone === 'utc' ? 'Starts (UTC)' : 'Starts'}</th>
+            <th scope="col">{zone === 'local' ? 'Starts' : `Starts (${zone === 'utc' ? 'UTC' : zone})`}</th>
             {columns.map(({ name }) => (
               <th key={name} scope="col" className="number">
                 {name}

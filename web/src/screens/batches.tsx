@@ -19,7 +19,7 @@ const PAGE = 50;
 const STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
 
 const COLUMNS: readonly Column<Batch>[] = [
-  { title: 'Status', width: '110px', cell: ({ status, outcome }) => <Status status={outcome ?? status} /> },
+  { title: 'Status', width: '92px', cell: ({ status, outcome }) => <Status status={outcome ?? status} /> },
   {
     title: 'Batch',
     width: 'minmax(140px, 2fr)',
@@ -29,10 +29,10 @@ const COLUMNS: readonly Column<Batch>[] = [
       </Link>
     ),
   },
-  { title: 'Via', width: '110px', cell: ({ via }) => via },
+  { title: 'Via', width: '100px', cell: ({ via }) => via },
   {
     title: 'Ended items',
-    width: 'minmax(200px, 1fr)',
+    width: 'minmax(172px, 1fr)',
     cell: ({ counts }) => (
       <>
         <progress value={endedItems(counts)} max={Math.max(1, counts.total)} aria-label="Ended items" />{' '}
@@ -43,19 +43,19 @@ const COLUMNS: readonly Column<Batch>[] = [
   { title: 'Failed', width: '64px', isNumber: true, cell: ({ counts }) => countText(counts.failed) },
   {
     title: 'A minute',
-    width: '76px',
+    width: '64px',
     isNumber: true,
     cell: ({ ratePerMinute }) => (ratePerMinute === null ? '' : countText(Math.round(ratePerMinute))),
   },
-  { title: 'Ends', width: '90px', cell: ({ eta, endedAt }) => endText(eta, endedAt) },
+  { title: 'Ends', width: '84px', cell: ({ eta, endedAt }) => endText(eta, endedAt) },
   {
     title: 'Cost of cap',
-    width: '130px',
+    width: '112px',
     isNumber: true,
     cell: ({ costMicros, maxCostUsd }) =>
       `${dollarsText(costMicros)}${maxCostUsd === null ? '' : ` of ${dollarsText(microsOf(maxCostUsd))}`}`,
   },
-  { title: 'Submitted', width: '96px', cell: ({ createdAt }) => <Age at={createdAt} /> },
+  { title: 'Submitted', width: '88px', cell: ({ createdAt }) => <Age at={createdAt} /> },
 ];
 
 function endText(eta: Batch['eta'], endedAt: string | null): string {

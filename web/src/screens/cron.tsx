@@ -1,11 +1,11 @@
 // One cron: its schedule in words, the slots to come, and what became of those that were.
 import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
-import { durationText, timeText } from '../format/time.ts';
+import { durationText, isZone, timeText } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -14,6 +14,7 @@ import { FireStrip } from '../parts/fire-strip.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { useSettings } from '../settings.tsx';
 import { CronForm } from './cron-form.tsx';
 
 const route = getRouteApi('/app/crons/$id');
@@ -45,6 +46,8 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
     queryFn: () => api.listNextSlots({ id, count: SLOTS }),
   });
   const summary = summaries.data?.items[0];
+  const zone = schedule.kind === 'cron' ? schedule.tz : null;
+  useOfferedZone(zone);
   return (
     <>
       <div className="row">
@@ -95,7 +98,7 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
       {summaries.isError && <Problem error={summaries.error} onRetry={() => void summaries.refetch()} />}
       {haveBegun(next) ? (
         <div className="split">
-          <NextSlots slots={next.data?.items ?? []} zone={schedule.kind === 'cron' ? schedule.tz : 'UTC'} />
+          <NextSlots slots={next.data?.items ?? []} zone={zone ?? 'UTC'} />
           <Fires fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
         </div>
       ) : (
@@ -103,6 +106,14 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
       )}
     </>
   );
+}
+
+/** Has the header offer the zone of this cron for all times. */
+function useOfferedZone(zone: string | null): void {
+  const { change } = useSettings();
+  useEffect(() => {
+    if (zone !== null && isZone(zone)) change({ cronZone: zone });
+  }, [zone, change]);
 }
 
 /** A cron expression in words; its library is loaded when it is first needed. */

@@ -20,6 +20,9 @@ export function SignIn(): ReactElement {
   const [key, setKey] = useState('');
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  useEffect(() => {
+    document.title = 'Sign in · Holdfast';
+  }, []);
 
   function proceed(): void {
     queries.clear();

@@ -11,10 +11,10 @@ export type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][numb
 
 /** All columns, in their order. */
 export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
-  { title: 'Status', width: '104px', cell: ({ status }) => <Status status={status} /> },
+  { title: 'Status', width: '96px', cell: ({ status }) => <Status status={status} /> },
   {
     title: 'Turn',
-    width: '142px',
+    width: '136px',
     cell: ({ id, kind }) => (
       <Link to="/turns/$id" params={{ id }}>
         {kind} {id.slice(-6)}
@@ -23,7 +23,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   },
   {
     title: 'Session',
-    width: 'minmax(140px, 2fr)',
+    width: 'minmax(120px, 2fr)',
     cell: ({ sessionKey }) => (
       <Link to="/sessions/$key" params={{ key: sessionKey }}>
         <SafeText text={sessionKey} />
@@ -32,31 +32,35 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   },
   { title: 'Agent', width: '90px', cell: ({ sessionKey }) => sessionKey.split(':')[1] },
   { title: 'Lane', width: '80px', cell: ({ lane }) => lane },
-  { title: 'Model', width: 'minmax(100px, 1fr)', cell: ({ model }) => model.replace(/^[^/]+\//, '') },
-  { title: 'Steps', width: '52px', isNumber: true, cell: ({ stepCount }) => stepCount },
+  {
+    title: 'Model',
+    width: 'minmax(84px, 1fr)',
+    cell: ({ model }) => <SafeText text={model.replace(/^[^/]+\//, '')} />,
+  },
+  { title: 'Steps', width: '44px', isNumber: true, cell: ({ stepCount }) => stepCount },
   {
     title: 'Tokens',
-    width: '70px',
+    width: '58px',
     isNumber: true,
     cell: ({ usage }) => countText(usage.inputTokens + usage.outputTokens),
   },
-  { title: 'Cost', width: '76px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
+  { title: 'Cost', width: '66px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
   {
     title: 'Waited',
-    width: '72px',
+    width: '60px',
     isNumber: true,
     cell: ({ queuedAt, claimedAt }) => durationText(lengthMs(queuedAt, claimedAt)),
   },
   {
     title: 'Took',
-    width: '72px',
+    width: '60px',
     isNumber: true,
     cell: ({ startedAt, endedAt }) => durationText(lengthMs(startedAt, endedAt)),
   },
-  { title: 'Started', width: '96px', cell: ({ startedAt }) => <Age at={startedAt} /> },
+  { title: 'Started', width: '84px', cell: ({ startedAt }) => <Age at={startedAt} /> },
   { title: 'Ended', width: '96px', cell: ({ endedAt }) => <Age at={endedAt} /> },
   { title: 'Attempt', width: '70px', isNumber: true, cell: ({ attempt }) => attempt },
-  { title: 'Worker', width: 'minmax(100px, 1fr)', cell: ({ worker }) => worker },
+  { title: 'Worker', width: 'minmax(100px, 1fr)', cell: ({ worker }) => <SafeText text={worker} /> },
   { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },
   {
     title: 'Why',

@@ -1,0 +1,27 @@
+// What the tab of the browser is called, so that several open ones can be told apart.
+const ID = /^[\da-f]{8}-[\da-f-]{21}([\da-f]{6})$/i;
+const THINGS: Readonly<Record<string, string>> = {
+  turns: 'Turn',
+  sessions: 'Session',
+  batches: 'Batch',
+  crons: 'Cron',
+};
+
+/** The title of a path: the name of its screen, or what kind of thing it shows and which one. */
+export function titleOf(path: string, screens: readonly { to: string; name: string }[]): string {
+  const [first = '', encoded, view] = path.split('/').slice(1);
+  const screen = screens.find(({ to }) => to === `/${first}`)?.name;
+  const thing = THINGS[first];
+  if (thing === undefined || encoded === undefined) return `${screen ?? 'Not found'} · Holdfast`;
+  const id = decoded(encoded);
+  const name = `${thing} ${ID.exec(id)?.[1] ?? id}`;
+  return `${view === 'family' ? `Family of ${name.charAt(0).toLowerCase()}${name.slice(1)}` : name} · Holdfast`;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
