@@ -12,6 +12,16 @@ const dashboard = useDashboard({ fill: fillHostileRows });
 /** Elements that a text could become if it were read as a page. */
 const FOREIGN = 'main :is(script, img, iframe, object, embed, style, link, form[action], a[href^="javascript" i])';
 
+/** Texts of the page with characters that change the direction of others, have no width or control a terminal. */
+const UNSEEN = `(() => {
+  const walker = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode())
+    if (/[\\u001b\\u061c\\u200b\\u2060\\u2066-\\u2069\\u202a-\\u202e\\ufeff]/.test(walker.currentNode.data))
+      found.push(walker.currentNode.parentElement.outerHTML.slice(0, 120));
+  return found;
+})()`;
+
 describe.each([1280, 320])('hostile texts on a page of %i px', (width) => {
   test('do not run, do not become elements, and do not make a page wider than its window', async () => {
     const { page, signIn, open, settle } = dashboard;
@@ -25,6 +35,8 @@ describe.each([1280, 320])('hostile texts on a page of %i px', (width) => {
       if (await page.evaluate<boolean>(`'${RAN}' in globalThis`)) faults.push(`${path}: a script has run`);
       const elements = await page.locator(FOREIGN).count();
       if (elements > 0) faults.push(`${path}: a text has become ${elements} elements`);
+      const unseen = await page.evaluate<string[]>(UNSEEN);
+      faults.push(...unseen.map((text) => `${path}: unmarked characters in ${text}`));
       const overflow = await overflowOf(page);
       if (overflow > 0) faults.push(`${path}: the page is ${overflow} px too wide`);
       const problems = await page.getByRole('alert').allTextContents();

@@ -5,6 +5,7 @@ import { api } from '../api.ts';
 import { Age, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 
 const ROLES = ['viewer', 'operator', 'admin'] as const;
 
@@ -22,7 +23,7 @@ export function ApiKeys(): ReactElement {
       )}
       {(list.data?.items.length ?? 0) > 0 && (
         <div className="scroll-x">
-          <table className="plain">
+          <table className="plain cards">
             <thead>
               <tr>
                 <th scope="col">Name</th>
@@ -35,28 +36,7 @@ export function ApiKeys(): ReactElement {
             </thead>
             <tbody>
               {list.data?.items.map((key) => (
-                <tr key={key.id}>
-                  <td>{key.name}</td>
-                  <td>{key.role}</td>
-                  <td>
-                    <Age at={key.createdAt} /> by {key.createdBy}
-                  </td>
-                  <td>
-                    <Age at={key.lastUsedAt} />
-                  </td>
-                  <td>{key.expiresAt === null ? 'never' : <Time at={key.expiresAt} />}</td>
-                  <td>
-                    {key.revokedAt === null ? (
-                      <button type="button" className="button" data-tone="bad" onClick={() => setRevoked(key)}>
-                        Revoke…
-                      </button>
-                    ) : (
-                      <span className="soft">
-                        revoked <Age at={key.revokedAt} />
-                      </span>
-                    )}
-                  </td>
-                </tr>
+                <KeyRow key={key.id} apiKey={key} onRevoke={() => setRevoked(key)} />
               ))}
             </tbody>
           </table>
@@ -76,6 +56,37 @@ export function ApiKeys(): ReactElement {
         </Confirm>
       )}
     </section>
+  );
+}
+
+type ApiKey = Awaited<ReturnType<typeof api.listKeys>>['items'][number];
+
+function KeyRow({ apiKey, onRevoke }: { apiKey: ApiKey; onRevoke: () => void }): ReactElement {
+  return (
+    <tr>
+      <td data-label="Name">
+        <SafeText text={apiKey.name} />
+      </td>
+      <td data-label="Role">{apiKey.role}</td>
+      <td data-label="Made">
+        <Age at={apiKey.createdAt} /> by <SafeText text={apiKey.createdBy} />
+      </td>
+      <td data-label="Last used">
+        <Age at={apiKey.lastUsedAt} />
+      </td>
+      <td data-label="Expires">{apiKey.expiresAt === null ? 'never' : <Time at={apiKey.expiresAt} />}</td>
+      <td data-label="State">
+        {apiKey.revokedAt === null ? (
+          <button type="button" className="button" data-tone="bad" onClick={onRevoke}>
+            Revoke…
+          </button>
+        ) : (
+          <span className="soft">
+            revoked <Age at={apiKey.revokedAt} />
+          </span>
+        )}
+      </td>
+    </tr>
   );
 }
 

@@ -16,7 +16,7 @@ export function ChangeLog(): ReactElement {
       {list.isError && <Problem error={list.error} />}
       {list.data?.items.length === 0 && <p className="soft">Nothing was changed yet.</p>}
       <div className="scroll-x">
-        <table className="plain">
+        <table className="plain cards">
           <thead>
             <tr>
               <th scope="col">When</th>
@@ -30,18 +30,22 @@ export function ChangeLog(): ReactElement {
           <tbody>
             {list.data?.items.map((change) => (
               <tr key={change.id}>
-                <td>
+                <td data-label="When" className="nowrap">
                   <Age at={change.at} />
                 </td>
-                <td>{change.principal}</td>
-                <td>{change.action}</td>
-                <td className="mono">
+                <td data-label="Who">
+                  <SafeText text={change.principal} />
+                </td>
+                <td data-label="What" className="nowrap">
+                  {change.action}
+                </td>
+                <td data-label="On" className="mono">
                   <SafeText text={change.target} />
                 </td>
-                <td>
+                <td data-label="Reason">
                   <SafeText text={change.reason ?? ''} />
                 </td>
-                <td>{change.outcome ?? 'not known'}</td>
+                <td data-label="Outcome">{change.outcome ?? 'not known'}</td>
               </tr>
             ))}
           </tbody>

@@ -80,7 +80,10 @@ function Group({ group, onAsk }: { group: DeadLetterGroup; onAsk: (verb: Asked['
     <section className="panel" aria-label={group.code}>
       <div className="row">
         <h2>
-          {countText(group.count)} × <span className="mono">{group.code}</span>
+          {countText(group.count)} ×{' '}
+          <span className="mono">
+            <SafeText text={group.code} />
+          </span>
         </h2>
         <span className="chip">{group.kind}</span>
         <span className="soft">

@@ -179,7 +179,9 @@ function Attention(): ReactElement {
               since <Age at={item.since} />
             </span>
           )}
-          <p className="soft">{item.fix}</p>
+          <p className="soft">
+            <SafeText text={item.fix} />
+          </p>
         </li>
       ))}
     </ul>

@@ -45,7 +45,9 @@ export function TurnScreen(): ReactElement {
       </div>
       {data.error !== null && (
         <div className="problem">
-          <strong>{data.error.code}</strong>
+          <strong>
+            <SafeText text={data.error.code} />
+          </strong>
           <SafeText text={data.error.message} />
         </div>
       )}
@@ -114,7 +116,9 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
       <Fact name="Kind and lane">
         {turn.kind}, {turn.lane}
       </Fact>
-      <Fact name="Model">{turn.model}</Fact>
+      <Fact name="Model">
+        <SafeText text={turn.model} />
+      </Fact>
       <Fact name="Cost">
         {dollarsText(turn.costMicros)}
         {turn.simulated && ' (simulated)'}
@@ -129,7 +133,10 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
         <Time at={turn.startedAt} /> (<Age at={turn.startedAt} />)
       </Fact>
       <Fact name="Attempt and worker">
-        {turn.attempt}, <span className="mono">{turn.worker}</span>
+        {turn.attempt},{' '}
+        <span className="mono">
+          <SafeText text={turn.worker} />
+        </span>
       </Fact>
       <Fact name="Id">
         <span className="mono">{turn.id}</span>

@@ -5,6 +5,7 @@ import { api } from '../api.ts';
 import { me } from '../me.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
 
 const WORKERS_SHOWN = 50;
@@ -77,7 +78,7 @@ function WorkerRow({ worker, onDrain }: { worker: Worker; onDrain: (() => void) 
         <Status status={worker.state} />
       </td>
       <td className="mono">
-        {worker.host}:{worker.pid}
+        <SafeText text={worker.host} />:{worker.pid}
       </td>
       <td>{worker.roles.join(', ')}</td>
       <td>
@@ -85,7 +86,9 @@ function WorkerRow({ worker, onDrain }: { worker: Worker; onDrain: (() => void) 
           .map(([lane, { slots, inUse }]) => `${lane} ${inUse}/${slots}`)
           .join(', ')}
       </td>
-      <td>{worker.version}</td>
+      <td>
+        <SafeText text={worker.version} />
+      </td>
       <td>
         <Age at={worker.seenAt} />
       </td>
