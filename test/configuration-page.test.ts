@@ -67,7 +67,7 @@ test.each(['docs/configuration.md', 'README.md'])('the configuration that %s sho
 });
 
 test('the page lists every part of the configuration that can be read again, and no other', () => {
-  const rows = tableRows(page, ['part', 'what follows']).flatMap(([parts = '']) =>
+  const rows = tableRows(page, ['setting', 'effect']).flatMap(([parts = '']) =>
     [...parts.matchAll(/`([^`]+)`/g)].map(([, path = '']) => path),
   );
   expect(rows.toSorted()).toEqual([...RELOADABLE_PATHS].toSorted());
