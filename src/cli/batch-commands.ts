@@ -59,12 +59,12 @@ function addSubmit(batch: Command, run: RunCommand): void {
     .argument('<file>', 'the file; "-" reads stdin')
     .option('--name <name>', 'a name for people')
     .addOption(new Option('--via <way>', 'how items are answered').choices(BATCH_VIAS).default('auto'))
-    .option('--agent <id>', 'the agent of items that name none')
-    .option('--model <model>', 'the model of items that name none')
-    .option('--concurrency <count>', 'how many items are in flight at most', wholeNumber(1, CONCURRENCY_MAX))
-    .option('--max-cost <dollars>', 'pause when the next call could cost more than this in all', dollars)
-    .option('--pilot <count>', 'run so many items first', wholeNumber(1, ITEMS_MAX))
-    .option('--deadline <duration>', 'items that have not begun by then expire, such as 12h')
+    .option('--agent <id>', 'the agent of items that do not set one')
+    .option('--model <model>', 'the model of items that do not set one')
+    .option('--concurrency <count>', 'maximum number of items in flight', wholeNumber(1, CONCURRENCY_MAX))
+    .option('--max-cost <dollars>', 'pause before a call that could raise the total cost above this', dollars)
+    .option('--pilot <count>', 'run this number of items first', wholeNumber(1, ITEMS_MAX))
+    .option('--deadline <duration>', 'items that have not started by then expire, such as 12h')
     .addOption(
       new Option('--format <format>', 'refuse lines of another format')
         .choices(['auto', 'holdfast', 'anthropic', 'openai'])
@@ -105,7 +105,7 @@ function addLooks(batch: Command, run: RunCommand): void {
     .command('watch')
     .description('follow a batch until it ends; the exit code says how it ended')
     .argument('<id>', 'its id')
-    .option('--wait <seconds>', 'give up after so long', wholeNumber(0, WAIT_SECONDS_MAX))
+    .option('--wait <seconds>', 'stop watching after this time', wholeNumber(0, WAIT_SECONDS_MAX))
     .action((id: string, options: { wait?: number }, command: Command) =>
       run(command, async (terminal, flags) =>
         (await import('./commands/batch-watch.ts')).runBatchWatch(id, options.wait, flags, terminal),
@@ -115,7 +115,7 @@ function addLooks(batch: Command, run: RunCommand): void {
     .command('results')
     .description('print the results of a batch as lines, in input order')
     .argument('<id>', 'its id')
-    .option('--out <file>', 'write to this file, and continue where it ends if it exists')
+    .option('--out <file>', 'write to this file; if it exists, continue at its end')
     .option('--all', 'also items that have not ended')
     .addOption(new Option('--format <format>', 'of the lines').choices(['holdfast', 'openai']).default('holdfast'))
     .action((id: string, options: BatchResultsOptions, command: Command) =>
@@ -132,9 +132,9 @@ function addControls(batch: Command, run: RunCommand): void {
     );
   const verb = (name: BatchVerb, description: string): Command =>
     batch.command(name).description(description).argument('<id>', 'its id').action(action(name));
-  verb('pause', 'feed nothing more; what is in flight finishes');
+  verb('pause', 'start no more items; items in flight finish');
   verb('resume', 'resume a paused batch');
-  careful(verb('cancel', 'cancel what was not fed')).addOption(
+  careful(verb('cancel', 'cancel pending items')).addOption(
     new Option('--running <what>', 'what happens to items in flight').choices(['stop', 'finish']).default('finish'),
   );
   careful(verb('retry-failed', 'run failed and expired items again'))

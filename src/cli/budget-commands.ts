@@ -16,19 +16,21 @@ export function addBudgetCommands(program: Command, run: RunCommand): void {
   const budgets = program.command('budgets').helpGroup('Look:').description('how much model calls may cost');
   budgets
     .command('list')
-    .description('list the budgets, with what is spent and reserved in their present windows')
+    .description('list the budgets with the spent and reserved amounts of their current windows')
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runBudgetsList(flags, terminal)),
     );
   budgets
     .command('add')
-    .description('make a budget; prints its id')
+    .description('create a budget; prints its id')
     .argument('<scope>', 'all, agent:<id>, session:<key pattern with *> or key:<name of an API key>')
     .addArgument(new Argument('<per>', 'the window').choices(BUDGET_PERIODS))
     .argument('<dollars>', 'the limit of a window', dollars)
     .option('--zone <zone>', 'the time zone in which days and months begin')
-    .option('--warn <percent>', 'an event says when so much is spent', wholeNumber(1, 100))
-    .addOption(new Option('--action <action>', 'what turns do that find no room').choices(BUDGET_ACTIONS))
+    .option('--warn <percent>', 'the percentage at which an event is sent', wholeNumber(1, 100))
+    .addOption(
+      new Option('--action <action>', 'what happens to turns without room in the budget').choices(BUDGET_ACTIONS),
+    )
     .option('--strict', 'reserve the most that each call can cost, so the limit is never exceeded')
     .action((scope: string, per: string, limitUsd: number, options: NewBudgetOptions, command: Command) =>
       run(command, async (terminal, flags) =>

@@ -34,7 +34,7 @@ export function addBulkCommands(program: Command, run: RunCommand): void {
     .description('one action on many turns, messages, deliveries or dead letters');
   bulk
     .command('run')
-    .description('do something to everything that the options find, and follow it; Ctrl-C leaves it running')
+    .description('apply an action to everything that the options select, and follow it; Ctrl-C leaves it running')
     .addArgument(new Argument('<action>', 'what is done').choices(BULK_VERBS))
     .addArgument(new Argument('<target>', 'what it is done to').choices(BULK_TARGETS))
     .option('--session <key>', 'only of this session')
@@ -46,12 +46,12 @@ export function addBulkCommands(program: Command, run: RunCommand): void {
     .option('--model <model>', 'only turns of this model')
     .option('--code <code>', 'only turns or dead letters with this error code')
     .option('--ids <ids>', 'these ids, separated by commas')
-    .option('--all', 'everything there is of the target, where no other option chooses')
-    .option('--canary', 'retry or redrive one first; the others follow when it has ended well')
-    .option('--per-second <count>', 'how many per second at most', wholeNumber(1, PER_SECOND_MAX))
-    .option('--reason <text>', 'why; kept with the action')
-    .option('--dry-run', 'count what it is about, and do nothing')
-    .option('--yes', 'begin without asking')
+    .option('--all', 'all objects of the target, if no other option selects some')
+    .option('--canary', 'retry or redrive one first; the others follow if it succeeds')
+    .option('--per-second <count>', 'maximum number per second', wholeNumber(1, PER_SECOND_MAX))
+    .option('--reason <text>', 'the reason, stored with the action')
+    .option('--dry-run', 'only count the matching objects')
+    .option('--yes', 'start without asking for confirmation')
     .action((action: string, target: string, options: BulkRunOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runBulk({ action, target }, options, flags, terminal)),
     );
@@ -65,14 +65,14 @@ export function addBulkCommands(program: Command, run: RunCommand): void {
     );
   bulk
     .command('show')
-    .description('print one bulk action, and what it could not carry out')
+    .description('print one bulk action, and the items that it skipped or failed')
     .argument('<id>')
     .action((id: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runBulkShow(id, flags, terminal)),
     );
   bulk
     .command('cancel')
-    .description('begin nothing more of an action; what was done stays')
+    .description('stop an action; finished items are not undone')
     .argument('<id>')
     .action((id: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runBulkCancel(id, flags, terminal)),

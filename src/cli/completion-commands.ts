@@ -7,7 +7,7 @@ export function addCompletionCommands(program: Command, run: RunCommand): void {
   program
     .command('completion')
     .helpGroup('Inspect:')
-    .description('print the script by which a shell completes commands, options and ids')
+    .description('print the script that makes a shell complete commands, options and ids')
     .addArgument(new Argument('<shell>', 'your shell').choices(['bash', 'zsh', 'fish']))
     .action((shell: 'bash' | 'zsh' | 'fish', _options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/completion.ts')).runCompletion(shell, terminal)),

@@ -8,7 +8,7 @@ export function addCostCommands(program: Command, run: RunCommand): void {
   program
     .command('usage')
     .helpGroup('Look:')
-    .description('print what was used and what it cost, oldest first')
+    .description('print usage and costs, oldest first')
     .addOption(new Option('--by <step>', 'the length of a step').choices(USAGE_STEPS).default('day'))
     .addOption(new Option('--group <group>', 'one line for each of these').choices(USAGE_GROUPS))
     .option('--since <time>', 'only since: ISO 8601, or a duration such as 12h')
@@ -35,20 +35,20 @@ function addPrices(program: Command, run: RunCommand): void {
     );
   prices
     .command('check')
-    .description(
-      'find models that were used and have no price, and prices that were not checked for long; exit 1 for the first',
-    )
+    .description('find used models without a price (exit 1), and prices that were not checked recently')
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runPricesCheck(flags, terminal)),
     );
   prices
     .command('reprice')
-    .description('give past calls the costs that the prices of this configuration give; works on the database itself')
+    .description(
+      'recalculate the costs of past calls with the prices of this configuration; works on the database directly',
+    )
     .requiredOption('--from <time>', 'calls that started then or later: ISO 8601, or a duration such as 7d')
     .option('--to <time>', 'calls that started before; by default all until now')
-    .option('--reason <text>', 'why; kept with the repricing')
+    .option('--reason <text>', 'the reason, stored with the repricing')
     .option('--dry-run', 'change nothing, and print what would change')
-    .option('--yes', 'do it without a question')
+    .option('--yes', 'do not ask for confirmation')
     .action((options: RepriceOptions, command: Command) =>
       run(command, async (terminal) => (await import('./commands/reprice.ts')).runReprice(options, terminal)),
     );

@@ -27,24 +27,20 @@ export function addDeadCommands(program: Command, run: RunCommand): void {
     );
   dead
     .command('show')
-    .description('print the newest letters of a code, or one letter')
+    .description('print the newest dead letters of a code, or one dead letter')
     .argument('<which>', 'a code such as turn_timeout, or the id of a letter')
     .action((which: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runDeadShow(which, flags, terminal)),
     );
   for (const [verb, description] of [
-    ['redrive', 'retry turns and send deliveries again; exit 9 if some letters stay open'],
+    ['redrive', 'retry turns and send deliveries again; exit 9 if some dead letters stay open'],
     ['discard', 'give up letters'],
   ] as const) {
     const command = careful(dead.command(verb))
       .description(description)
       .argument('<which>', 'a code such as turn_timeout, or the id of a letter')
-      .option(
-        '--per-second <count>',
-        'work them off in the background, so many per second',
-        wholeNumber(1, PER_SECOND_MAX),
-      );
-    if (verb === 'redrive') command.option('--canary', 'redrive one first; the others follow when it has ended well');
+      .option('--per-second <count>', 'process them in the background, at this rate', wholeNumber(1, PER_SECOND_MAX));
+    if (verb === 'redrive') command.option('--canary', 'redrive one first; the others follow if it succeeds');
     command.action((which: string, options: DeadActionOptions, self: Command) =>
       run(self, async (terminal, flags) => (await load()).runDeadAction({ verb, which, ...options }, flags, terminal)),
     );

@@ -14,9 +14,9 @@ export interface CarefulOptions {
 /** Adds them. */
 export function careful(command: Command): Command {
   return command
-    .option('--dry-run', 'count what it is about, and do nothing')
-    .option('--yes', 'do it without a question')
-    .option('--reason <text>', 'why; kept in the log of changes');
+    .option('--dry-run', 'only count the matching objects')
+    .option('--yes', 'do not ask for confirmation')
+    .option('--reason <text>', 'the reason, stored in the audit log');
 }
 
 /** Asks at a terminal. Throws `CliError` elsewhere, where --yes has to say it. */
@@ -26,7 +26,7 @@ export async function isSure(question: string, terminal: Terminal): Promise<bool
       code: 'not_confirmed',
       exitCode: EXIT.usage,
       message: question,
-      fix: 'pass --yes to do it without a question, or --dry-run to count only',
+      fix: 'pass --yes to confirm, or --dry-run to count only',
     });
   }
   return ask(question);

@@ -20,7 +20,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .helpGroup('Look:')
     .description('open the dashboard in the browser, signed in; without a browser, print the address')
     .argument('[path]', 'a path of the dashboard such as /turns', '/')
-    .option('--print', 'print the address, which signs one browser in within a minute, and open nothing')
+    .option('--print', 'print the address, which signs one browser in within a minute, and do not open it')
     .action((path: string, options: OpenOptions, command: Command) =>
       run(command, async (terminal, flags) =>
         (await import('./commands/open.ts')).runOpen(path, options, flags, terminal),
@@ -29,20 +29,20 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
   const keys = program.command('keys').helpGroup('Run:').description('API keys, with roles (needs an admin key)');
   keys
     .command('create')
-    .description('make an API key and print it; it is not shown again')
+    .description('create an API key and print it; it is not shown again')
     .argument('<name>', 'whose key it is; unique')
     .addOption(
       new Option('--role <role>', 'viewer reads, operator also changes what runs, admin also manages keys')
         .choices(KEY_ROLES)
         .default('viewer'),
     )
-    .option('--expires <time>', 'when it stops being valid: a duration such as 30d, or a time; by default never')
+    .option('--expires <time>', 'when the key expires: a duration such as 30d, or a time; by default never')
     .action((name: string, options: NewKeyOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runKeysCreate(name, options, flags, terminal)),
     );
   keys
     .command('list')
-    .description('list the keys that were made, also those that are revoked')
+    .description('list API keys, including revoked ones')
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runKeysList(flags, terminal)),
     );

@@ -18,7 +18,7 @@ export function addLogCommands(program: Command, run: RunCommand): void {
     .command('logs')
     .helpGroup('Look:')
     .description('print the log files of the data directory, oldest line first')
-    .option('-f, --follow', 'also print what is written later, until Ctrl-C')
+    .option('-f, --follow', 'also print new lines, until Ctrl-C')
     .option('--turn <id>', 'only lines about this turn')
     .option('--session <key>', 'only lines about this session')
     .addOption(new Option('--level <level>', 'only lines of this level or above').choices(LOG_LEVELS))

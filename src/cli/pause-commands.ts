@@ -14,7 +14,7 @@ export interface PauseOptions {
 export function addPauseCommands(program: Command, run: RunCommand): void {
   const load = () => import('./commands/pauses.ts');
   scoped(program.command('pause'))
-    .description('start no turns of a lane, an agent, a session, or of anything; running turns finish')
+    .description('start no more turns of a lane, an agent or a session, or none at all; running turns finish')
     .action((options: PauseOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runPause(options, flags, terminal)),
     );
@@ -26,7 +26,7 @@ export function addPauseCommands(program: Command, run: RunCommand): void {
   program
     .command('pauses')
     .helpGroup('Look:')
-    .description('what is paused, oldest first')
+    .description('list pauses, oldest first')
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runPauses(flags, terminal)),
     );
@@ -38,5 +38,5 @@ function scoped(command: Command): Command {
     .addOption(new Option('--lane <lane>', 'only this lane').choices(LANES))
     .option('--agent <id>', 'only this agent')
     .option('--session <key>', 'only this session')
-    .option('--reason <text>', 'why, for those who look later');
+    .option('--reason <text>', 'the reason, shown with the pause');
 }

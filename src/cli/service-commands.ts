@@ -11,15 +11,15 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
     .helpGroup('Run:')
     .description('run the service; SIGTERM and Ctrl-C drain it, SIGHUP reads its configuration again')
     .option('--roles <roles>', 'the roles of this process: api, worker, scheduler', 'api,worker,scheduler')
-    .option('--no-migrate', 'do not migrate the database first; refuse one whose layout is too old')
+    .option('--no-migrate', 'do not migrate the database first; refuse a database whose schema is too old')
     .action((options: { roles: string; migrate: boolean }, command: Command) =>
       run(command, async (terminal) => (await import('./commands/start.ts')).runStart(options, terminal)),
     );
   program
     .command('migrate')
     .helpGroup('Run:')
-    .description('migrate the database to the newest layout')
-    .option('--plan', 'print what would be applied and what it locks, and change nothing')
+    .description('migrate the database to the newest schema')
+    .option('--plan', 'print the migrations to apply and their locks, and change nothing')
     .action((options: { plan?: boolean }, command: Command) =>
       run(command, async (terminal) => {
         const migrate = await import('./commands/migrate.ts');
@@ -40,8 +40,8 @@ export function addServiceCommands(program: Command, run: RunCommand): void {
     .description('run the scripted model server')
     .option('--port <port>', 'the port; 0: any free port', wholeNumber(0, 65_535), 0)
     .option('--host <host>', 'the address to listen on', '127.0.0.1')
-    .option('--batch-delay <ms>', 'how long a message batch takes', wholeNumber(0, 86_400_000), 1000)
-    .option('--batch-cache-hits <rate>', 'the part of cached prefixes that a message batch finds, 0 to 1', rate)
+    .option('--batch-delay <ms>', 'duration of a message batch', wholeNumber(0, 86_400_000), 1000)
+    .option('--batch-cache-hits <rate>', 'share of cached prefixes that a message batch finds, 0 to 1', rate)
     .action((options: ScriptedModelFlags, command: Command) =>
       run(command, async (terminal) =>
         (await import('./commands/scripted-model.ts')).runScriptedModel(options, terminal),
@@ -68,7 +68,9 @@ function addBackupCommands(program: Command, run: RunCommand): void {
   program
     .command('backup <file>')
     .helpGroup('Run:')
-    .description('write the embedded database and the files of the data directory to a file; the service may run')
+    .description(
+      'write the embedded database and the files of the data directory to a file; works while the service runs',
+    )
     .option('--yes', 'overwrite the file')
     .action((file: string, options: BackupFlags, command: Command) =>
       run(command, async (terminal) => (await import('./commands/backup.ts')).runBackup(file, options, terminal)),
@@ -77,7 +79,7 @@ function addBackupCommands(program: Command, run: RunCommand): void {
     .command('restore <file>')
     .helpGroup('Run:')
     .description('restore what "holdfast backup" has written; the service must not run')
-    .option('--yes', 'replace what the database has')
+    .option('--yes', 'replace the contents of the database')
     .action((file: string, options: BackupFlags, command: Command) =>
       run(command, async (terminal) => (await import('./commands/backup.ts')).runRestore(file, options, terminal)),
     );
@@ -94,19 +96,19 @@ function addConfigCommands(program: Command, run: RunCommand): void {
     );
   config
     .command('diff')
-    .description('print what differs between the running configuration and the file, and what needs a restart')
+    .description('print the differences between the running configuration and the file, and which need a restart')
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await import('./commands/reload.ts')).runConfigDiff(flags, terminal)),
     );
   config
     .command('reload')
-    .description('read the configuration again in the process of the API; SIGHUP does it in any process')
+    .description('reload the configuration in the API process; SIGHUP reloads it in any process')
     .action((_options: object, command: Command) =>
       run(command, async (terminal, flags) => (await import('./commands/reload.ts')).runConfigReload(flags, terminal)),
     );
   config
     .command('validate')
-    .description('list every fault of the configuration; exit 3 if there is one')
+    .description('list all faults of the configuration; exit 3 if there are any')
     .action((_options: object, command: Command) =>
       run(command, async (terminal) => (await import('./commands/config.ts')).runConfigValidate(terminal)),
     );

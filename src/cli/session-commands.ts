@@ -38,7 +38,7 @@ function addErasures(program: Command, sessions: Command, run: RunCommand): void
     command
       .option('--dry-run', 'only count what would be removed')
       .option('--yes', 'remove it without a question')
-      .option('--reason <text>', 'why, for the log of changes');
+      .option('--reason <text>', 'the reason, stored in the audit log');
   erasing(
     sessions
       .command('delete')
@@ -51,7 +51,9 @@ function addErasures(program: Command, sessions: Command, run: RunCommand): void
   erasing(
     subjects
       .command('delete')
-      .description('erase all sessions in which only this person has written; exit 9 if others are kept; for admins')
+      .description(
+        'erase all sessions in which only this person has written; exit 9 if shared sessions are kept; for admins',
+      )
       .argument('<sender-id>', 'the sender.id of their messages'),
   )
     .option('--channel <channel>', 'only sessions with their messages of this channel')
@@ -95,7 +97,7 @@ function addLooks(sessions: Command, run: RunCommand): void {
 function addExport(sessions: Command, run: RunCommand): void {
   sessions
     .command('export')
-    .description('print everything that is stored of a session, as lines of JSON')
+    .description('print everything that is stored about a session, as lines of JSON')
     .argument('<session>', 'the session key')
     .option('--out <file>', 'write to this file instead of stdout')
     .action((key: string, options: { out?: string }, command: Command) =>
@@ -137,7 +139,7 @@ function addChanges(sessions: Command, run: RunCommand): void {
     );
   sessions
     .command('reset')
-    .description('begin a new transcript under the same key; the old one is kept')
+    .description('start a new transcript under the same key; the old one is kept')
     .argument('<session>', 'the session key')
     .option('--abort', 'stop a running turn first')
     .action((key: string, options: { abort?: boolean }, command: Command) =>

@@ -12,7 +12,9 @@ export interface WaitingOptions extends PageOptions {
 /** Adds `waiting` and `why`. */
 export function addWaitingCommands(program: Command, run: RunCommand): void {
   const load = () => import('./commands/waiting.ts');
-  paged(program.command('waiting').helpGroup('Look:').description('list what waits and why, oldest first'))
+  paged(
+    program.command('waiting').helpGroup('Look:').description('list waiting messages with their reasons, oldest first'),
+  )
     .addOption(new Option('--lane <lane>', 'only in this lane').choices(LANES))
     .option('--session <key>', 'only in this session')
     .option('--batch <id>', 'only of this batch')
@@ -22,7 +24,7 @@ export function addWaitingCommands(program: Command, run: RunCommand): void {
   program
     .command('why')
     .helpGroup('Look:')
-    .description('say in a paragraph why something waits, and what to do next')
+    .description('explain why something waits, and what to do next')
     .argument('<what>', 'a session key, or the id of a message or of a turn')
     .action((what: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runWhy(what, flags, terminal)),

@@ -12,7 +12,7 @@ export function addWorkerCommands(program: Command, run: RunCommand): void {
   );
   workers
     .command('drain')
-    .description('drain a process: it finishes or releases its turns, and ends')
+    .description('drain a process: it finishes or releases its turns, then exits')
     .argument('<id>')
     .action((id: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runWorkersDrain(id, flags, terminal)),

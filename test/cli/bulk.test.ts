@@ -78,7 +78,7 @@ test('dead letters are discarded at a rate, with the reason in the log of change
 });
 
 test.each([
-  [['bulk', 'run', 'retry', 'turns'], 'no option says what it is about'],
+  [['bulk', 'run', 'retry', 'turns'], 'no option selects objects'],
   [['bulk', 'run', 'retry', 'messages', '--all', '--yes'], 'expected cancel for messages'],
   [['bulk', 'run', 'explode', 'turns', '--all'], 'retry, abort, cancel'],
 ])('%j is refused with what is allowed', async (args, says) => {

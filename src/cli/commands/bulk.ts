@@ -53,7 +53,7 @@ function selectionOf(options: BulkRunOptions): object {
   throw new CliError({
     code: 'nothing_chosen',
     exitCode: EXIT.usage,
-    message: 'no option says what it is about',
+    message: 'no option selects objects',
     fix: 'pass --ids, a filter such as --status failed, or --all; with --dry-run to count first',
   });
 }
