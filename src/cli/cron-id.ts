@@ -25,6 +25,6 @@ export async function cronIdOf(api: ApiClient, named: string): Promise<string> {
     code: 'ambiguous',
     exitCode: EXIT.conflict,
     message: `${found.length} crons are named ${JSON.stringify(named)}:${found.map(({ id }) => `\n  ${id}`).join('')}`,
-    fix: 'name one by its id',
+    fix: 'use the id instead',
   });
 }

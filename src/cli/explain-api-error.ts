@@ -74,7 +74,7 @@ function meaningOf(
     case 422:
       return {
         exitCode: EXIT.conflict,
-        fix: 'check its current state and try again, with a new --idempotency-key if the text changed',
+        fix: 'check its current state and try again; if the text changed, use a new --idempotency-key',
       };
     case 429:
       return { exitCode: EXIT.failed, fix: `try again${wait === null ? ' later' : ` in ${wait} s`}` };

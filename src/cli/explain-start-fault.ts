@@ -21,57 +21,57 @@ const EXPLANATIONS: Record<string, Explanation> = {
   EACCES: {
     exitCode: EXIT.notAllowed,
     message: (reason) => `not allowed: ${reason}`,
-    fix: 'give this user the right to the data directory, or set HOLDFAST_DATA_DIR to another one',
+    fix: 'give this user write access to the data directory, or set HOLDFAST_DATA_DIR to another directory',
   },
   '28000': {
     exitCode: EXIT.notAllowed,
     message: (reason) => `the database refuses the login: ${reason}`,
-    fix: 'correct user and password in DATABASE_URL, or create the role',
+    fix: 'correct the user and the password in DATABASE_URL, or create the role',
   },
   '42501': {
     exitCode: EXIT.notAllowed,
     message: (reason) => `the database does not permit it: ${reason}`,
-    fix: 'grant the role of DATABASE_URL CREATE on the database, and let it own the schemas "holdfast" and "bullmq"',
+    fix: 'grant CREATE on the database to the role of DATABASE_URL, and make it the owner of the schemas "holdfast" and "bullmq"',
   },
   '25006': {
     exitCode: EXIT.notAllowed,
     message: (reason) => `the database is read-only: ${reason}`,
-    fix: 'let DATABASE_URL name the primary server, or set default_transaction_read_only to off',
+    fix: 'set DATABASE_URL to the primary server, or set default_transaction_read_only to off',
   },
   database_silent: {
     exitCode: EXIT.cannotReach,
     message: (reason) => reason,
-    fix: 'look at the log of the database, or correct host and port in DATABASE_URL',
+    fix: 'check the log of the database, or correct the host and the port in DATABASE_URL',
   },
   not_postgres: {
     exitCode: EXIT.cannotReach,
     message: (reason) => reason,
-    fix: 'let host and port in DATABASE_URL name a PostgreSQL server',
+    fix: 'set the host and the port in DATABASE_URL to those of a PostgreSQL server',
   },
   database_too_old: {
     exitCode: EXIT.badConfiguration,
     message: (reason) => reason,
-    fix: 'upgrade to PostgreSQL 15 or newer, or let DATABASE_URL name such a server',
+    fix: 'upgrade to PostgreSQL 15 or newer, or set DATABASE_URL to such a server',
   },
   database_pooled: {
     exitCode: EXIT.badConfiguration,
     message: (reason) => reason,
-    fix: 'let DATABASE_URL name PostgreSQL itself; see "Poolers" in docs/operations.md',
+    fix: 'set DATABASE_URL to the direct address of PostgreSQL; see "Poolers" in docs/operations.md',
   },
   database_read_only: {
     exitCode: EXIT.notAllowed,
     message: (reason) => reason,
-    fix: 'let DATABASE_URL name the primary server, or set default_transaction_read_only to off',
+    fix: 'set DATABASE_URL to the primary server, or set default_transaction_read_only to off',
   },
   database_no_create: {
     exitCode: EXIT.notAllowed,
     message: (reason) => reason,
-    fix: 'grant it CREATE on the database; with REDIS_URL, a schema "holdfast" that it owns is enough',
+    fix: 'grant CREATE on the database to this role; with REDIS_URL, a schema "holdfast" owned by the role is sufficient',
   },
   foreign_schema: {
     exitCode: EXIT.badConfiguration,
     message: (reason) => reason,
-    fix: 'rename that schema, or let DATABASE_URL name a database of its own for Holdfast',
+    fix: 'rename that schema, or set DATABASE_URL to a separate database for Holdfast',
   },
   layout_missing: {
     exitCode: EXIT.failed,
@@ -81,7 +81,7 @@ const EXPLANATIONS: Record<string, Explanation> = {
   '28P01': {
     exitCode: EXIT.notAllowed,
     message: (reason) => `the database refuses the login: ${reason}`,
-    fix: 'correct user and password in DATABASE_URL',
+    fix: 'correct the user and the password in DATABASE_URL',
   },
   '3D000': {
     exitCode: EXIT.notFound,
@@ -106,7 +106,7 @@ const EXPLANATIONS: Record<string, Explanation> = {
   migration_refused: {
     exitCode: EXIT.failed,
     message: (reason) => reason,
-    fix: 'run the version of Holdfast that this database belongs to, or a newer one',
+    fix: 'run the version of Holdfast that last migrated this database, or a newer one',
   },
 };
 const UNREACHABLE_CODES = [

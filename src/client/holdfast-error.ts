@@ -108,7 +108,7 @@ export function brokenStream(what: string, cause: unknown): HoldfastError {
     code: 'stream_broken',
     title: 'The stream broke',
     detail: `${what} broke: ${cause instanceof Error ? cause.message : String(cause)}.`,
-    fix: 'Read on after the last thing that came.',
+    fix: 'Resume after the last item that was received.',
     cause,
   });
 }
@@ -120,7 +120,7 @@ export function foreignAnswerError(url: string, status: number, cause: unknown):
     status,
     title: 'The answer is not of this API',
     detail: `${url} answered ${status} with a body that is not JSON.`,
-    fix: 'Check that a Holdfast service listens there, and that no proxy answers in its place.',
+    fix: 'Check that a Holdfast service listens at this address, and that no proxy answers instead.',
     cause,
   });
 }

@@ -66,7 +66,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'error',
     text: `The worker ${name} has been silent for three reports; other workers resume its turns`,
     href: '/#workers',
-    fix: 'Look for its end in its logs, and start it again if its supervisor has not done so.',
+    fix: 'Check the end of its log, and restart it if its supervisor has not done so.',
   }),
   lock_expired: (name) => ({
     severity: 'error',
@@ -108,7 +108,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'error',
     text: `The provider ${name} does not answer; ${counted(count, 'turn')} wait for it`,
     href: '/turns?status=parked',
-    fix: 'The turns resume when it answers. Check the network and the status page of the provider, or name `fallbacks`.',
+    fix: 'The turns resume when the provider answers. Check the network and the provider's status page, or configure `fallbacks`.',
   }),
   model_unpriced: (name, count) => ({
     severity: 'warning',
@@ -120,7 +120,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'error',
     text: `It is not known whether the provider has a submission of ${counted(count, 'request')}; it is looked for`,
     href: '/batches',
-    fix: `If it stays so: POST /v1/provider-batches/${name}/forget`,
+    fix: `If this persists: POST /v1/provider-batches/${name}/forget`,
   }),
   provider_batch_old: (name, count) => ({
     severity: 'warning',

@@ -89,7 +89,7 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
     severity: 'error',
     text: `An open transaction holds back live events: session ${session}`,
     href: '/events',
-    fix: 'If it is abandoned, end it: "select pg_terminate_backend(<process id>)", or "rollback prepared" for a prepared transaction.',
+    fix: 'If the transaction is not needed, end it: "select pg_terminate_backend(<process id>)", or "rollback prepared" for a prepared transaction.',
   }),
 };
 

@@ -18,7 +18,7 @@ export async function runOpen(
       code: 'bad_path',
       exitCode: EXIT.usage,
       message: `${JSON.stringify(path)} is not a path of the dashboard`,
-      fix: 'pass one that begins with one slash, such as /turns',
+      fix: 'pass a path that begins with one slash, such as /turns',
     });
   }
   const api = connectApi(flags);

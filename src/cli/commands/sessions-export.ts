@@ -40,7 +40,7 @@ export async function runSessionsExport(
       code: 'export_incomplete',
       exitCode: EXIT.failed,
       message: `the export of ${key} is not complete: ${error instanceof Error ? error.message : String(error)}`,
-      fix: 'run the same command again; it writes the file anew',
+      fix: 'run the same command again; it overwrites the file',
       cause: error,
     });
   }

@@ -17,7 +17,7 @@ export async function retentionFinding(url: string, { retention }: Pick<Config, 
     return {
       status: 'warning',
       reason: `old rows are deleted too late: ${named}`,
-      fix: 'let a process with the role scheduler run; if one does, its log says why passes fail ("Deletion of old rows failed")',
+      fix: 'start a process with the role scheduler; if one is running, its log contains the reason ("Deletion of old rows failed")',
     };
   } catch (error) {
     return { status: 'skipped', reason: `could not be looked at: ${reasonOf(error)}` };

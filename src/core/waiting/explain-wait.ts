@@ -87,7 +87,7 @@ function ofSession(facts: WaitFacts, lane: ServedLane, now: number): WaitReason 
   if (locked !== null) return locked;
   if (turn !== null) return null;
   if (gatherUntil !== null && gatherUntil > now)
-    return why('gathering', 'More messages are gathered for the same turn.', { since: receivedAt, until: gatherUntil });
+    return why('gathering', 'Waiting for more messages for the same turn.', { since: receivedAt, until: gatherUntil });
   if (dueAt === null || dueAt <= now) return null;
   if (yielded !== null)
     return why('yielded', 'The session waits for its subagents.', { since: yielded.since, until: yielded.until });
@@ -115,16 +115,20 @@ function ofLock(
   const isLost = seenAt !== null && now - seenAt > WORKER_LOST_MS;
   if (isHeld && !isLost) {
     const since = Math.max(receivedAt, turn?.claimedAt ?? receivedAt);
-    const text = turn === null ? 'A worker is starting a turn of this session.' : 'The session runs a turn.';
+    const text = turn === null ? 'A worker is starting a turn of this session.' : 'The session is running a turn.';
     return why('session_busy', text, { since, by: turn?.id ?? owner });
   }
   // Without a worker, the end of the lease changes nothing.
   if (!isHeld && lane.workers === 0) return null;
-  return why('lock_of_lost_worker', 'The worker that holds the session is lost; another one takes the session over.', {
-    since: Math.max(receivedAt, seenAt ?? expiresAt),
-    until: isHeld ? expiresAt : null,
-    by: owner,
-  });
+  return why(
+    'lock_of_lost_worker',
+    'The worker that holds the session is lost; another worker will take over the session.',
+    {
+      since: Math.max(receivedAt, seenAt ?? expiresAt),
+      until: isHeld ? expiresAt : null,
+      by: owner,
+    },
+  );
 }
 
 /** What keeps a worker from claiming a session that may be claimed. */
@@ -138,11 +142,15 @@ function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: Serv
   if (lane.inUse >= lane.slots)
     return why('lane_full', `All ${lane.slots} slots of the lane ${name} are in use.`, { since, by: name });
   if (lane.queueAwaySince !== null)
-    return why('queue_unreachable', 'No worker of the lane can reach the queue; sessions are looked at directly.', {
-      since: Math.max(since, lane.queueAwaySince),
-      by: name,
-    });
-  return why('ring_lost', 'No worker has fetched the job of the session yet; a job that is lost is enqueued again.', {
+    return why(
+      'queue_unreachable',
+      'No worker of the lane can reach the queue; workers look for due sessions in the database.',
+      {
+        since: Math.max(since, lane.queueAwaySince),
+        by: name,
+      },
+    );
+  return why('ring_lost', 'No worker has fetched the job of the session yet; a lost job is enqueued again.', {
     since: Math.max(since, rungAt ?? since),
   });
 }
