@@ -1,7 +1,7 @@
-// Goal: a message that was answered is there once, and one that was not is there at most once, whatever became of the process that
-// took it. Method: record the database round trips of a POST, then post again for each of them with an api process that is
-// killed, frozen or cut off right before or right after it; the client tries again elsewhere with the same Idempotency-Key. A process
-// that works, too, takes the session's lock with the message, and dies with it.
+// Goal: a message whose POST was answered is stored once, and one whose POST was not answered at most once, whatever happened to the process
+// that accepted it. Method: record the database round trips of a POST, then post again for each of them with an api process that is
+// killed, frozen or cut off right before or right after it; the client retries at another process with the same Idempotency-Key. A process
+// that also runs turns takes the session's lock with the message, and loses it in the crash.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { HeldBytes, RoundTrip } from '../servers/round-trips.ts';
@@ -17,7 +17,7 @@ import type { Victim } from './rig/victim.ts';
 import { waitUntil } from './rig/wait-until.ts';
 
 const settledWithinMs = 120_000;
-/** Which process runs the turn is raced for: a POST that does not come to the round trip is repeated with another session. */
+/** Which process runs the turn depends on a race: a POST that does not reach the round trip is repeated with another session. */
 const triesMax = 5;
 
 let rig: CrashRig;
@@ -28,12 +28,12 @@ let sessions = 0;
 const newSession = (): string => `accept-${(sessions += 1)}`;
 const textOf = (marker: string): string => `${marker} [[reply: Yes.]]`;
 
-/** The last round trip of a POST: it rings for a worker, or it begins the turn itself. */
+/** The last round trip of a POST: it rings for a worker, or begins the turn itself. */
 const lastKinds = ['queue: add', 'open-turn'];
 
 /**
- * The kinds of round trips of a POST to a session that does not exist yet, in order; each comes once. What the process does by the clock
- * meanwhile, or still does for a POST before, is not among them.
+ * The kinds of round trips of a POST to a session that does not exist yet, in order; each occurs once. Periodic statements, and those of an
+ * earlier POST, are left out.
  */
 async function recordPost(): Promise<Map<string, number>> {
   const session = newSession();
@@ -61,7 +61,7 @@ interface Posted {
   answers: ApiAnswer[];
 }
 
-/** Posts to the process that the fault befalls, and again to the other one when no answer comes; three messages in order. */
+/** Posts to the process that the fault strikes, and again to the other one when no answer arrives; three messages in order. */
 async function post(point: StrikePoint): Promise<Posted> {
   await rig.api.revive();
   const session = newSession();
@@ -80,7 +80,7 @@ async function post(point: StrikePoint): Promise<Posted> {
   const armed = rig.api.proxy.arm({ when: point.when, at: point.ordinal, matches, hit });
   const key = crypto.randomUUID();
   const first = rig.clientOf(rig.api).post(session, textOf('m1'), key);
-  // The process is struck before it answers, or after it when it rings or begins the turn; a frozen one does not answer before it wakes.
+  // The process is struck before it answers, or afterwards if it rings or begins the turn; a frozen one does not answer before it wakes.
   const inTime = await Promise.race([first.catch(() => null), struck.promise.then(() => null)]);
   const again = inTime ?? (await rig.clientOf(second).post(session, textOf('m1'), key));
   await Promise.race([struck.promise, waitUntilSettled(session)]);
@@ -93,7 +93,7 @@ async function post(point: StrikePoint): Promise<Posted> {
   return { session, isStruck, answers: late === null ? [again] : [again, late] };
 }
 
-/** What is wrong with a session that three messages were posted to. */
+/** Returns what is wrong with a session that three messages were posted to. */
 async function judgePosted({ session, answers }: Posted): Promise<string[]> {
   const faults = answers
     .filter(({ status }) => status !== 202)
@@ -140,7 +140,7 @@ async function readInbox(session: string): Promise<InboxRow[]> {
 async function sweep(fault: FaultKind): Promise<{ faults: string[]; missed: string[] }> {
   const faults: string[] = [];
   const missed: string[] = [];
-  // The long form strikes both sides of each round trip, the short form one side of every fourth one, each fault at other ones.
+  // The long form strikes both sides of each round trip; the short form strikes one side of every fourth, with another fault at each.
   const struckOf8 = { kill: 0, freeze: 3, cut: 5, race: 2 }[fault];
   const all = everyPoint(posts, fault);
   const points = all.filter((_, at) => isLongForm() || at % 8 === struckOf8);
@@ -172,7 +172,7 @@ describe.each([
     posts = await recordPost();
   });
 
-  test('a POST is accepted in a statement of its own', () => {
+  test('a POST is accepted in its own statement', () => {
     expect([...posts.keys()]).toEqual(expect.arrayContaining(['ensure-session', 'accept']));
   });
 

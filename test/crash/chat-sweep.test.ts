@@ -1,7 +1,7 @@
-// Goal: a streamed chat with a tool of the client survives the death of its worker and of its API at any moment: the client's repetition gets
-// the whole text, the agent's tools run once, and the transcript has one input. Method: record the round trips of such a chat, then hold it
-// again with a process that is killed at one of them; the client repeats what it got no end of, as OpenAI's does. The long form strikes
-// every second point, `HOLDFAST_CRASH_SWEEP=full` all; the short form leaves this out.
+// Goal: a streamed chat with a tool of the client survives a crash of its worker or its API at any point: the client's retry gets
+// the whole text, the agent's tools run once, and the transcript has one input. Method: record the round trips of such a chat, then repeat it
+// with a process that is killed at one of them; the client retries a stream that did not end, as OpenAI's client does. The long form strikes
+// every second point, `HOLDFAST_CRASH_SWEEP=full` all; the short form skips this test.
 import { expect, test } from 'vitest';
 import { answerOf, faultsOfChunks } from '../openai/check-chunks.ts';
 import { readStream } from '../openai/read-stream.ts';
@@ -32,11 +32,11 @@ const TOOLS = [{ type: 'function', function: { name: 'weather', parameters: { ty
 interface Talk {
   name: string;
   text: string;
-  /** Streams that ended as they should, and what was wrong with them. */
+  /** Streams that ended correctly, and the errors of the others. */
   faults: string[];
 }
 
-/** Asks until an answer is complete, at the other API when one has died. */
+/** Sends the request until an answer is complete, at the other API if one was killed. */
 async function ask(body: object, first: Victim): Promise<Awaited<ReturnType<typeof readStream>>> {
   for (let times = 0; times < REPETITIONS_MAX; times += 1) {
     const api = times === 0 ? first : second;
@@ -68,7 +68,7 @@ async function hold(first: Victim): Promise<Talk> {
   return { name, text: `${text} ${answerOf(last.chunks).text}`, faults };
 }
 
-/** What is wrong with a talk that is over. */
+/** Returns what is wrong with a chat that is over. */
 async function judge({ name, text, faults }: Talk): Promise<string[]> {
   const { rows: inputs } = await rig.database.query<{ session_id: string; status: string }>(
     `select session_id, status from holdfast.inbox where body ->> 'text' like $1`,
@@ -99,7 +99,7 @@ async function pointsOf(victims: readonly Victim[], name: string): Promise<AnyPo
   );
   expect(await judge(await hold(rig.api))).toEqual([]);
   for (const stop of stops) stop();
-  // The job ends after the answer: whoever dies there leaves nothing behind, and may die when the talk is over.
+  // The job ends after the answer: a worker killed at that point leaves nothing to resume, possibly after the chat is over.
   kinds.delete('queue: finish');
   const all = everyPoint(kinds, 'kill').flatMap((point): AnyPoint[] =>
     point.fault === 'race' ? [] : [{ ...point, fault: 'kill' }],

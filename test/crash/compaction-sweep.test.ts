@@ -1,6 +1,6 @@
-// Goal: whatever happens to a worker while it condenses a session, the history is condensed once, its memory is written once, and the
-// turn goes on as if nothing had happened. Method: as in turn-sweep.test.ts, with a turn that has to condense 26,000 tokens of history
-// before its first answer. Only the exhaustive form strikes other statements than those of the compaction.
+// Goal: if a worker fails at any point while it compacts a session, the history is compacted once, its memory is written once, and the
+// turn continues as if nothing had happened. Method: as in turn-sweep.test.ts, with a turn that has to compact 26,000 tokens of history
+// before its first answer. Only the exhaustive form strikes statements other than those of the compaction.
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -34,7 +34,7 @@ function isOfCompaction({ kind }: StrikePoint): boolean {
 
 const isAfter = ({ when }: StrikePoint): boolean => when === 'after';
 
-/** Strikes the points that the form takes, of those of the compaction; the exhaustive form strikes all that the turn has. */
+/** Strikes the compaction's points that the form selects; the exhaustive form strikes all points of the turn. */
 async function strikeSome(
   points: StrikePoint[],
   isTaken: (point: StrikePoint) => boolean = () => true,
@@ -63,7 +63,7 @@ test('a compaction is begun, answered and completed, each in one round trip', ()
   });
 });
 
-test('a worker killed at any round trip leaves one summary and one memory, and nothing else of it is lost (G1, G11, G12)', async () => {
+test('a worker killed at any round trip leaves one summary and one memory, and loses nothing else (G1, G11, G12)', async () => {
   expectNoFaults(await strikeSome(everyPoint(turn, 'kill')));
 });
 

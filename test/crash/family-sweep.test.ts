@@ -1,6 +1,6 @@
-// Goal: whatever happens to a worker at whatever moment, subagents are spawned once and announced once, messages that find their session
-// busy are taken once and in order, and nothing is left over. Method: record the database round trips of small scenarios, then play
-// each again with the worker that comes to one of them killed, frozen or cut off right before or right after it.
+// Goal: if a worker fails at any point, subagents are spawned once and announced once, messages to a busy session
+// are processed once and in order, and nothing is left over. Method: record the database round trips of small scenarios, then play
+// each again with the worker that reaches one of them killed, frozen or cut off right before or right after it.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -12,9 +12,9 @@ import type { AnyPoint } from './rig/strike-any.ts';
 import { recordScenario, strikeScenario } from './rig/strike-scenario.ts';
 import { everyPoint, isFullSweep, printPoints, sweptWorkers } from './rig/sweep-points.ts';
 
-/** What the long form strikes of each scenario; the exhaustive one takes every round trip. */
+/** The points that the long form strikes in each scenario; the exhaustive form strikes every round trip. */
 const LONG_KINDS = ['open-turn', 'commit-step', 'spawn', 'yield', 'waiting-inputs', 'finish-turn'];
-/** What the short form strikes: the spawn, a message that joins, and the commit that announces. */
+/** The points of the short form: the spawn, a message that joins, and the commit that announces. */
 const SHORT_KINDS = ['spawn', 'waiting-inputs', 'finish-turn'];
 
 /** The short form plays one scenario, with children. */
@@ -38,7 +38,7 @@ describe.each(PLAYED)('$name', (scenario) => {
   let trips: Map<string, number>;
 
   shareAmongTests(async () => {
-    // The first time, a process does more than afterwards.
+    // A process does more the first time than afterwards.
     await recordScenario(rig, scenario);
     trips = await recordScenario(rig, scenario);
   });
@@ -47,7 +47,7 @@ describe.each(PLAYED)('$name', (scenario) => {
     await strikeAll(scenario, pointsOf(trips, 'kill'), everyPoint(trips, 'kill'));
   });
 
-  test('a worker that sleeps until it is over, and wakes, writes nothing (G7)', async () => {
+  test('a worker that is frozen until the scenario is over writes nothing when it wakes (G7)', async () => {
     await strikeAll(
       scenario,
       someOf(pointsOf(trips, 'freeze'), ({ kind }) => kind === 'finish-turn'),
@@ -64,7 +64,7 @@ describe.each(PLAYED)('$name', (scenario) => {
   });
 });
 
-/** All points in the exhaustive form, else those that are chosen, or one when there is none of them. */
+/** All points in the exhaustive form; otherwise the selected ones, or any one if there are none. */
 function someOf(points: AnyPoint[], isChosen: (point: AnyPoint) => boolean): AnyPoint[] {
   if (isFullSweep()) return points;
   const chosen = points.filter(isChosen);
@@ -81,11 +81,11 @@ async function strikeAll(scenario: Scenario, points: AnyPoint[], all: StrikePoin
     if (!report.isReached) missed += 1;
   }
   expect(violations).toEqual([]);
-  // What is raced for does not come about each time; that must stay rare.
+  // A race does not occur in each run; the runs without it must stay rare.
   expect(missed).toBeLessThanOrEqual(Math.max(1, points.length * 0.25));
 }
 
-/** Every round trip of a scenario, before and after; in the other forms one of each kind that matters, on one side. */
+/** Exhaustive form: every round trip of a scenario, before and after. Other forms: one of each kind that matters, on one side. */
 function pointsOf(trips: ReadonlyMap<string, number>, fault: AnyPoint['fault']): AnyPoint[] {
   const kinds = [...trips].filter(
     ([kind]) => isFullSweep() || (isLongForm() ? LONG_KINDS : SHORT_KINDS).includes(kind),

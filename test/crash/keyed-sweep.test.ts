@@ -66,7 +66,7 @@ async function pointsOf({ name, prepare }: KeyedScenario): Promise<{ points: Str
   };
 }
 
-/** What is wrong after a kill at the point. */
+/** Returns what is wrong after a kill at the point. */
 async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, isEffect: boolean): Promise<string[]> {
   await rig.api.revive();
   const other = groundOf(second);
@@ -83,13 +83,13 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
       return 'drop';
     },
   });
-  // It has no answer when the process is killed before it is sent.
+  // The first request gets no answer if the process is killed before it is sent.
   await groundOf(rig.api)
     .post(request.path, request.body, key)
     .catch(() => null);
   const isStruck = armed.isTaken();
   armed.disarm();
-  // The connection ends before the process is known to be dead, and the next scenario asks whether it is.
+  // The connection ends before the process is known to be dead, and the next scenario checks whether it is.
   await killed;
   const [kept] = await other.rows('select 1 from holdfast.idempotency_keys where key = $1', [key]);
   if (kept !== undefined) await request.meanwhile?.();
@@ -97,7 +97,7 @@ async function strike({ prepare, secret }: KeyedScenario, point: StrikePoint, is
   const last = await other.post(request.path, request.body, key);
   const effects = await request.effects();
   return [
-    // Others may not come this time: a ring after the answer, a count that is kept for a while.
+    // Other round trips may not occur this time: a ring after the answer, or a count that is cached.
     ...(isStruck || !isEffect ? [] : ['the process was not killed']),
     ...(again.status === request.status ? [] : [`answered ${again.status}: ${JSON.stringify(again.body)}`]),
     ...(isDeepStrictEqual(last.body, secret === undefined ? again.body : { ...again.body, [secret]: null })

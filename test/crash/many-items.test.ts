@@ -1,6 +1,6 @@
-// Goal: a batch of many conversations with two tool calls each, by way of batches of the provider, gives the results of a run without faults, line
+// Goal: a batch of many conversations with two tool calls each, by way of provider batches, gives the same results as a run without faults, line
 // by line, while schedulers, workers and the API crash at random: each item has one input and one prompt, each of its calls one answer, no tool
-// acts twice, and every batch of the provider is known (G1, G2, G7, G11). Method: the same batch twice, undisturbed and disturbed.
+// acts twice, and every provider batch is known (G1, G2, G7, G11). Method: run the same batch twice, without and with crashes.
 // `HOLDFAST_CRASH_SWEEP=full`: a thousand conversations; the long form has fewer, and the short form leaves it to scheduled-sweep.test.ts.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -36,7 +36,7 @@ shareAmongTests(async (onEnd) => {
   rig = made;
 });
 
-/** Asks the API until it answers, as a client with an idempotency key does while the process is killed and started. */
+/** Sends a request until the API answers, as a client with an idempotency key does while the process restarts. */
 async function askAgain(method: string, path: string, body?: object): Promise<string> {
   const key = crypto.randomUUID();
   return await waitUntil(`${method} ${path} is answered`, overMsMax, async () => {
@@ -53,7 +53,7 @@ async function askAgain(method: string, path: string, body?: object): Promise<st
   });
 }
 
-/** The results as lines, without what differs between two runs of one file: ids, times, and what the provider's cache did to the bill. */
+/** The results as lines, without the fields that differ between two runs of one file: ids, times, and the effect of the provider's cache on cost. */
 async function linesOf({ batchId }: BatchScene): Promise<object[]> {
   const text = await askAgain('GET', `/v1/batches/${batchId}/results`);
   return text
@@ -66,8 +66,8 @@ async function linesOf({ batchId }: BatchScene): Promise<object[]> {
 }
 
 /**
- * Kills up to `killsMax` processes, one after the other, until it is stopped, and starts each again; of schedulers and of workers one always
- * lives. While a turn has died twice all are spared: after the third time it is given up, as it must be (G17).
+ * Kills up to `killsMax` processes, one after the other, until it is stopped, and restarts each; one scheduler and one worker are always alive.
+ * While a turn has lost two workers none is killed: after the third crash the turn is given up, as G17 requires.
  */
 function killAtRandom(random: () => number): { stop: () => Promise<string[]> } {
   const kills: string[] = [];

@@ -1,5 +1,5 @@
-// Goal: with many subagents of many parents and workers that die all the time, each that has ended is announced to its parent once: none
-// lost, none told twice (G18). Method: parents spawn as many as they may; meanwhile workers are killed one after the other, at random.
+// Goal: with many subagents of many parents and workers that keep crashing, the end of each subagent is announced to its parent exactly once
+// (G18). Method: parents spawn as many subagents as the limits allow; meanwhile workers are killed one after the other, at random.
 // `HOLDFAST_CRASH_SWEEP=full`: a thousand subagents of fifty parents.
 import { expect, test } from 'vitest';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -48,7 +48,7 @@ async function isOver(): Promise<boolean> {
   );
 }
 
-/** The living workers that hold a session with an open turn; an owner is named by its host and its process. */
+/** The live workers that hold a session with an open turn; an owner's name contains its host and process id. */
 async function busyWorkers(): Promise<Victim[]> {
   const { rows } = await rig.database.query<{ pid: string }>(
     `select distinct split_part(owner, ':', 2) as pid from holdfast.sessions where owner is not null and turn_id is not null`,
@@ -105,8 +105,8 @@ test.runIf(isLongForm())(
 );
 
 /**
- * Kills a worker that runs a turn now and then, and starts it again; at least one always lives. A turn whose workers have died twice is spared: after the
- * third time it is given up, as it must be (G17).
+ * Kills a worker that runs a turn at random intervals and restarts it; at least one is always alive. A turn that has lost two workers is spared:
+ * after the third crash it is given up, as G17 requires.
  */
 async function killWorkers(random: () => number): Promise<void> {
   for (let n = 0; n < kills; n += 1) {

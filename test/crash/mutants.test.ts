@@ -1,6 +1,6 @@
-// Goal: the sweeps can fail. Method: switch off one safeguard at a time, in a copy of the product or by dropping an index, strike
-// where it matters, and expect the judges to object. Runs with `HOLDFAST_CRASH_SWEEP=mutants`; a safeguard whose absence nobody
-// notices is either not needed or not tested.
+// Goal: the sweeps can fail. Method: disable one safeguard at a time, in a copy of the product or by dropping an index, strike
+// where it matters, and expect the judges to object. Runs with `HOLDFAST_CRASH_SWEEP=mutants`. If no judge objects to the absence of a
+// safeguard, it is either unnecessary or untested.
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -17,7 +17,7 @@ interface Safeguard {
   name: string;
   changes: SourceChange[];
   points: StrikePoint[];
-  /** What the judges say about at least one of the points' faults. */
+  /** What the judges report for at least one of the points' faults. */
   says: RegExp;
 }
 
@@ -64,7 +64,7 @@ const safeguards: Safeguard[] = [
         find: 'this.#clock.monotonicMs() >= this.#trustedUntilMs',
         replace: 'false',
       },
-      // A renewal that is refused says it too, if it comes in time.
+      // A refused renewal reports it too, if it happens in time.
       { file: 'src/turn/held-session.ts', find: 'this.leaseMs / 3)', replace: '600_000)' },
     ],
     points: [{ fault: 'freeze', when: 'after', kind: 'commit-step', ordinal: 1 }],
@@ -128,7 +128,7 @@ const familySafeguards: FamilySafeguard[] = [
 const isWanted = process.env['HOLDFAST_CRASH_SWEEP'] === 'mutants';
 
 describe.runIf(isWanted)('without', () => {
-  test.each(safeguards)('$name, the sweep turns red', async ({ changes, points, says }) => {
+  test.each(safeguards)('$name, the sweep fails', async ({ changes, points, says }) => {
     const mutant = makeMutant(changes);
     const testDatabase = await withTestDatabase();
     let rig: CrashRig | null = null;
@@ -146,7 +146,7 @@ describe.runIf(isWanted)('without', () => {
     }
   });
 
-  test.each(familySafeguards)('$name, the sweep of families turns red', async ({ changes, scenario, point, says }) => {
+  test.each(familySafeguards)('$name, the sweep of families fails', async ({ changes, scenario, point, says }) => {
     const mutant = makeMutant(changes);
     const testDatabase = await withTestDatabase();
     let rig: CrashRig | null = null;

@@ -1,6 +1,6 @@
-// Goal: a worker that was paused past its lease starts no command of the turn that another worker has taken over (G7). Method: a worker is
-// stopped with SIGSTOP between the commit of its intents and the start of its commands, which each leave a line in a file; another worker
-// ends the turn; the file has not changed when the first one has woken and looked around.
+// Goal: a worker that was paused past its lease starts no command of a turn that another worker has taken over (G7). Method: a worker is
+// stopped with SIGSTOP between the commit of its intents and the start of its commands, each of which writes a line to a file; another worker
+// ends the turn; the file must be unchanged after the first worker has woken and completed its rounds.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextRound } from 'node:timers/promises';
@@ -27,7 +27,7 @@ shareAmongTests(async (onEnd) => {
   const made = await startCrashRig({ databaseUrl: testDatabase.url, workers: 2 });
   onEnd(() => made.close());
   rig = made;
-  // The first command of a process starts what guards them all.
+  // The first command of a process also starts the guard of all commands.
   for (const worker of rig.workers) await untilWarm(worker);
 });
 
@@ -61,7 +61,7 @@ async function settled(id: string): Promise<void> {
   });
 }
 
-/** The processes that a worker has started and not ended. */
+/** The processes that a worker has started and that are still running. */
 function childrenOf(worker: Victim): string[] {
   const { pid } = worker.service;
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean);
@@ -71,7 +71,7 @@ function linesOf(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n').filter(Boolean) : [];
 }
 
-/** Wakes a worker and resolves when it has done what it had begun. */
+/** Wakes a worker and resolves when it has finished what it had begun. */
 async function wake(victim: Victim, childrenBefore: string[]): Promise<void> {
   const rounds = countReconcileRounds(victim);
   victim.thaw();
@@ -99,7 +99,7 @@ describe('a worker that is paused past its lease', { timeout: 300_000 }, () => {
   });
 
   test.each(['before', 'after'] as const)(
-    '%s it has noted the start of a background command does not let it begin (G7)',
+    '%s it has stored the start of a background command does not let the command begin (G7)',
     async (when) => {
       const { session, file } = newSession();
       const before = new Map(rig.workers.map((worker) => [worker, childrenOf(worker)]));
@@ -129,7 +129,7 @@ describe('a worker that is paused past its lease', { timeout: 300_000 }, () => {
   );
 });
 
-/** Stops the worker that starts a process first. */
+/** Stops the first worker that starts a process. */
 async function frozenAtFirstChild(before: ReadonlyMap<Victim, string[]>): Promise<Victim> {
   const deadline = performance.now() + SETTLED_MS_MAX;
   while (performance.now() < deadline) {

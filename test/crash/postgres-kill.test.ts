@@ -1,6 +1,6 @@
-// Goal: a POST that was answered is on disk (G1, G23). Method: post without pause and SIGKILL the whole PostgreSQL server right after
-// an answer, several times, while api and workers live on; then every message that was answered is there once and gets its
-// reply, and every one that was not answered is there at most once.
+// Goal: a message whose POST was answered is on disk (G1, G23). Method: post without pause and SIGKILL the whole PostgreSQL server right after
+// an answer, several times, while api and workers keep running; then every message whose POST was answered is stored once and gets its
+// reply, and every other one is stored at most once.
 import { expect, test } from 'vitest';
 import { migrate } from '../../src/store/migrate.ts';
 import type { PostgresServer } from '../servers/postgres-server.ts';
@@ -22,7 +22,7 @@ shareAmongTests(async (onEnd) => {
   postgres = server;
   const databaseUrl = await server.createDatabase('holdfast');
   await migrate(databaseUrl);
-  // No worker dies here: the default lease, so that none loses its lock while the database is away.
+  // No worker crashes here: the default lease is used, so that no worker loses its lock while the database is down.
   const made = await startCrashRig({ databaseUrl, env: { HOLDFAST_LEASE_MS: '30000' } });
   onEnd(() => made.close());
   rig = made;
@@ -33,7 +33,7 @@ interface Sent {
   isAnswered: boolean;
 }
 
-/** Posts one message after the other until told to stop; calls `onAnswered` at each answer. */
+/** Posts one message after the other until it is stopped; calls `onAnswered` at each answer. */
 async function keepPosting(client: number, isOver: () => boolean, onAnswered: () => void): Promise<Sent[]> {
   const sent: Sent[] = [];
   for (let n = 1; !isOver(); n += 1) {
@@ -52,7 +52,7 @@ async function killAndRestart(): Promise<void> {
   await postgres.restart();
 }
 
-test('the database may be killed at any time after an answer (G1, G23)', async () => {
+test('the database can be killed at any time after an answer (G1, G23)', async () => {
   let killed = 0;
   let isKilling: Promise<void> | null = null;
   let fault: unknown = null;
@@ -60,7 +60,7 @@ test('the database may be killed at any time after an answer (G1, G23)', async (
   const onAnswered = (): void => {
     answersSinceKill += 1;
     if (isKilling !== null || killed === kills || answersSinceKill < clients * 2) return;
-    // This very answer is the last thing that the client heard.
+    // This is the last answer that the client received.
     killed += 1;
     isKilling = killAndRestart()
       .catch((error: unknown) => void (fault = error))

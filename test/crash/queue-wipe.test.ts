@@ -1,5 +1,5 @@
 // Goal: the queue is only a doorbell; emptying it costs time and loses no message (G22). Method: 200 messages arrive in five
-// rounds, and after each round everything that BullMQ has is deleted under the running workers.
+// rounds, and after each round all data of BullMQ is deleted while the workers run.
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -23,7 +23,7 @@ async function wipePostgres(rig: CrashRig): Promise<void> {
     `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'bullmq' order by 1`,
   );
   expect(rows.length).toBeGreaterThan(0);
-  // BullMQ's functions lock its tables in another order: one of both may be refused, and is sent again.
+  // BullMQ's functions lock its tables in another order: one of the two may fail with a deadlock, and is sent again.
   await waitUntil('the tables are empty', wipedWithinMs, async () => {
     try {
       await rig.database.query(`truncate ${rows.map(({ name }) => name).join(', ')} cascade`);
@@ -57,7 +57,7 @@ describe.each(queues)('with the queue in $queue', ({ queue, wipe }) => {
     rig = made;
   });
 
-  test('wiping it in the middle of 200 waiting messages loses, doubles and reorders none (G22)', async () => {
+  test('wiping the queue while 200 messages wait loses, doubles and reorders none (G22)', async () => {
     const plan = planMessages('wipe', sessions, 5);
     let waiting = 0;
     for (let sent = 0; sent < plan.length; sent += wipeEvery) {
@@ -65,7 +65,7 @@ describe.each(queues)('with the queue in $queue', ({ queue, wipe }) => {
       await wipe(rig);
       waiting += (await countByStatus(rig, 'wipe'))['waiting'] ?? 0;
     }
-    // What waits when the queue has been wiped, waits without a ring.
+    // Messages that wait after the wipe have no ring.
     expect(waiting).toBeGreaterThan(0);
     expect(await judgeMany(rig, 'wipe', plan, workedOffWithinMs)).toEqual([]);
   });

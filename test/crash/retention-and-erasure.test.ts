@@ -1,7 +1,7 @@
-// Goal: an erasure and the deletion of old rows, which run beside each other and beside turns, leave nothing of what was to go and take nothing else,
+// Goal: an erasure and the deletion of old rows, which run concurrently with each other and with turns, delete exactly the rows that they should,
 // whenever one of their processes is killed. Method: the round trips of an erasure are recorded; then further sessions are erased, and the api
-// process is killed at one of them; the client sends the request again to another one. Meanwhile a process deletes all old rows over and over, and is
-// itself killed at its statements. `HOLDFAST_CRASH_SWEEP=full` strikes before and after every round trip.
+// process is killed at one of them; the client sends the request again to another process. Meanwhile a process deletes all old rows in a loop, and is
+// also killed at its statements. `HOLDFAST_CRASH_SWEEP=full` strikes before and after every round trip.
 import { expect, test } from 'vitest';
 import { tablesWith } from '../api/tables-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -39,7 +39,7 @@ shareAmongTests(async (onEnd) => {
 const rows = async (sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> =>
   (await rig.database.query<Record<string, unknown>>(sql, values)).rows;
 
-/** Erases a session at an api process; rejects when that dies. */
+/** Erases a session at an api process; rejects when that process is killed. */
 async function erase(victim: Victim, session: string): Promise<number> {
   const answer = await fetch(`${victim.service.url}/v1/sessions/${session}`, {
     method: 'DELETE',
@@ -59,11 +59,11 @@ async function settled(ids: readonly string[]): Promise<void> {
   });
 }
 
-/** Two sessions with a transcript that was reset, a failed turn and answered ones; the one that is to go has a turn under way. */
+/** Two sessions with a reset transcript, a failed turn and answered ones; the one to be erased has a running turn. */
 async function makeScene(): Promise<{ gone: string; kept: string; word: string; ids: string[] }> {
   scenes += 1;
   const [gone, kept] = [`gone-${scenes}`, `kept-${scenes}`];
-  // The log of changes keeps the name of the session, and nothing that was said there.
+  // The audit log keeps the name of the session, but none of its text.
   const word = `flamingo-${scenes}-`;
   const client = rig.clientOf(second);
   const say = async (session: string, text: string): Promise<string> =>
@@ -79,7 +79,7 @@ async function makeScene(): Promise<{ gone: string; kept: string; word: string; 
   return { gone, kept, word, ids: [first[1]!, failing[1]!, last] };
 }
 
-/** What is wrong when the session was erased. */
+/** Returns what is wrong after the session was erased. */
 async function judge({ kept, word, ids }: Awaited<ReturnType<typeof makeScene>>): Promise<string[]> {
   const client = rig.clientOf(second);
   const found = await tablesWith(rows, word);
@@ -138,7 +138,7 @@ async function strikeErasure(point: StrikePoint): Promise<string[]> {
   return [...(status === 200 ? [] : [`answered ${status}`]), ...faults].map((fault) => `${nameOf(point)}: ${fault}`);
 }
 
-test('the deletion of old rows that is killed continues, and takes nothing that is needed', async () => {
+test('the deletion of old rows continues after a kill, and deletes nothing that is needed', async () => {
   const faults: string[] = [];
   const points = PASSES.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ kind, when })));
   for (const { kind, when } of isLongForm() ? points : points.slice(1, 3)) {

@@ -1,7 +1,7 @@
-// Goal: whatever happens to a scheduler or a worker at whatever statement, a tick, a reminder and a poll each happen once, a poll that is
-// acknowledged leaves no trace (G15, G20), and each item of a live batch is processed once, with the results of a run without faults
-// (G1, G7, G11), and so is each item of one that is answered in batches of the provider. Method: the process that comes first to a statement is killed, frozen or cut off right before or right after it, and the
-// others continue. Both sweeps strike the same processes.
+// Goal: if a scheduler or a worker fails at any statement, a tick, a reminder and a poll each happen once, and an
+// acknowledged poll leaves no trace (G15, G20); each item of a live batch is processed once, with the results of a run without faults
+// (G1, G7, G11), and so is each item of a provider batch. Method: the first process that reaches a statement is killed, frozen or cut off
+// right before or right after it, and the others continue. Both sweeps strike the same processes.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -46,7 +46,7 @@ shareAmongTests(async (onEnd) => {
   );
 });
 
-/** What is wrong after a scene that no fault disturbs. */
+/** Returns what is wrong after a scene without a fault. */
 async function undisturbed<Scene>({ begin, settle, judge }: ScheduledPlay<Scene>): Promise<string[]> {
   const scene = await begin();
   await settle(scene);
@@ -54,7 +54,7 @@ async function undisturbed<Scene>({ begin, settle, judge }: ScheduledPlay<Scene>
 }
 
 describe('a tick, a reminder and a poll', () => {
-  /** Of a scheduler's round in which all three are due. */
+  /** The statements of a scheduler's round in which all three are due. */
   const schedulerKinds = [
     'due-crons',
     'fire-crons',

@@ -1,5 +1,5 @@
 // Goal: many crons that tick every second are fired once each by three schedulers that are killed and paused at random; every slot has
-// a fate, and what fired became one turn (G20). Method: let them run, then read the fires, the inbox and the transcripts. With
+// an outcome, and each fired slot became one turn (G20). Method: let them run, then read the fires, the inbox and the transcripts. With
 // HOLDFAST_CRASH_SWEEP=full for a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -14,7 +14,7 @@ import { waitUntil } from './rig/wait-until.ts';
 
 const cronCount = 20;
 const runMs = isFullSweep() ? 60_000 : 12_000;
-/** How often each cron has fired at least before it is judged. */
+/** The minimum number of fires of each cron before it is judged. */
 const firesMin = 3;
 const seed = seedOfRun();
 const workedOffWithinMs = 400_000;

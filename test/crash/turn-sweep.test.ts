@@ -1,6 +1,6 @@
-// Goal: whatever happens to a worker at whatever moment, the session goes on elsewhere as if nothing had happened. Method: record
+// Goal: if a worker fails at any point of a turn, another worker continues the session as if nothing had happened. Method: record
 // the database round trips of a turn with two sequential and two parallel tool calls, then run such a turn again for each of
-// them with a worker that is killed, frozen or cut off right before or right after it, and judge what came of it.
+// them with a worker that is killed, frozen or cut off right before or right after it, and judge the result.
 import { describe, expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
@@ -21,7 +21,7 @@ import {
   sweptWorkers,
 } from './rig/sweep-points.ts';
 
-/** Nothing but the queue's own statements differs, so the short form keeps to one. */
+/** Only the queue's own statements differ between the two, so the short form uses one. */
 const queues = isFullSweep() && isRedisWanted() ? (['postgres', 'redis'] as const) : (['postgres'] as const);
 
 describe.each(queues)('with the queue in %s', (queue) => {
@@ -52,7 +52,7 @@ describe.each(queues)('with the queue in %s', (queue) => {
     const reports: StrikeReport[] = [];
     for (const point of points) reports.push(await strike(rig, point));
     for (const { point, recoveryMs } of reports) {
-      // Nobody takes over from a worker that only lost a connection.
+      // No other worker takes over from one that only lost a connection.
       if (recoveryMs !== null && point.fault !== 'cut')
         recoveries.push({ point: nameOf(point), ms: Math.round(recoveryMs) });
     }
@@ -84,7 +84,7 @@ describe.each(queues)('with the queue in %s', (queue) => {
     expectReached(reports);
   });
 
-  test('a worker that sleeps past its lease and wakes writes, asks and runs nothing (G7)', async () => {
+  test('a worker that is frozen past its lease writes, asks and runs nothing when it wakes (G7)', async () => {
     const reports = await strikeAll([
       ...choose(everyPoint(turn, 'freeze'), 4),
       ...(isFullSweep() ? clockPoints('freeze') : []),
@@ -106,7 +106,7 @@ describe.each(queues)('with the queue in %s', (queue) => {
   });
 
   test('another worker continues within the lease and one second (G10)', async () => {
-    // What the tests before it measured is judged; when it runs alone, it measures itself.
+    // Judges what the tests before it measured; when it runs alone, it measures itself.
     if (recoveries.length === 0) await strikeAll(choose(everyPoint(turn, 'kill'), 1));
     const sorted = recoveries.splice(0).toSorted((a, b) => a.ms - b.ms);
     const p99 = sorted[Math.floor(sorted.length * 0.99)]!;

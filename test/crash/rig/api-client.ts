@@ -1,4 +1,4 @@
-// The API as a client of it: posts messages with idempotency keys, and asks what became of them.
+// A client of the API: it posts messages with idempotency keys and reads their status.
 
 import type { KeyedAnswer } from './keyed-ground.ts';
 
@@ -34,7 +34,7 @@ export interface ApiClient {
   transcript(session: string): Promise<TranscriptEntry[]>;
 }
 
-/** Makes a client; `urlOf` is asked each time, because the process may have been started again elsewhere. */
+/** Makes a client; `urlOf` is called for each request, because the process may have been restarted on another port. */
 export function openApi(urlOf: () => string, apiKey: string): ApiClient {
   async function ask(
     path: string,

@@ -1,4 +1,4 @@
-// A batch of items with two tool calls each, of which each eight have two in a shared session: live, or by way of batches of the provider.
+// A batch of items with two tool calls each, processed live or by way of provider batches. Of every eight items, two share a session.
 import type { ScheduledRig } from './scheduled-rig.ts';
 import type { ScheduledPlay } from './scheduled-sweep.ts';
 import { waitUntil } from './wait-until.ts';
@@ -11,7 +11,7 @@ export interface BatchScene {
   batchId: string;
 }
 
-/** The play of this rig. `items`: a multiple of 8. */
+/** The play for this rig. `items` must be a multiple of 8. */
 export function batchPlay(
   rig: Pick<ScheduledRig, 'ask' | 'rows' | 'effects' | 'model'>,
   via: 'live' | 'provider-batch',
@@ -26,7 +26,7 @@ export function batchPlay(
       const shared = at % 4 === 3 ? { sessionKey: `${name}-shared-${Math.floor(at / 8)}` } : {};
       return { text: `${name} ${tools} [[reply: done ${at + 1}]]`, customId: `row-${at + 1}`, ...shared };
     });
-    // All turns of a hop go into one batch of the provider.
+    // All turns of a hop go into one provider batch.
     const concurrency = via === 'live' ? 5 : itemCount;
     const { id } = await rig.ask<{ id: string }>('POST', '/v1/batches', { name, items, via, concurrency });
     return { name, batchId: id };
@@ -81,7 +81,7 @@ export function batchPlay(
     return faults;
   }
 
-  /** What is wrong with the requests of a batch, and with the batches of the provider. */
+  /** Returns what is wrong with the requests of a batch and with the provider batches. */
   async function judgeRequests(batchId: string): Promise<string[]> {
     const uneven = await rig.rows<{ turn_id: string; n: number }>(
       `select r.turn_id, count(*)::int as n from holdfast.provider_requests r where r.batch_id = $1 and r.status = 'answered'

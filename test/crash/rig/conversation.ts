@@ -1,5 +1,5 @@
-// The conversation of every crash test: a message whose turn makes two tool calls one after the other and two in parallel, and two
-// more messages that arrive while it runs. `judge.ts` knows what must be true of it afterwards, whatever died.
+// The conversation of every crash test: a message whose turn makes two sequential and two parallel tool calls, and two more messages
+// that arrive while the turn runs. `judge.ts` checks what must hold afterwards, whichever process crashed.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import type { AcceptedMessage } from './api-client.ts';
 import type { CrashRig } from './crash-rig.ts';
@@ -8,11 +8,11 @@ import { waitUntil } from './wait-until.ts';
 
 export interface Conversation {
   session: string;
-  /** What the three messages say, unique in the test; in order. */
+  /** The texts of the three messages, unique in the test; in order. */
   markers: [string, string, string];
   /** The keys of the four effects; the second and the fourth tool are declared idempotent. */
   effectKeys: [string, string, string, string];
-  /** What the model writes to its memory when the history of the session is condensed; null: it has no history. */
+  /** The memory note that the model writes when the history of the session is compacted; null: the session has no history. */
   memoryNote: string | null;
   messages: AcceptedMessage[];
 }
@@ -20,7 +20,7 @@ export interface Conversation {
 const settledWithinMs = 240_000;
 let conversations = 0;
 
-/** Begins a conversation that has not said anything yet. `isLong`: in a session whose history is to be condensed by its first turn. */
+/** Begins a conversation without messages. `isLong`: its session has a history that the first turn must compact. */
 export function newConversation({ isLong = false }: { isLong?: boolean } = {}): Conversation {
   conversations += 1;
   const name = `c${conversations}`;
@@ -33,7 +33,7 @@ export function newConversation({ isLong = false }: { isLong?: boolean } = {}): 
   };
 }
 
-/** The text of the first message. `lastAnswerMs`: how long the model takes for the last answer, so that the clock has its say. */
+/** The text of the first message. `lastAnswerMs`: how long the model takes for the last answer, so that periodic work falls into the turn. */
 function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnswerMs = 0): string {
   const call = (tool: string, key: string): string => `[[tool: ${tool} {"key": "${key}"}]]`;
   return [
@@ -46,7 +46,7 @@ function firstText({ markers, effectKeys: [a, b, c, d] }: Conversation, lastAnsw
   ].join(' ');
 }
 
-/** Sends the first message, and the other two as soon as its turn is open or `begun` resolves, whichever is first. */
+/** Sends the first message. Sends the other two when its turn is open or when `begun` resolves, whichever is first. */
 export async function converse(
   rig: CrashRig,
   talk: Conversation,
@@ -63,7 +63,7 @@ export async function converse(
   }
 }
 
-/** Waits until every message is settled, and refreshes them. Rejects, saying how far they came, when that takes too long. */
+/** Waits until every message is settled and refreshes them. Rejects with their states when that takes too long. */
 export async function untilSettled(rig: CrashRig, talk: Conversation, withinMs = settledWithinMs): Promise<void> {
   const look = async (): Promise<boolean> => {
     talk.messages = await Promise.all(talk.messages.map(({ id }) => rig.client.message(id)));

@@ -1,5 +1,5 @@
-// Everything that a crash test needs, all of it real: a database, a queue, an api process, workers that may die, a model server
-// that refuses malformed requests and a server that counts effects. Nothing of the product knows that it is being tested.
+// The setup of a crash test, with real parts only: a database, a queue, an api process, workers that can be killed, a model server
+// that refuses malformed requests and a server that counts effects. The product has no code for these tests.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,10 +14,10 @@ import { openApi, type ApiClient } from './api-client.ts';
 import { startEffectServer, type EffectServer } from './effect-server.ts';
 import { Victim } from './victim.ts';
 
-/** Of a worker on a machine that is not busy: takeovers are soon. */
+/** For a worker on a machine that is not busy: its lease is short, so takeovers are soon. */
 const leaseMsMin = 1_000;
 const leaseMsMax = 15_000;
-/** A lease is so many times what an empty Node takes to start and end: on a quiet machine that is 40 ms. */
+/** A lease is this many times the time that an empty Node process takes to start and exit: 40 ms on a quiet machine. */
 const startsPerLease = 25;
 const reconcileMs = 500;
 
@@ -31,7 +31,7 @@ export interface CrashRigOptions {
   /** Of the api process; absent: `api` alone. */
   apiRoles?: string;
   env?: Record<string, string>;
-  /** Laid over the configuration file, key by key at the top. */
+  /** Merged into the configuration file; only top-level keys are merged. */
   settings?: Record<string, unknown>;
   /** Of all agents. */
   agentDefaults?: object;
@@ -42,19 +42,19 @@ export interface CrashRig {
   leaseMs: number;
   /** Null when the queue lives in the database. */
   redisUrl: string | null;
-  /** Reads the tables past every proxy, to judge. */
+  /** Reads the tables directly, past every proxy, to judge. */
   database: pg.Pool;
   /** Where agents keep their files. */
   workspaceDir: string;
   effects: EffectServer;
   /** Every model request since the start, oldest first. */
   requests: RecordedRequest[];
-  /** The scripted model with its message batches. */
+  /** The scripted model, which also serves message batches. */
   model: Awaited<ReturnType<typeof startScriptedModel>>;
-  /** The api process; behind a proxy too, so that it may be the one that dies. */
+  /** The api process. It is behind a proxy too, so that it can be killed like a worker. */
   api: Victim;
   client: ApiClient;
-  /** A client of one api process, wherever it listens at the moment. */
+  /** A client of one api process, at its current address. */
   clientOf(api: Victim): ApiClient;
   workers: Victim[];
   /** Starts one more process of a role; it is closed with the rig. */
@@ -65,7 +65,7 @@ export interface CrashRig {
 export const apiKey = 'crash-tests-0123456789';
 const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
 
-/** Starts all of it; resolves when every process is ready. */
+/** Starts all parts; resolves when every process is ready. */
 export async function startCrashRig(options: CrashRigOptions): Promise<CrashRig> {
   const closers: (() => unknown)[] = [];
   try {
@@ -127,7 +127,7 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
   ]);
   const clientOf = (victim: Victim): ApiClient => openApi(() => victim.service.url, apiKey);
   const database = new pg.Pool({ connectionString: databaseUrl, max: 4, application_name: 'judge' });
-  // The server may be killed under it; the next query connects again.
+  // The server may be killed; the next query then connects again.
   database.on('error', () => {});
   closers.push(() => database.end());
   return {
@@ -148,8 +148,8 @@ async function start(options: CrashRigOptions, closers: (() => unknown)[]): Prom
 }
 
 /**
- * A lease that no worker loses only because the machine is busy: for the product that is a death like any other, and the third one
- * ends the turn (G17). A stall that costs a lease has its measure in what the machine takes to start a process.
+ * A lease that is long enough that no worker loses it only because the machine is busy: the product counts a lost lease as a crash, and the
+ * third one ends the turn (G17). It is derived from the time that the machine takes to start a process.
  */
 async function chooseLease(): Promise<number> {
   const begin = performance.now();

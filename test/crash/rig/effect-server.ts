@@ -1,11 +1,11 @@
-// What tools do to the world, counted: a server outside all workers that remembers every effect it was asked for. It forgives
-// nothing and merges nothing, so an effect that was asked for twice is two.
+// Counts the effects of tools: a server outside all workers that records every request. It does not merge requests, so an effect that
+// was requested twice counts as two.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { HttpEffect } from '../../tools/http-effect-tool.ts';
 
-/** An effect with the time at which it was asked for, in milliseconds since the epoch. */
+/** An effect with the time of its request, in milliseconds since the epoch. */
 export type CountedEffect = HttpEffect & { at: number };
 
 export interface EffectServer {

@@ -1,4 +1,4 @@
-// The rows of a session and of everybody below it, for judging families.
+// The rows of a session and of all its descendants, to judge families.
 import type { CrashRig } from './crash-rig.ts';
 
 const FAMILY = `(select s.id from holdfast.sessions s where s.key = $1
@@ -6,7 +6,7 @@ const FAMILY = `(select s.id from holdfast.sessions s where s.key = $1
 
 const TABLES = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'yields'];
 
-/** Every row of the family by table, as text: two readings that are equal mean that nobody wrote to it in between. */
+/** Every row of the family by table, as text: if two readings are equal, no process wrote to it in between. */
 export async function readFamilyRows(rig: CrashRig, session: string): Promise<Record<string, string>> {
   const selections = [
     `select 'sessions' as name, to_json(s)::text as row from holdfast.sessions s where s.id in ${FAMILY}`,
@@ -26,7 +26,7 @@ export async function readFamilyRows(rig: CrashRig, session: string): Promise<Re
   return Object.fromEntries(rows.map(({ name, row }) => [name, row]));
 }
 
-/** True when nobody of the family has anything to do, and so many runs have been spawned in it. */
+/** True when no session of the family has work left, and `spawned` runs were spawned in it. */
 export async function isQuiet(rig: CrashRig, session: string, runs: number): Promise<boolean> {
   const { rows } = await rig.database.query<{ busy: number; ended: number }>(
     `select (select count(*)::int from holdfast.sessions s where s.id in ${FAMILY}
@@ -44,13 +44,13 @@ export interface FamilyRun {
   depth: number;
   child_key: string;
   parent_key: string;
-  /** The key of whoever was told, and how often there is a row of this announcement. */
+  /** The key of the session that received this announcement, and the number of its rows. */
   told_key: string | null;
   told_rows: number;
   told_status: string | null;
 }
 
-/** The runs of the family, the oldest first. */
+/** The runs of the family, oldest first. */
 export async function readRuns(rig: CrashRig, session: string): Promise<FamilyRun[]> {
   const { rows } = await rig.database.query<FamilyRun>(
     `select r.id, r.label, r.status, r.depth, c.key as child_key, p.key as parent_key, told.key as told_key,
@@ -64,7 +64,7 @@ export async function readRuns(rig: CrashRig, session: string): Promise<FamilyRu
   return rows;
 }
 
-/** What is left over in the family although it is quiet, by name; all of it must be 0. */
+/** Rows that must not remain once the family is quiet, counted by kind; all counts must be 0. */
 export async function readLeftovers(rig: CrashRig, session: string): Promise<Record<string, number>> {
   const { rows } = await rig.database.query<Record<string, number>>(
     `select (select count(*)::int from holdfast.doorbells d where d.session_id in ${FAMILY}) as doorbells,
@@ -79,7 +79,7 @@ export async function readLeftovers(rig: CrashRig, session: string): Promise<Rec
   return rows[0] ?? {};
 }
 
-/** The texts of what the sessions of a key were told, oldest first: prompts and what joined turns. */
+/** The texts that the sessions of a key received, oldest first: prompts, and messages that joined turns. */
 export async function readInputs(rig: CrashRig, key: string): Promise<string[]> {
   const { rows } = await rig.database.query<{ content: { text?: string }[] }>(
     `select e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id

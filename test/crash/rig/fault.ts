@@ -1,8 +1,8 @@
-// A fault that waits for its round trip, on all workers at once, and befalls the first that comes to it. The kinds:
+// A fault that waits for a round trip on all workers, and strikes the first worker that reaches it. The kinds:
 //   kill    SIGKILL
-//   freeze  SIGSTOP until the others have finished everything, then SIGCONT; what was on its way arrives then
-//   race    SIGSTOP until another worker has claimed the session and written nothing yet; then the victim's statement arrives
-//   cut     the connection breaks, and nobody knows whether the statement was committed
+//   freeze  SIGSTOP until the others have finished all work, then SIGCONT; the delayed statement arrives then
+//   race    SIGSTOP until another worker has claimed the session but not yet written; then the victim's statement arrives
+//   cut     the connection breaks, and the worker does not know whether the statement was committed
 import { performance } from 'node:perf_hooks';
 import type { HeldBytes, RoundTrip } from '../../servers/round-trips.ts';
 import type { Conversation } from './conversation.ts';
@@ -22,8 +22,8 @@ export interface StrikePoint {
   kind: string;
   ordinal: number;
   /**
-   * How long the model takes for the last answer of the turn. Round trips are counted only while the worker waits for it: then
-   * what happens by the clock happens at a known point of the turn.
+   * How long the model takes for the last answer of the turn. Round trips are counted only while the worker waits for it, so that
+   * periodic work happens at a known point of the turn.
    */
   lastAnswerMs?: number;
   /** How long the messages may take to settle afterwards; absent: as long as on a very busy machine. */
@@ -36,12 +36,12 @@ const zombieRounds = 2;
 const zombieMsMax = 120_000;
 
 export class Fault {
-  /** Resolves when somebody was struck. */
+  /** Resolves when a worker was struck. */
   readonly happened: Promise<void>;
   victim: Victim | null = null;
   /** From the fault to the first commit of another worker in the session; null when there was none. */
   recoveryMs: number | null = null;
-  /** What was seen while it lasted and must not be. */
+  /** Violations that were observed while the fault lasted. */
   readonly violations: string[] = [];
   readonly #rig: CrashRig;
   readonly #talk: Conversation;
@@ -51,7 +51,7 @@ export class Fault {
   readonly #enders: (() => void)[] = [];
   #hasRaced = false;
   #struckAt = Number.POSITIVE_INFINITY;
-  /** Calls that were under way when the victim was frozen: what they had begun may arrive when it wakes. */
+  /** Calls that were in flight when the victim was frozen: their effects may arrive after it wakes. */
   #callsUnderWay: string[] = [];
 
   constructor(rig: CrashRig, talk: Conversation, point: StrikePoint) {
@@ -64,19 +64,19 @@ export class Fault {
     for (const worker of rig.workers) if (worker.isReady) this.#watch(worker);
   }
 
-  /** True when everything that the fault consists of has happened. */
+  /** True when all parts of the fault have happened. */
   get isComplete(): boolean {
     return this.victim !== null && (this.#hasRaced || this.#point.fault !== 'race');
   }
 
-  /** Takes the traps away and wakes whoever still sleeps. */
+  /** Removes the traps and wakes a victim that is still frozen. */
   end(): void {
     for (const end of this.#enders) end();
     this.#thaw.resolve();
     this.victim?.thaw();
   }
 
-  /** Wakes a frozen victim after everything is done, and notes what it did that it must not do. */
+  /** Wakes a frozen victim after all work is done, and records what it does that it must not do. */
   async wakeLate(): Promise<void> {
     const { victim } = this;
     if (victim === null || this.#point.fault !== 'freeze') return;
@@ -85,7 +85,7 @@ export class Fault {
     const before = await readSessionRows(this.#rig, this.#talk.session);
     const rounds = countReconcileRounds(victim);
     this.#thaw.resolve();
-    // Its rounds go by the clock: after two of them it has long been told of whatever it had asked for.
+    // Its rounds are periodic: after two of them it has received the answers to all its earlier statements.
     await waitUntil('the woken worker is about', zombieMsMax, () => rounds() >= zombieRounds || !victim.isAlive);
     const after = await readSessionRows(this.#rig, this.#talk.session);
     const asked = requests.slice(requestsBefore).filter((request) => isOf(request, this.#talk));
@@ -118,7 +118,7 @@ export class Fault {
   }
 
   async #hit(worker: Victim, trip: RoundTrip): Promise<HeldBytes> {
-    // Two workers may come to theirs in the same moment; one is enough.
+    // Two workers may reach their round trip at the same time; striking one is enough.
     if (this.victim !== null) return 'forward';
     this.victim = worker;
     this.#struckAt = performance.now();
@@ -132,12 +132,12 @@ export class Fault {
     this.#happen();
     if (fault === 'kill' || fault === 'cut') return 'drop';
     await this.#thaw.promise;
-    // What was held goes first: it is the first thing that the worker hears when it wakes, before it can ask whether it is still right.
+    // The held statement goes first: its answer is the first thing that the worker receives when it wakes, before it can check its lock.
     setImmediate(() => worker.thaw());
     return 'forward';
   }
 
-  /** Stops whoever claims the session next at the answer to its claim, and lets the victim's statement arrive just then. */
+  /** Stops the next worker that claims the session at the answer to its claim, and lets the victim's statement arrive at that point. */
   async #awaitRival(victim: Victim, held: RoundTrip): Promise<void> {
     const epoch = await readEpoch(this.#rig, this.#talk.session);
     for (const rival of this.#rig.workers) if (rival !== victim) arm(this, rival);
@@ -145,7 +145,7 @@ export class Fault {
     function arm(fault: Fault, rival: Victim): void {
       const matches = (trip: RoundTrip): boolean => trip.tag === 'claim';
       const hit = async (): Promise<HeldBytes> => {
-        // A claim that came too early or for another session took nothing.
+        // A claim that came too early, or one of another session, claimed nothing.
         if ((await readEpoch(fault.#rig, fault.#talk.session)) === epoch) arm(fault, rival);
         else await fault.#race(victim, held);
         return 'forward';
@@ -174,7 +174,7 @@ export class Fault {
   }
 }
 
-/** How often the worker has looked for waiting sessions since now; asked as often as wanted. */
+/** Returns a function that counts how often the worker has looked for waiting sessions since the call. */
 export function countReconcileRounds(worker: Victim): () => number {
   let rounds = 0;
   const stop = worker.proxy.onRoundTrip((trip) => {

@@ -1,6 +1,6 @@
-// What must be true of a conversation once it has settled, whatever died when: nothing lost, doubled or reordered (G1, G3), no
-// effect twice unless its tool allows it (G11), every request well-formed (G12), one committer at a time (G7). Judged from
-// outside: the API, the tables, the requests that the model got and the effects that happened.
+// Checks a conversation once it has settled, whichever process crashed: nothing is lost, doubled or reordered (G1, G3), no
+// effect happened twice unless its tool allows it (G11), every request is well-formed (G12), and one worker commits at a time (G7).
+// It reads the API, the tables, the requests that the model received and the recorded effects.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RecordedRequest } from '../../../scripted-model/request-log.ts';
@@ -118,7 +118,7 @@ async function judgeRows(rig: CrashRig, { session, messages }: Conversation): Pr
     .map(([name, count]) => `${name} is ${row[name]} instead of ${count}`);
 }
 
-/** Whatever crashed, each call that is stored is in the sums of its turn and its session and in the log of events, once. */
+/** Each stored call is counted once in the sums of its turn and its session and in the log of events, whatever crashed. */
 async function judgeCosts(rig: CrashRig, { session }: Conversation): Promise<string[]> {
   const { rows } = await rig.database.query<Record<string, string>>(
     `with own as (select * from holdfast.sessions where key = $1), own_turns as (select t.* from holdfast.turns t join own on own.id = t.session_id)
@@ -134,7 +134,7 @@ async function judgeCosts(rig: CrashRig, { session }: Conversation): Promise<str
     .map(([name, sum]) => `the costs of ${name} are ${sum}, those of the calls ${calls}`);
 }
 
-/** The history was condensed once, and what was to be remembered is remembered once. */
+/** The history was compacted once, and the memory note was written once. */
 async function judgeCompaction(rig: CrashRig, { session }: Conversation, note: string): Promise<string[]> {
   const { rows } = await rig.database.query<{ name: string; count: number }>(
     `with own as (select id from holdfast.sessions where key = $1)

@@ -1,10 +1,10 @@
-// A request to every POST route of batches, of budgets, of keys and of bulk actions, for keyed-scenarios.ts.
+// Requests to the POST routes of batches, budgets, keys and bulk actions, for keyed-scenarios.ts.
 import { newId } from '../../../src/ids.ts';
 import { changeOnce, count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
 const STARTED = `holdfast.batches where name = $1 and status <> 'uploading'`;
 
-/** Its one item has failed, and is counted. */
+/** A batch whose only item has failed and is counted. */
 const FAIL_ITEMS = `with counted as (update holdfast.batches set failed = 1 where id = $1)
   update holdfast.batch_items set status = 'failed', error_code = 'x' where batch_id = $1`;
 

@@ -1,4 +1,4 @@
-// What the requests of keyed-scenarios.ts stand on: the service that they are sent to, and the rows that they need.
+// What the requests of keyed-scenarios.ts need: the service that they are sent to, and existing rows.
 import { randomUUID } from 'node:crypto';
 
 export interface KeyedAnswer {
@@ -14,23 +14,23 @@ export interface Ground {
   rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>;
 }
 
-/** A request on its ground. */
+/** A request and the rows that it needs. */
 export interface KeyedRequest {
   path: string;
   body: object;
   /** Of its first answer. */
   status: number;
-  /** What happens between the effect and a retry, and would show a second effect. */
+  /** Done between the effect and a retry: it makes a second effect visible. */
   meanwhile?: () => Promise<unknown>;
   /** How often the effect has happened. */
   effects: () => Promise<number>;
 }
 
 export interface KeyedScenario {
-  /** The field of the first answer that no retry has, because it is not stored. */
+  /** The field of the first answer that a retry does not return, because it is not stored. */
   secret?: string;
   name: string;
-  /** As the route table has it. */
+  /** As in the route table. */
   route: string;
   prepare: (ground: Ground, session: string) => Promise<KeyedRequest>;
 }
@@ -46,7 +46,7 @@ export async function sessionIdOf(ground: Ground, session: string): Promise<unkn
   return row?.['id'];
 }
 
-/** A row that the request changes once; `meanwhile` changes it back, as what happens later does. */
+/** A row that the request changes once; `meanwhile` changes it back, like a later request. */
 export function changeOnce(ground: Ground, change: { back: string; isChanged: string; id: unknown }) {
   let changedBack = 0;
   return {
@@ -84,7 +84,7 @@ export async function spawn(ground: Ground, session: string): Promise<string> {
   return body.runId;
 }
 
-/** A command that stops the session; what is accepted after it must go on waiting. */
+/** A command that stops the session; messages that are accepted after it must keep waiting. */
 export async function stop(ground: Ground, session: string) {
   await ground.post(`/v1/sessions/${session}/messages`, { text: 'one' });
   return {

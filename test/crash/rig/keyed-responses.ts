@@ -1,4 +1,4 @@
-// Requests in OpenAI's form, as scenarios of keyed-scenarios.ts. No worker runs, so they run in the background, and what is cancelled waits.
+// Requests in OpenAI's form, as scenarios of keyed-scenarios.ts. No worker runs, so they run in the background, and cancelled ones are still waiting.
 import { count, type Ground, type KeyedScenario } from './keyed-ground.ts';
 
 const MESSAGES = `holdfast.inbox where body ->> 'text' = $1`;

@@ -1,5 +1,5 @@
-// Many messages in many sessions at once, and what must be true of them in the end: each is in its session's inbox once, ended
-// well, and is said in the transcript once and in order.
+// Many messages in many concurrent sessions, and the check of their end state: each message is in its session's inbox once, ended
+// well, and is in the transcript once and in order.
 import type { CrashRig } from './crash-rig.ts';
 import { waitUntil } from './wait-until.ts';
 
@@ -8,12 +8,12 @@ export interface SentMessage {
   marker: string;
 }
 
-/** How a message of `sendMany` is worded; the model takes this long for its answer. */
+/** The text of a message of `sendMany`, which tells the model how long to take for its answer. */
 function textOf({ marker }: SentMessage, answerMs: number): string {
   return `${marker} [[delay: ${answerMs}]] [[reply: Yes.]]`;
 }
 
-/** Messages for so many sessions, so many each, in the order in which they are to be sent. */
+/** Messages for `sessions` sessions, `each` per session, in the order in which they are sent. */
 export function planMessages(name: string, sessions: number, each: number): SentMessage[] {
   const plan: SentMessage[] = [];
   for (let round = 1; round <= each; round += 1) {
@@ -23,7 +23,7 @@ export function planMessages(name: string, sessions: number, each: number): Sent
   return plan;
 }
 
-/** Sends them: sessions at once, the messages of one session one after the other's 202. */
+/** Sends them: sessions concurrently, the messages of one session one after the other's 202. */
 export async function sendMany(rig: CrashRig, plan: readonly SentMessage[], answerMs: number): Promise<void> {
   const bySession = Map.groupBy(plan, ({ session }) => session);
   await Promise.all(
@@ -43,7 +43,7 @@ export async function countByStatus(rig: CrashRig, name: string): Promise<Record
   return Object.fromEntries(rows.map(({ status, n }) => [status, n]));
 }
 
-/** Waits until nothing waits any more and says what is wrong, one sentence each. */
+/** Waits until no message waits and returns what is wrong, one sentence each. */
 export async function judgeMany(
   rig: CrashRig,
   name: string,

@@ -1,5 +1,5 @@
-// A copy of the product with one of its safeguards switched off, to show that the tests notice. The product itself has no switch
-// for this: the copy's source text is changed, and a change that no longer finds its text fails.
+// A copy of the product with one safeguard disabled, to show that the tests detect its absence. The product has no switch
+// for this: the source text of the copy is changed, and a change whose text is not found fails.
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
-// Chance that a seed repeats.
+// Random numbers that a seed reproduces.
 
-/** A generator of numbers in [0, 1), the same ones for the same seed (mulberry32). */
+/** A generator of numbers in [0, 1), the same for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -11,7 +11,7 @@ export function randomOf(seed: number): () => number {
   };
 }
 
-/** The seed of this run: `HOLDFAST_SEED`, or any. */
+/** The seed of this run: `HOLDFAST_SEED`, or a random one. */
 export function seedOfRun(): number {
   return Number(process.env['HOLDFAST_SEED'] ?? Math.trunc(Math.random() * 2 ** 31));
 }

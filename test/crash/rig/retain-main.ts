@@ -1,5 +1,5 @@
-// A process that counts and deletes, round after round, all that nothing needs: the deletion of old rows with every age set to 0, which the
-// configuration does not allow. Ends when it is killed.
+// A process that rolls up and deletes old rows in a loop, with every retention set to 0, which the configuration does not allow.
+// It runs until it is killed.
 import { setImmediate as nextRound } from 'node:timers/promises';
 import { loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/logger.ts';
@@ -11,7 +11,7 @@ const url = process.argv[2];
 if (url === undefined) throw new Error('The address of the database is missing.');
 const config = {
   ...loadConfig({ env: {}, cwd: '/nowhere' }),
-  // Messages and the keys of requests stay, so that the test can ask what became of them.
+  // Messages and the keys of requests are kept, so that the test can read their status.
   retention: { turns: 0, transcripts: 0, deliveries: 0, deadLetters: 0 },
 };
 const database = openDatabase({ url, role: 'retention' });

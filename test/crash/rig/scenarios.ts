@@ -1,5 +1,5 @@
-// What sessions do with each other, as small plays: how each begins, when it is over, and what must be true of it then, whatever died
-// when: nothing lost, doubled, announced twice or never, no effect twice unless its tool allows it (G1, G3, G11, G18).
+// Small scenarios of sessions that interact: how each begins, when it is over, and what must hold then, whichever process
+// crashed: nothing lost, doubled, announced twice or not at all, no effect twice unless its tool allows it (G1, G3, G11, G18).
 import type { AcceptedMessage } from './api-client.ts';
 import type { CrashRig } from './crash-rig.ts';
 import { isQuiet, keyOf, readInputs, readLeftovers, readRuns } from './family-rows.ts';
@@ -8,13 +8,13 @@ export interface Scenario {
   name: string;
   /** How many runs of subagents it makes. */
   runs: number;
-  /** Sends what begins it; `begun` resolves when its first turn is open, or somebody was struck. */
+  /** Sends the first message; `begun` resolves when its first turn is open or a process was struck. */
   begin(rig: CrashRig, play: Play, begun: Promise<unknown>): Promise<void>;
   /** Returns what is wrong, one sentence each. */
   judge(rig: CrashRig, play: Play): Promise<string[]>;
 }
 
-/** One performance of a scenario. */
+/** One run of a scenario. */
 export interface Play {
   session: string;
   messages: AcceptedMessage[];
@@ -97,7 +97,7 @@ export const SCENARIOS: readonly Scenario[] = [
     },
     judge: async (rig, play) => [
       ...judgeSettled(play, ['answered']),
-      // What comes before tools that have not begun leaves them out.
+      // A message that arrives before tools have begun skips them.
       ...(await judgeFamily(rig, play, { effects: ['first', 'second'], mayBeSkipped: true })),
     ],
   },
@@ -118,7 +118,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** True when every message is settled and nobody has anything to do any more. */
+/** True when every message is settled and no session has work left. */
 export async function isOver(rig: CrashRig, play: Play, scenario: Scenario): Promise<boolean> {
   play.messages = await Promise.all(play.messages.map(({ id }) => rig.client.message(id)));
   const isSettled = play.messages.every(({ status }) => status !== 'waiting' && status !== 'claimed');
@@ -147,7 +147,7 @@ function judgeSettled({ messages }: Play, allowed: string[]): string[] {
     .map(({ seq, status, error }) => `message ${seq} ended ${status}: ${JSON.stringify(error)}`);
 }
 
-/** Each message is said once, in the order in which they were accepted. */
+/** Each message is in a transcript once, in the order in which they were accepted. */
 function judgeMarkers({ messages }: Play, said: string): string[] {
   const markers = messages.map((_, index) => `m${index + 1}. `);
   const faults = markers.flatMap((marker) => {
@@ -160,7 +160,7 @@ function judgeMarkers({ messages }: Play, said: string): string[] {
     : [...faults, `the messages are out of order: ${places.join(', ')}`];
 }
 
-/** Each run was spawned once, has ended well, and its end was told once, to whoever spawned it, and in words. */
+/** Each run was spawned once, ended well, and its end was announced once to the session that spawned it, with its text. */
 async function judgeRuns(rig: CrashRig, play: Play): Promise<string[]> {
   const runs = await readRuns(rig, play.session);
   const labels = runs.map(({ label }) => label);
@@ -182,7 +182,7 @@ function judgeEffects(rig: CrashRig, play: Play, names: string[], mayBeSkipped: 
   return names.flatMap((name) => {
     const times = rig.effects.effects.filter(({ key }) => key === `${play.session}-${name}`).length;
     if (times > 1) return [`effect ${name} happened ${times} times`];
-    // One that was under way when its worker died is told of as unknown, and not run again.
+    // A call that was running when its worker crashed is reported as unknown and not run again.
     return times === 0 && !mayBeSkipped && !wasUnknown(rig, play) ? [`effect ${name} did not happen`] : [];
   });
 }
@@ -195,10 +195,10 @@ function wasUnknown(rig: CrashRig, play: Play): boolean {
 }
 
 /**
- * Every request was well-formed, and no session's came with an older epoch than one before it. One of a session may: whichever process is
- * struck runs other sessions too, and may be frozen between its last look at the lease and the write to the socket. That takes about 0.1 ms, and
- * several ms on a busy machine; it cannot be closed, because a provider knows no epochs, so to demand none here would depend on timing. That a
- * freeze at any earlier point leaves the request unsent is what test/model/late-call.test.ts demands, without a bound.
+ * Every request was well-formed, and no request of a session has an older epoch than an earlier one. One such request per session is tolerated:
+ * the struck process runs other sessions too, and can be frozen between its last check of the lease and the write to the socket. That takes about
+ * 0.1 ms, and several ms on a busy machine. The gap cannot be closed, because a provider knows no epochs, so requiring none would depend on timing.
+ * test/model/late-call.test.ts requires that a freeze at any earlier point leaves the request unsent.
  */
 function judgeRequests(rig: CrashRig, play: Play): string[] {
   const faults: string[] = [];
@@ -218,11 +218,11 @@ function judgeRequests(rig: CrashRig, play: Play): string[] {
   return faults;
 }
 
-/** The hint that a turn was stopped comes once when one was, and not at all when none was. */
+/** The hint that a turn was stopped appears once if one was stopped, otherwise not at all. */
 async function judgeHints(rig: CrashRig, play: Play): Promise<string[]> {
   const said = (await readInputs(rig, keyOf(play.session))).join('\n');
   const times = said.split('The previous agent run was aborted by the user').length - 1;
   const expected = play.messages[0]?.status === 'cancelled' ? 1 : 0;
-  // A turn that was struck before it was open leaves its message to the next, and none was stopped.
+  // If a turn was struck before it was open, the next turn answers its message, and no turn was stopped.
   return times <= expected ? [] : [`the abort hint came ${times} times`];
 }

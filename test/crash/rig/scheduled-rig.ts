@@ -1,4 +1,4 @@
-// A crash rig with schedulers: crons and polls over HTTP, and what is true of them in the tables.
+// A crash rig with schedulers: creates crons and polls over HTTP, and reads their results from the tables.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,12 +11,12 @@ const apiKey = 'crash-tests-0123456789';
 
 export interface ScheduledRig extends CrashRig {
   schedulers: Victim[];
-  /** Asks the api; throws unless it answers 2xx. */
+  /** Sends a request to the api; throws unless the status is 2xx. */
   ask<Answer>(method: string, path: string, body?: object): Promise<Answer>;
   rows<Row extends object>(sql: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Starts an api, workers and schedulers; `settings` are laid over the configuration of crash tests. */
+/** Starts an api, workers and schedulers; `settings` are merged into the configuration of crash tests. */
 export async function startScheduledRig(options: {
   databaseUrl: string;
   workers: number;

@@ -1,4 +1,4 @@
-// A sweep of scenes that schedulers and workers play together: at each point the process that comes first to a statement is struck, the
+// A sweep of scenes with schedulers and workers: at each point the first process that reaches a statement is struck, the
 // others continue, and the scene is judged when it is over.
 import { isLongForm } from '../../servers/test-form.ts';
 import { nameOfAny, strikeAny, type AnyPoint } from './strike-any.ts';
@@ -14,7 +14,7 @@ export interface ScheduledPlay<Scene> {
   begin: () => Promise<Scene>;
   /** Resolves when the scene is over. */
   settle: (scene: Scene) => Promise<void>;
-  /** What is wrong with it then. */
+  /** Returns what is wrong afterwards. */
   judge: (scene: Scene) => Promise<string[]>;
 }
 
@@ -37,7 +37,7 @@ export async function sweepScenes<Scene>(
   return { faults, missed };
 }
 
-/** In the long form one of each pair in turn for kills, and of every other pair for the rest; in the short form one of them. */
+/** Long form: one of each pair, alternating, for kills, and of every other pair for the other faults. Short form: one of them. */
 function pointsOf(
   { name, shortFrom }: Pick<ScheduledPlay<never>, 'name' | 'shortFrom'>,
   kinds: readonly string[],

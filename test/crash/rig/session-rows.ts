@@ -1,4 +1,4 @@
-// All rows of a session, as text: two readings that are equal mean that nobody wrote to it in between.
+// All rows of a session, as text: if two readings are equal, no process wrote to it in between.
 import type { CrashRig } from './crash-rig.ts';
 
 const tables = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'compactions'];
@@ -30,7 +30,7 @@ export function changedTables(before: Record<string, string>, after: Record<stri
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => before[name] !== after[name]);
 }
 
-/** The fencing number of the session now; 0 when there is no such session yet. */
+/** The current fencing token of the session; 0 when there is no such session yet. */
 export async function readEpoch(rig: CrashRig, session: string): Promise<number> {
   const { rows } = await rig.database.query<{ epoch: string }>('select epoch from holdfast.sessions where key = $1', [
     `agent:main:${session}`,
@@ -38,7 +38,7 @@ export async function readEpoch(rig: CrashRig, session: string): Promise<number>
   return Number(rows[0]?.epoch ?? 0);
 }
 
-/** The ids of tool calls without a result whose intent was committed before then: their worker may have begun them. */
+/** The ids of tool calls without a result whose intent was committed before that time: their worker may have begun them. */
 export async function readRunningCalls(rig: CrashRig, session: string, committedBefore: Date): Promise<string[]> {
   const { rows } = await rig.database.query<{ call_id: string }>(
     `select c.call_id from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id

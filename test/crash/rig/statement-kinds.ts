@@ -1,8 +1,8 @@
-// What a round trip is for, told by the comment that begins its SQL, or by its first words.
-// A turn's own statements are told apart from what a worker does all the time whether or not there is work.
+// The purpose of a round trip, derived from the comment that begins its SQL, or from its first words.
+// A turn's own statements are distinguished from what a worker does periodically, whether or not there is work.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 
-/** What a worker repeats by the clock, or for a new connection: these come at no particular point of a turn. `renew` is one of a turn's own. */
+/** Statements that a worker repeats periodically or for a new connection: they occur at no fixed point of a turn. `renew` belongs to a turn. */
 const polls = new Set([
   'watch',
   'reconcile',
@@ -25,7 +25,7 @@ const polls = new Set([
   'queue: other',
 ]);
 
-/** Commits of a turn: the first of them after a fault shows that the session goes on. */
+/** Commits of a turn: the first of them after a fault shows that another worker has resumed the session. */
 const journal = new Set([
   'open-turn',
   'commit-step',
@@ -36,7 +36,7 @@ const journal = new Set([
   'compaction-failed',
 ]);
 
-/** What BullMQ's statements are for, by the function that they call; the others only look. */
+/** The purposes of BullMQ's statements, by the function that they call; all others only look for jobs. */
 const queueFunctions: Record<string, string> = {
   add_job: 'queue: add',
   add_jobs_bulk: 'queue: add',

@@ -1,5 +1,5 @@
-// A fault that befalls whichever of several processes comes first to a round trip, while a scene is played: killed, frozen until the scene
-// is over, or cut off.
+// A fault that strikes the first of several processes that reaches a round trip while a scene is played: the process is killed, frozen until
+// the scene is over, or cut off.
 import type { HeldBytes } from '../../servers/round-trips.ts';
 import type { FaultKind } from './fault.ts';
 import { kindOf } from './statement-kinds.ts';
@@ -11,22 +11,22 @@ export interface AnyPoint {
   when: 'before' | 'after';
   /** Which statement, see `kindOf`. */
   kind: string;
-  /** Which of its kind since the scene began, over all of the processes, from 1; absent: the first. */
+  /** Which one of its kind since the scene began, counted over all processes from 1; absent: the first. */
   ordinal?: number;
 }
 
-/** For people: `kill before fire-crons`. */
+/** A label: `kill before fire-crons`. */
 export function nameOfAny({ fault, when, kind, ordinal }: AnyPoint): string {
   return `${fault} ${when} ${kind}${ordinal === undefined ? '' : ` ${ordinal}`}`;
 }
 
-/** Rounds by the clock of a process that woke: by then it has long done what it believed to be its right. */
+/** Periodic rounds of a process that woke: after so many it has finished everything that it was doing when it was frozen. */
 const wokenRounds = 2;
 const wokenMsMax = 120_000;
 
 /**
- * Plays the scene with the fault and judges it when it is over, and once more when whoever was frozen has woken: the same must hold.
- * `isStruck` is false when nobody came to that statement.
+ * Plays the scene with the fault and judges it when it is over, and again when a frozen process has woken: the same must hold.
+ * `isStruck` is false when no process reached that statement.
  */
 export async function strikeAny(
   victims: readonly Victim[],
@@ -44,7 +44,7 @@ export async function strikeAny(
     if (point.fault === 'freeze') victim.freeze();
     if (point.fault !== 'freeze') return 'drop';
     await thaw.promise;
-    // What was held goes first: it is the first thing that the process hears when it wakes.
+    // The held statement goes first: its answer is the first thing that the process receives when it wakes.
     setImmediate(() => victim.thaw());
     return 'forward';
   };
@@ -73,13 +73,13 @@ export async function strikeAny(
   } finally {
     for (const one of armed) one.disarm();
     thaw.resolve();
-    // The scene may be over before the process is dead; the next one must not take it for alive.
+    // The scene may be over before the process is dead; the next scene must not count it as running.
     await killed;
   }
   return { isStruck: struck !== null, faults };
 }
 
-/** True when the process has completed so many rounds of its reconciler or scheduler since now, or is dead. */
+/** True when the process has completed this many rounds of its reconciler or scheduler since now, or is dead. */
 function roundsOf(victim: Victim, rounds: number): () => boolean {
   let seen = 0;
   const stop = victim.proxy.onRoundTrip((trip) => {

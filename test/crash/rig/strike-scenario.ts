@@ -1,5 +1,5 @@
-// Plays a scenario in which whichever worker comes to a given round trip is struck there, and reports what came of it. Round trips are
-// counted over all workers: a scenario has several sessions, and nobody knows beforehand who runs which.
+// Plays a scenario in which the first worker that reaches a given round trip is struck, and reports the result. Round trips are
+// counted over all workers: a scenario has several sessions, and it is not known beforehand which worker runs which.
 import type { CrashRig } from './crash-rig.ts';
 import { readFamilyRows } from './family-rows.ts';
 import { isOver, type Play, type Scenario } from './scenarios.ts';
@@ -14,11 +14,11 @@ export interface ScenarioReport {
 }
 
 const overMsMax = 240_000;
-/** Which process comes to a round trip, and whether one does, depends on a race. */
+/** Which process reaches a round trip, and whether one does, depends on a race. */
 const triesMax = 6;
 let plays = 0;
 
-/** The round trips of a scenario without any fault: kinds with how often each came. Rejects when something is wrong even so. */
+/** The round trips of a scenario without a fault: kinds with their counts. Rejects when something is wrong even without one. */
 export async function recordScenario(rig: CrashRig, scenario: Scenario): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   const stops = rig.workers.map((worker) =>
@@ -35,7 +35,7 @@ export async function recordScenario(rig: CrashRig, scenario: Scenario): Promise
   return counts;
 }
 
-/** Plays it with the fault; again when nobody came to that round trip. */
+/** Plays it with the fault, and again if no worker reached that round trip. */
 export async function strikeScenario(rig: CrashRig, scenario: Scenario, point: AnyPoint): Promise<ScenarioReport> {
   let report = await strikeOnce(rig, scenario, point);
   for (let tries = 1; tries < triesMax && !report.isReached && report.violations.length === 0; tries += 1) {
@@ -51,7 +51,7 @@ async function strikeOnce(rig: CrashRig, scenario: Scenario, point: AnyPoint): P
     play: () => perform(rig, scenario, play),
     async judge() {
       const rows = await readFamilyRows(rig, play.session);
-      // Judged once more when whoever was frozen has woken: by then there is nothing for it to write.
+      // Judged again when a frozen worker has woken: by then it must have nothing left to write.
       const changed = before === null ? [] : changedTables(before, rows).map((table) => `it wrote to ${table}`);
       before = rows;
       return [...changed, ...(await scenario.judge(rig, play))];

@@ -1,4 +1,4 @@
-// Runs a conversation in which a worker is struck at one round trip, and reports what came of it.
+// Runs a conversation in which a worker is struck at one round trip, and reports the result.
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import { converse, newConversation, untilSettled } from './conversation.ts';
 import type { CrashRig } from './crash-rig.ts';
@@ -9,25 +9,25 @@ import type { Victim } from './victim.ts';
 
 export interface StrikeReport {
   point: StrikePoint;
-  /** False when no worker came to that round trip: then nothing was tested. */
+  /** False when no worker reached that round trip: then nothing was tested. */
   isReached: boolean;
   /** From the fault to the first commit of another worker in this session; null when nothing was left to do. */
   recoveryMs: number | null;
   violations: string[];
 }
 
-/** What conversation the fault strikes. */
+/** The conversation that the fault strikes. */
 type TalkKind = Parameters<typeof newConversation>[0];
 
-/** Which process comes to a round trip, and whether one does, depends on a race. */
+/** Which process reaches a round trip, and whether one does, depends on a race. */
 const triesMax = 6;
 
-/** For people: `kill before commit-step 2`. */
+/** A label: `kill before commit-step 2`. */
 export function nameOf({ fault, when, kind, ordinal }: StrikePoint): string {
   return `${fault} ${when} ${kind} ${ordinal}`;
 }
 
-/** Lets a conversation run with the fault and judges it; again when the turn did not come to that round trip. */
+/** Runs a conversation with the fault and judges it; runs another one if the turn did not reach that round trip. */
 export async function strike(rig: CrashRig, point: StrikePoint, kind: TalkKind = {}): Promise<StrikeReport> {
   let report = await strikeOnce(rig, point, kind);
   for (let tries = 1; tries < triesMax && !report.isReached && report.violations.length === 0; tries += 1) {
@@ -59,7 +59,7 @@ async function strikeOnce(rig: CrashRig, point: StrikePoint, kind: TalkKind): Pr
   };
 }
 
-/** Waits for a victim and one who goes on. The others that died start again meanwhile. */
+/** Waits until the victim and one more worker are ready. Other workers that were killed restart meanwhile. */
 async function waitForTwo(rig: CrashRig): Promise<void> {
   const revivals = rig.workers.filter((worker) => !worker.isReady).map((worker) => worker.revive());
   while (rig.workers.filter((worker) => worker.isReady).length < 2) {
@@ -68,7 +68,7 @@ async function waitForTwo(rig: CrashRig): Promise<void> {
   }
 }
 
-/** The round trips of the first turn of a conversation without any fault: kinds with how often each came, in order. */
+/** The round trips of the first turn of a conversation without a fault: kinds with their counts, in order. */
 export async function recordTurn(rig: CrashRig, talkKind: TalkKind = {}): Promise<Map<string, number>> {
   const talk = newConversation(talkKind);
   const trips: { worker: Victim; kind: string }[] = [];

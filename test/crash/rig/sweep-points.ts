@@ -1,5 +1,5 @@
-// Which points of a turn a sweep strikes. The full sweep takes every round trip, before and after, with every fault; the short one
-// takes every kind of statement, and alternates where a kind comes often.
+// The points of a turn that a sweep strikes. The full sweep takes every round trip, before and after, with every fault; the short one
+// takes every kind of statement, and alternates between before and after for kinds that occur often.
 import { isLongForm } from '../../servers/test-form.ts';
 import type { FaultKind, StrikePoint } from './fault.ts';
 import { isJournalKind } from './statement-kinds.ts';
@@ -10,12 +10,12 @@ import { isJournalKind } from './statement-kinds.ts';
  */
 export const sweptWorkers = isLongForm() ? 3 : 2;
 
-/** True when every point is wanted: `HOLDFAST_CRASH_SWEEP=full`. */
+/** True when every point is requested: `HOLDFAST_CRASH_SWEEP=full`. */
 export function isFullSweep(): boolean {
   return process.env['HOLDFAST_CRASH_SWEEP'] === 'full';
 }
 
-/** All points of a recorded turn for one fault: kinds with how often each comes. */
+/** All points of a recorded turn for one fault: kinds with their counts. */
 export function everyPoint(turn: ReadonlyMap<string, number>, fault: FaultKind): StrikePoint[] {
   const points: StrikePoint[] = [];
   for (const [kind, count] of turn) {
@@ -26,12 +26,12 @@ export function everyPoint(turn: ReadonlyMap<string, number>, fault: FaultKind):
   return points;
 }
 
-/** The commits of a turn, each arriving late, when another worker holds the session already. */
+/** The commits of a turn, each arriving late, when another worker already holds the session. */
 export function racePoints(turn: ReadonlyMap<string, number>): StrikePoint[] {
   return everyPoint(turn, 'race').filter(({ kind, when }) => when === 'before' && isJournalKind(kind));
 }
 
-/** Of points in pairs (before, after): both where the kind comes once, else one of them in turn. */
+/** Of points in pairs (before, after): both if the kind occurs once, otherwise one of them, alternating. */
 export function alternating(points: StrikePoint[]): StrikePoint[] {
   const counts = Map.groupBy(points, ({ kind }) => kind);
   return points.filter(({ kind, ordinal, when }) => {
@@ -40,19 +40,19 @@ export function alternating(points: StrikePoint[]): StrikePoint[] {
   });
 }
 
-/** What happens by the clock within a turn that lasts: the first of each. */
+/** Periodic statements within a long turn: the first of each. */
 export function clockPoints(fault: FaultKind): StrikePoint[] {
   return ['renew', 'watch'].flatMap((kind) =>
     (['before', 'after'] as const).map((when) => ({ fault, kind, ordinal: 1, when, lastAnswerMs: 700 })),
   );
 }
 
-/** How often these come within a turn depends on how long it takes: a lease is renewed at intervals, and jobs are looked for. */
+/** How often these occur within a turn depends on its duration: a lease is renewed at intervals, and jobs are polled. */
 const BY_CLOCK: ReadonlySet<string> = new Set(['renew', 'watch', 'queue: take']);
 
 /**
- * Which points of a sweep were not reached, of those that every turn reaches. A worker may do with one statement less what it did with two before:
- * that is no fault, but it must stay rare.
+ * The points of a sweep that were not reached, of those that every turn reaches. A worker may need one statement less than in the recorded turn;
+ * that is not a fault, but it must stay rare.
  */
 export function missedPoints<Report extends { point: StrikePoint; isReached: boolean }>(
   reports: readonly Report[],
@@ -61,7 +61,7 @@ export function missedPoints<Report extends { point: StrikePoint; isReached: boo
   return { missed: needed.filter(({ isReached }) => !isReached), missedMax: Math.max(1, needed.length * 0.2) };
 }
 
-/** Prints how many points a sweep strikes with a fault, of all that its exhaustive form strikes. */
+/** Prints how many points a sweep strikes with a fault, out of all those of its exhaustive form. */
 export function printPoints(
   sweep: string,
   taken: readonly { fault: FaultKind }[],

@@ -12,11 +12,11 @@ interface Scene {
   pollAt: Date;
 }
 
-/** The play of this rig. */
+/** The play for this rig. */
 export function tickPlay(rig: ScheduledRig): ScheduledPlay<Scene> {
   let scenes = 0;
 
-  /** A tick, a reminder and a poll become due. */
+  /** Makes a tick, a reminder and a poll become due. */
   async function begin(): Promise<Scene> {
     const name = `scene-${(scenes += 1)}`;
     const schedule = { kind: 'at', at: new Date(Date.now() + 100).toISOString() };

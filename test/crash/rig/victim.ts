@@ -1,5 +1,5 @@
-// A service process that may die: it reaches PostgreSQL through a proxy of its own, so that whatever happens at one of its round
-// trips happens to it alone. It can be killed, frozen and thawed, and started again behind the same proxy.
+// A service process that can be killed: it reaches PostgreSQL through its own proxy, so that a fault at one of its round
+// trips affects only this process. It can be killed, frozen and thawed, and restarted behind the same proxy.
 import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
 import type { RoundTrip } from '../../servers/round-trips.ts';
 import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
@@ -44,12 +44,12 @@ export class Victim {
     return this.#service?.isAlive() === true;
   }
 
-  /** True when the process is alive and has said that it is ready. */
+  /** True when the process is alive and has reported that it is ready. */
   get isReady(): boolean {
     return this.isAlive && this.#reviving === null;
   }
 
-  /** Starts the process again when it is dead; resolves when it is ready. Calls while it starts are one. */
+  /** Starts the process again when it is dead; resolves when it is ready. Calls during a start share it. */
   revive(): Promise<void> {
     if (this.isReady) return Promise.resolve();
     this.#reviving ??= this.#start().finally(() => (this.#reviving = null));
@@ -70,18 +70,18 @@ export class Victim {
     await this.service.end('SIGKILL');
   }
 
-  /** SIGSTOP: it neither runs nor notices that time goes by. */
+  /** SIGSTOP: the process neither runs nor notices that time passes. */
   freeze(): void {
     this.#isFrozen = this.service.child.kill('SIGSTOP');
   }
 
-  /** SIGCONT: it goes on where it was and finds out what happened meanwhile. */
+  /** SIGCONT: the process continues where it was, and finds out what happened meanwhile. */
   thaw(): void {
     if (this.#isFrozen) this.service.child.kill('SIGCONT');
     this.#isFrozen = false;
   }
 
-  /** Ends process and proxy. */
+  /** Ends the process and its proxy. */
   async close(): Promise<void> {
     this.thaw();
     await this.#reviving?.catch(() => {});
