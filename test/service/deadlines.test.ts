@@ -1,5 +1,5 @@
-// Goal: whatever takes too long is ended within its time + 1 s, and says by itself what it was (G25). Method: one agent for each
-// deadline, a second long; the times are those that the database noted.
+// Goal: work that exceeds its deadline is ended within the deadline + 1 s, and its result says what timed out (G25). Method: one agent
+// for each deadline of one second; the times are read from the database.
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
@@ -13,10 +13,10 @@ const deadlineMs = 1_000;
 /** What G25 adds to a deadline. */
 const marginMs = 1_000;
 const lateMs = deadlineMs + marginMs + busyMachineMs;
-/** Long enough for a busy machine to be heard in time. */
+/** Long enough that a busy machine reports in time. */
 const attentiveMs = 5_000;
 
-/** For tools that are given no other; longer than a hasty turn, so that it is clear which of the two ends it. */
+/** For tools without their own timeout; longer than the deadline of a short turn, so that it is clear which of the two ended the tool. */
 const toolDeadlineMs = 2_000;
 
 const config = {
@@ -50,7 +50,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     silent.close();
   });
 
-  /** In a session of its own. */
+  /** Sends a message to a new session. */
   async function turnOf(prefix: string, text: string) {
     const session = `${prefix}-${newId<string>()}`;
     const message = await api.settled(await api.send(session, { text }));
@@ -58,7 +58,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     return { session, message, turn, ms: Date.parse(turn.endedAt) - Date.parse(turn.startedAt) };
   }
 
-  test.concurrent('a turn that takes too long while the model thinks ends timedOut (G25)', async ({ expect }) => {
+  test.concurrent('a turn that exceeds its deadline while the model thinks ends timedOut (G25)', async ({ expect }) => {
     const { message, turn, ms } = await turnOf('agent:hasty:thinks', '[[delay: 600000]] [[reply: Late.]]');
     expect(turn).toMatchObject({ status: 'timedOut', reply: null, error: { code: 'turn_timeout' } });
     expect(turn.error.message).toContain('longer than 1 s');
@@ -67,7 +67,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(ms).toBeLessThan(lateMs);
   });
 
-  test.concurrent('a turn that takes too long while a tool runs ends timedOut, in many steps too (G25)', async ({
+  test.concurrent('a turn that exceeds its deadline while a tool runs ends timedOut, in many steps too (G25)', async ({
     expect,
   }) => {
     const { turn, ms } = await turnOf('agent:hasty:acts', '[[repeat: 1000 tool exec {"command": "sleep 0.3"}]]');
@@ -75,7 +75,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(ms).toBeLessThan(lateMs);
   });
 
-  test.concurrent('a command that ignores TERM does not make its turn end later (G25)', async ({ expect }) => {
+  test.concurrent('a command that ignores TERM does not delay the end of its turn (G25)', async ({ expect }) => {
     const command = `trap '' TERM; while :; do sleep 0.1; done`;
     const { turn, ms } = await turnOf('agent:hasty:stubborn', `[[tool: exec ${JSON.stringify({ command })}]]`);
     expect(turn).toMatchObject({ status: 'timedOut', error: { code: 'turn_timeout' } });
@@ -102,7 +102,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       expect(ms).toBeGreaterThan(attentiveMs);
     });
 
-  test.concurrent('a tool that takes too long ends alone, and its result says so (G25)', async ({ expect }) => {
+  test.concurrent('a tool that exceeds its timeout ends without its turn, and its result says so (G25)', async ({
+    expect,
+  }) => {
     const command = JSON.stringify({ command: 'sleep 600', timeoutSeconds: 1 });
     const { session, message, turn } = await turnOf(
       'tools',
@@ -118,7 +120,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       { name: 'exec', status: 'failed' },
       { name: 'http_effect', status: 'failed' },
     ]);
-    // The first to end is in the ledger at once, so each has a time of its own.
+    // The result of the first tool to end is stored immediately, so each has its own time.
     expect(calls[0]?.ms).toBeLessThan(lateMs);
     expect(calls[1]?.ms).toBeLessThan(lateMs - deadlineMs + toolDeadlineMs);
     const { body } = await api.ask('GET', `/v1/sessions/${session}/transcript`);

@@ -1,5 +1,5 @@
-// Goal: a reply that is to be delivered reaches its receiver, signed, and nothing that was acknowledged is sent again (G21). Method: a
-// receiver that keeps everything, is away for a while, or does not answer while the worker that sends is told to stop or is
+// Goal: a reply with a delivery reaches its receiver, signed, and an acknowledged delivery is not sent again (G21). Method: a
+// receiver that records every request, and that is down for a while, or does not answer while the sending worker receives a stop signal or is
 // killed.
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { startReceiver, type ReceivedWebhook, type WebhookReceiver } from './rig
 
 const secret = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
 const soonMs = 150_000;
-/** An attempt is given up after this long; whoever died while sending is waited for ten seconds longer. */
+/** An attempt times out after this time; the claim of a worker that crashed while sending expires ten seconds later. */
 const attemptMs = 2_000;
 const takenOverWithinMs = 150_000;
 
@@ -49,7 +49,7 @@ onEachQueueAtOnce((queue) => {
     });
   }
 
-  test('a reply arrives once, signed, and says what it answers (G21)', async () => {
+  test('a reply arrives once, signed, and names the message that it answers (G21)', async () => {
     const message = await send('plain', 'Hello.');
     const delivery = await deliveryOf('plain', 'sent');
     const [webhook, ...more] = arrivalsOf('Hello.');
@@ -67,7 +67,7 @@ onEachQueueAtOnce((queue) => {
     expect(() => new Webhook(other).verify(webhook?.rawBody ?? '', headers)).toThrow();
   });
 
-  test('a receiver gets its replies after an outage, in their order (G21)', async () => {
+  test('a receiver gets its replies in order after an outage (G21)', async () => {
     await receiver.down();
     await send('away', 'First.');
     await send('away', 'Second.');
@@ -81,7 +81,7 @@ onEachQueueAtOnce((queue) => {
     expect(arrived.map(({ body }) => body.text)).toEqual(['First.', 'Second.']);
   });
 
-  test('a worker that receives a stop signal ends the delivery that it is sending first (G21, G26)', async () => {
+  test('a worker that receives a stop signal finishes the delivery that it is sending (G21, G26)', async () => {
     const release = receiver.hold();
     await send('stopping', 'Take your time.');
     await waitUntil('it is on its way', soonMs, () => arrivalsOf('Take your time.').length === 1);
@@ -97,7 +97,7 @@ onEachQueueAtOnce((queue) => {
   });
 
   test.runIf(isLongForm())(
-    'what a killed worker was sending is sent again with the same id, then never more (G21)',
+    'a delivery of a killed worker is sent again with the same id, and not again after that (G21)',
     async () => {
       const release = receiver.hold();
       await send('killed', 'Once more.');

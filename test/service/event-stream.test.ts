@@ -1,6 +1,6 @@
-// Goal: whoever follows a turn live sees each of its events once, in order, whoever dies (issue "unbreakable stream"). Method: two
+// Goal: a client that follows a turn live receives each of its events once, in order, whichever process crashes. Method: two
 // clients, one on the turn and one on the session, follow a slowly streamed answer; the worker is killed in the middle of it, then
-// the api process, and another one takes its port. What the clients have is compared with the rows.
+// the api process, and another one takes its port. The events that the clients received are compared with the rows.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type ClientEvent } from '../../src/client/create-client.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -27,7 +27,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     return rows.map((row) => row.id);
   }
 
-  test('a stream continues without gap or repeat across the death of its worker and of its api', async () => {
+  test('a stream continues without gaps or duplicates after its worker and its api were killed', async () => {
     const client = rig.apiOf(api);
     const bySession = await followEvents(`${api.url}/v1/events?session=watched`, apiKey);
     onTestFinished(() => bySession.leave());
@@ -38,7 +38,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     });
     const byTurn = await followEvents(`${api.url}/v1/turns/${turnId}/events`, apiKey);
     onTestFinished(() => byTurn.leave());
-    // The typed client is held against the same rows.
+    // The typed client is compared with the same rows.
     const typed = createClient({ url: api.url, key: apiKey });
     const typedTurn = Array.fromAsync(typed.turnEvents({ id: turnId }));
     const leaving = new AbortController();
@@ -85,13 +85,13 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(byTurn.events.map(({ id }) => id)).toEqual(await idsOf('turn_id', turnId));
     expect(byTurn.events.at(-1)).toMatchObject({ type: 'turn.ended', data: { status: 'completed', reply } });
     expect(bySession.events.map(({ id }) => id)).toEqual(expected);
-    // Calls that a dead worker had begun have no end.
+    // Calls that a killed worker had begun have no end.
     const whole = byTurn.events.filter(({ type, data }) => type === 'model.ended' && data['status'] === 'ok');
     const streamed = whole.map((end) => deltasOf((call) => call === end.data['call']).map(({ data }) => data['text']));
     expect(streamed.map((texts) => texts.join(''))).toEqual([reply, reply]);
   });
 
-  test('the text deltas of a turn, in order, are its text, however many stream at once', async () => {
+  test('the text deltas of a turn, in order, are its text, with any number of concurrent streams', async () => {
     const client = rig.apiOf(api);
     const sessions = Array.from({ length: 16 }, (_, index) => `many-${index + 1}`);
     const sent = await Promise.all(

@@ -1,4 +1,4 @@
-// Goal: nothing starts a turn but a job of the queue, and each kind of input has a job of its own name. Method: inputs of every kind come
+// Goal: only a job of the queue starts a turn, and each kind of input has its own job name. Method: inputs of every kind are sent
 // to idle sessions; the workers log each job that ends, so jobs and turns can be compared session by session.
 import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
@@ -32,7 +32,7 @@ describe.each(cases)('with the queue in $queue and $name', ({ queue, processes }
   shareAmongTests(async (onEnd) => {
     const opened = await openServiceRig({
       queue,
-      // A lost ring would be found here, and not be replaced by the reconciler's.
+      // A lost ring is found here, because the reconciler does not replace it.
       env: { HOLDFAST_LOG_LEVEL: 'debug', HOLDFAST_RECONCILE_MS: '60000' },
       config: { agents: { defaults: { heartbeat: { every: '0s' }, subagents: { announceDebounce: 0 } } } },
     });

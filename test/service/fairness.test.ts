@@ -1,6 +1,6 @@
 // Goal: one session with thousands of messages neither starves others nor grows without bound (G27). Method: fill a session up to its
-// bound while no worker runs, let another session's message come behind it, then start one worker that takes one turn at a time, and
-// count whose turns came before whose.
+// bound while no worker runs, send another session's message after it, then start one worker that runs one turn at a time, and
+// count the turns that begin before the other session's turn.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -9,7 +9,7 @@ import { openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
 const waitingMax = 2_000;
 const sendersAtOnce = 50;
-/** How many turns of the crowded session may come before the turn of somebody else. */
+/** How many turns of the crowded session may begin before another session's turn. */
 const fewTurns = 4;
 const soonMs = 150_000;
 
@@ -18,7 +18,7 @@ interface Crowded {
   refused: ServiceAnswer;
   waitingAfterwards: number;
   keys: number | undefined;
-  /** Of the neighbour, who came behind the crowd. */
+  /** The message of the other session, which arrived after the crowd. */
   early: Message;
 }
 
@@ -53,7 +53,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   const sendOneMore = (): Promise<ServiceAnswer> =>
     api.ask('POST', '/v1/sessions/crowded/messages', crowd(waitingMax + 1), { 'idempotency-key': 'one-too-many' });
 
-  /** Fills the session `crowded`, asks for one too many, and lets a neighbour speak. */
+  /** Fills the session `crowded`, sends one message too many, and sends a message to another session. */
   async function makeCrowd(): Promise<Crowded> {
     let sent = 0;
     const sender = async (): Promise<void> => {
@@ -68,11 +68,11 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     return { waiting, refused, waitingAfterwards, keys: keys?.n, early };
   }
 
-  /** The crowd that whichever test comes first has made, which is any of them when it is tried again. */
+  /** The crowded session, made by the first test that runs. */
   const crowded = (): Promise<Crowded> => (crowding ??= makeCrowd());
   const startWorker = (): Promise<unknown> => (working ??= rig.start('worker,scheduler'));
 
-  test('a full inbox answers 429 with a time to come again, and stores nothing (G27)', async () => {
+  test('a full inbox answers 429 with Retry-After, and stores nothing (G27)', async () => {
     const { waiting, refused, waitingAfterwards, keys, early } = await crowded();
     expect(waiting).toBe(waitingMax);
     expect(refused).toMatchObject({ status: 429, body: { status: 429, code: 'inbox_full' } });
@@ -95,7 +95,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     return row?.n ?? Number.NaN;
   }
 
-  test('others wait for a few turns of a crowded session, not for its crowd (G27)', async () => {
+  test('other sessions wait for a few turns of a crowded session, not for all its messages (G27)', async () => {
     const { early } = await crowded();
     await startWorker();
     expect(await api.settled(early)).toMatchObject({ status: 'answered', reply: 'Me too.' });
@@ -110,7 +110,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await countOf('crowded', 'waiting')).toBeGreaterThan(waitingMax / 2);
   });
 
-  test('when the crowd gets smaller, what was refused is accepted with the same key (G27)', async () => {
+  test('when the crowded session has room again, a refused message is accepted with the same key (G27)', async () => {
     await crowded();
     await startWorker();
     await waitUntil('the crowd gets smaller', soonMs, async () => (await countOf('crowded', 'answered')) > 0);

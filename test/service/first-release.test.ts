@@ -1,4 +1,4 @@
-// Goal: a database of the first release, with a turn under way and messages that wait, is a service of this version after its start (G26). Method:
+// Goal: after its start, this version serves a database of the first release that has an open turn and waiting messages (G26). Method:
 // the rows that version 0.1.0 had written when its process was killed in the middle of a command (rig/version-0.1.0.jsonl), in the layout of that
 // version, and processes of this one.
 import { readFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ interface StoredRow {
   row: Record<string, unknown>;
 }
 
-/** Makes the database what it was. */
+/** Restores the database of version 0.1.0. */
 async function restoreFirstRelease(url: string): Promise<void> {
   const stored = (await readFile(ROWS, 'utf8'))
     .trimEnd()
@@ -57,7 +57,7 @@ test('a database of version 0.1.0 is migrated at the start, and nothing in it is
   expect(open).toHaveLength(4);
   const api = rig.apiOf(await rig.start('api,worker,scheduler'));
 
-  // The turn that was under way does not repeat its command, and those that waited follow in their order.
+  // The open turn does not repeat its command, and the waiting messages follow in order.
   const replies: (string | null)[] = [];
   for (const message of open) replies.push((await api.settled(message)).reply);
   expect(replies).toEqual(['It is done.', 'next 1', 'next 2', 'next 3']);
@@ -73,7 +73,7 @@ test('a database of version 0.1.0 is migrated at the start, and nothing in it is
     steps: [{ tools: [{ name: 'exec', status: 'unknown', runs: 1 }] }, {}],
   });
 
-  // A request of then is answered as it was, and makes no second message.
+  // A request that version 0.1.0 answered gets the same answer, and creates no second message.
   const again = await api.ask(
     'POST',
     '/v1/sessions/main/messages',
@@ -83,7 +83,7 @@ test('a database of version 0.1.0 is migrated at the start, and nothing in it is
   expect(again.headers.get('idempotent-replayed')).toBe('true');
   expect(again.body.message).toMatchObject({ seq: 1 });
 
-  // Conversations, crons, runs and dead letters are there, and can be used.
+  // Conversations, crons, runs and dead letters are present and usable.
   const told = await api.send('main', { text: '[[reply: Hello again.]]' });
   expect(await api.settled(told)).toMatchObject({ reply: 'Hello again.' });
   const transcript = JSON.stringify((await api.ask('GET', '/v1/sessions/main/transcript')).body.items);

@@ -1,5 +1,5 @@
-// Goal: a full disk is a fault of the database and of no turn: turns stay open while it lasts, and end as they should when there is room
-// again (G23). Method: tool loops run when the disk fills up, and it stays full until a worker has given a turn back.
+// Goal: a full disk counts as a fault of the database, not of a turn: turns stay open while it lasts, and end normally when there is room
+// again (G23). Method: the disk fills up while tool loops run, and stays full until a worker has released a turn.
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -12,7 +12,7 @@ import { openServiceRig } from './rig/service-rig.ts';
 
 const soonMs = 60_000;
 const sessions = 6;
-/** Long enough for tables to grow whatever room their last pages have. */
+/** Large enough that tables must grow, however much room their last pages have. */
 const filling = 'x'.repeat(3_000);
 
 /** A message that needs new pages, because it cannot be compressed. */
@@ -22,7 +22,7 @@ function sendLarge(api: ServiceApi): Promise<ServiceAnswer> {
   });
 }
 
-/** Both in the long form; the short form leaves them out. */
+/** The long form runs both; the short form skips them. */
 const disks: { disk: string; make: MakeSmallDisk }[] = [
   ...(canMount() ? [{ disk: 'a small file system', make: mountSmallDisk }] : []),
   { disk: 'a disk that triggers report as full', make: pretendSmallDisk },
@@ -66,7 +66,7 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
     expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 503, code: 'database_unavailable' });
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     await waitUntil('the worker meets the full disk', soonMs, () => worker.output().includes('53100'));
-    // Where an operator looks: the readiness, the doctor, the metrics and the log.
+    // The places where an operator looks: readiness, doctor, metrics and log.
     await waitUntil('the readiness names the disk', soonMs, async () => {
       await sendLarge(api);
       const { status, body } = await api.ask('GET', '/readyz');
@@ -75,7 +75,7 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
       expect(dependencies.filter(({ error }) => error !== null)).toMatchObject([{ name: 'storage', error: '53100' }]);
       return true;
     });
-    // It asks the service, which knows of the disk by what it could not write within the last seconds.
+    // The doctor asks the service, which knows of the full disk from its failed writes of the last seconds.
     const found = await waitUntil('the doctor names the disk', soonMs, async () => {
       await sendLarge(api);
       const { stdout } = await runCli(['doctor', '--json'], {
@@ -100,7 +100,7 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
     }
     const keys = rig.effects.effects.map(({ key }) => key);
     expect(keys.length).toBe(new Set(keys).size);
-    // A large message may have found room at last, and its turn may be running.
+    // A large message may have been stored in the end, and its turn may be running.
     const ends = await rig.rows<{ status: string }>(
       `select t.status from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where s.key like 'agent:main:busy-%'`,
     );

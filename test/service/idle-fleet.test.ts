@@ -1,5 +1,5 @@
-// Goal: a fleet that has nothing to do costs nothing: a thousand sessions with heartbeats and a gate that does not change make no model
-// call, and the one whose gate changes makes one. Method: a real service with two schedulers, and a model server that counts.
+// Goal: idle sessions cause no cost: a thousand sessions with heartbeats whose gate does not change make no model
+// call, and the one whose gate changes makes one. Method: a real service with two schedulers, and a model server that counts calls.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ function pollsBy(column: string): Promise<{ name: string; polls: number }[]> {
   );
 }
 
-test.runIf(isLongForm())('idle sessions with heartbeats and an unchanged gate ask no model', async () => {
+test.runIf(isLongForm())('idle sessions with heartbeats and an unchanged gate call no model', async () => {
   await waitUntil('every agent was polled twice', withinMs, async () => {
     const [row] = await rig.rows<{ agents: number; polls: number }>(
       `select count(distinct agent_id)::int as agents, count(*)::int as polls from holdfast.heartbeats where status = 'skipped'`,

@@ -1,5 +1,5 @@
-// Goal: the log of a process says what happened, with ids and never with content. Method: an API and a worker with a scheduler of their own
-// have good and bad days; then the lines that they wrote are read.
+// Goal: the log of a process says what happened, with ids and without content. Method: an API and a worker with a scheduler
+// go through success and failures; then the lines that they wrote are read.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -82,7 +82,7 @@ test('a delivery that failed permanently is one line', async () => {
   });
 });
 
-test('ticks that are not fired are one line', async () => {
+test('ticks that are not fired are logged in one line', async () => {
   const { body: cron } = await api.ask('POST', '/v1/crons', {
     name: 'late',
     schedule: { kind: 'every', everyMs: 3_600_000 },
@@ -102,7 +102,7 @@ test('ticks that are not fired are one line', async () => {
   });
 });
 
-test('a request that is refused is one line with its code and the id of the request', async () => {
+test('a refused request is one line with its code and the id of the request', async () => {
   const { status, headers } = await api.ask('GET', '/v1/turns/00000000-0000-7000-8000-000000000000');
   expect(status).toBe(404);
   const line = await lineWith('Request refused', { route: '/v1/turns/:id' });
@@ -110,7 +110,7 @@ test('a request that is refused is one line with its code and the id of the requ
   expect(headers.get('x-request-id') ?? line['requestId']).toBe(line['requestId']);
 });
 
-test('every line names role and process, and none has content (G31)', async () => {
+test('every line has role and process, and none has content (G31)', async () => {
   await lineWith('Started');
   for (const line of rig.logs.filter((one) => one.startsWith('{'))) {
     expect(JSON.parse(line)).toMatchObject({ role: expect.any(String), process: expect.stringContaining(':') });

@@ -1,4 +1,4 @@
-// Goal: a connection to PostgreSQL that breaks at the worst moment costs a moment, not a lease, and nothing that was done is done again
+// Goal: a connection to PostgreSQL that breaks at the worst time costs milliseconds and not a lease, and nothing is done twice
 // (G23). Method: workers reach the database through a proxy that drops the connection at one chosen statement.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -9,7 +9,7 @@ import type { Message, ServiceApi } from './rig/service-api.ts';
 import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
-/** Much longer than anything here may take, so that a lock that is left to run out is noticed. */
+/** Much longer than anything here takes, so that waiting for an expired lock would be noticed. */
 const leaseMs = 15_000;
 const soonMs = 150_000;
 
@@ -38,12 +38,12 @@ onEachQueueAtOnce((queue) => {
     return rig.start(roles, { env: { DATABASE_URL: proxy.urlFor(rig.databaseUrl) } });
   }
 
-  /** Drops the connection at the next statement of that name, before the server sees it or before its answer is heard. */
+  /** Drops the connection at the next statement of that name, before the server receives it or before its answer arrives. */
   function dropAt(tag: string, when: 'before' | 'after', at = 1): Promise<unknown> {
     return proxy.arm({ when, matches: (trip) => trip.tag === tag, at, hit: () => 'drop' }).reached;
   }
 
-  /** Plays a message with a failing call and a tool loop; resolves with what was told of it, in order. */
+  /** Sends a message whose turn has a failing call and a tool loop; resolves with its events, in order. */
   async function play(session: string): Promise<string[]> {
     const text = `[[error: 529]] [[tool: http_effect {"key": "${session}"}]] [[reply: Played.]]`;
     const message = await api.settled(await api.send(session, { text }));
@@ -87,7 +87,7 @@ onEachQueueAtOnce((queue) => {
     }
   });
 
-  test.runIf(isLongForm())('a renewal that fails is tried again well before the lease is over (G23)', async () => {
+  test.runIf(isLongForm())('a failed renewal is retried well before the lease expires (G23)', async () => {
     const message = await api.send('renewed', { text: `[[delay: ${leaseMs - 4_000}]] [[reply: Held on.]]` });
     for (let drops = 1; drops <= 3; drops += 1) await dropAt('renew', 'before');
     expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: 'Held on.' });
@@ -110,7 +110,7 @@ onEachQueueAtOnce((queue) => {
   });
 
   test.for(['before', 'after'] as const)(
-    'a reply that was acknowledged is not sent again when its settlement breaks %s the server has it (G21, G23)',
+    'an acknowledged reply is not sent again when its settlement breaks %s the server has it (G21, G23)',
     async (when, { expect: expectHere }) => {
       const reply = `Sent once, broken ${when}.`;
       const dropped = dropAt('settle-delivery', when);

@@ -1,6 +1,6 @@
-// Goal: a model that is away fails nothing (G33). Method: two workers, each behind a switch of its own, lose their model under twenty busy
-// sessions; one worker is killed meanwhile and another takes its place; then the model is back and everything is counted. The long form
-// (HOLDFAST_CRASH_SWEEP=full) has the default settings and takes the model away for two minutes.
+// Goal: an outage of the model fails no turn (G33). Method: two workers, each behind its own switch, lose their model under twenty busy
+// sessions; one worker is killed meanwhile and another replaces it; then the model is available again and everything is counted. The long form
+// (HOLDFAST_CRASH_SWEEP=full) has the default settings and an outage of two minutes.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -18,7 +18,7 @@ let rig: ServiceRig;
 let front: RunningProcess;
 const switches: ModelSwitch[] = [];
 
-/** A worker behind a switch of its own, which is on as long as the others are. */
+/** A worker behind its own switch, which is on as long as the others are. */
 async function startWorker(isOn: boolean): Promise<RunningProcess> {
   const modelSwitch = await openModelSwitch(rig.model.url);
   modelSwitch.set(isOn);

@@ -1,4 +1,4 @@
-// The budgets of the configuration, as processes with different configurations start one after the other on one database.
+// The budgets of the configuration when processes with different configurations start one after the other on one database.
 import { onTestFinished, expect, test } from 'vitest';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { openBudgets } from '../../src/service/open-budgets.ts';
@@ -30,7 +30,7 @@ async function useDatabase() {
     return service.budgets.all;
   }
 
-  /** As if calls had cost so much. */
+  /** Stores as spent what calls would have cost. */
   async function spend(id: string, micros: number): Promise<void> {
     await openWindows(database, [id]);
     await database.hot.query('update holdfast.budget_windows set spent_micros = $2 where budget_id = $1', [id, micros]);
@@ -38,7 +38,7 @@ async function useDatabase() {
   return { start, spend };
 }
 
-test('a process without budgets in its configuration leaves those of the others, with what they have counted', async () => {
+test('a process without budgets in its configuration keeps those of other processes, with their counts', async () => {
   const { start, spend } = await useDatabase();
   const [made] = await start(OWN);
   await spend(made!.id, 70_000);
@@ -46,7 +46,7 @@ test('a process without budgets in its configuration leaves those of the others,
   expect(await start(OWN)).toMatchObject([{ id: made!.id, spentMicros: 70_000 }]);
 });
 
-test('an empty list ends them, and a configuration that has one again continues with its sums', async () => {
+test('an empty list ends them, and a configuration that lists one again continues its sums', async () => {
   const { start, spend } = await useDatabase();
   const [made] = await start(OWN);
   await spend(made!.id, 70_000);
@@ -58,7 +58,7 @@ test('an empty list ends them, and a configuration that has one again continues 
   ]);
 });
 
-test('processes that start at the same time make one budget, also when it was ended before', async () => {
+test('processes that start at the same time create one budget, also when it was ended before', async () => {
   const { start } = await useDatabase();
   const [made] = await start(OWN);
   await start([]);

@@ -1,5 +1,5 @@
-// Goal: an operator learns of what is broken within 10 s, from the doctor, the readiness, the log, `why` and the metrics. Method: a service of
-// real processes on a server of its own, broken in one way after the other; each time, the line is looked for where an operator looks.
+// Goal: an operator sees a fault within 10 s, in the doctor, the readiness, the log, `why` and the metrics. Method: a service of
+// real processes on its own server, with one fault after the other; each time, every place where an operator looks is checked.
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -65,7 +65,7 @@ async function openDrill(rig: ServiceRig) {
     logged: (trouble: string) =>
       rig.logs.some((line) => line.includes('"Service is impaired"') && line.includes(`"trouble":"${trouble}"`)),
   };
-  /** Everything that an operator may look at names the trouble. */
+  /** Every place where an operator looks names the fault. */
   async function expectSeen(kind: string, check: string): Promise<string> {
     const brokenAt = performance.now();
     await waitUntil(`the readiness names ${kind}`, busyMachineMs, async () =>
@@ -83,7 +83,7 @@ async function openDrill(rig: ServiceRig) {
   return { api, look, expectSeen, worker, scheduler };
 }
 
-test('an operator sees within 10 s that a worker, the scheduler or the model is away, or that a transaction holds back events', async ({
+test('an operator sees within 10 s that a worker, the scheduler or the model is down, or that a transaction holds back events', async ({
   onTestFinished,
 }) => {
   const postgres = await startTestPostgres();
@@ -94,7 +94,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   const first = await api.send('main', { text: '[[tool: http_effect {"key":"1"}]] [[reply: hello]]' });
   expect(await api.settled(first)).toMatchObject({ status: 'answered' });
 
-  // What is measured while all is well, in a process without an API.
+  // Measured before any fault, in a process without an API.
   const healthy = await scrape(metricsOf(worker));
   expect(valueOf(healthy, 'holdfast_turns_ended_total{status="completed",kind="message",lane="main",code=""}')).toBe(1);
   expect(valueOf(healthy, 'holdfast_tool_calls_total{tool="http_effect",status="done"}')).toBe(1);
@@ -115,7 +115,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
     connectionString: postgres.url,
     application_name: 'abandoned',
   });
-  // The runbook ends it.
+  // The runbook's statement ends it.
   client.on('error', () => undefined);
   await client.connect();
   await client.query('begin');

@@ -1,5 +1,5 @@
-// Goal: what is paused stays paused through a crash and a restart, what runs finishes, and all of it is answered after the end. Method: pause
-// while a turn runs and others wait, kill the worker that runs it, start another, end the pause; judged by the rows.
+// Goal: what is paused stays paused through a crash and a restart, running turns finish, and all messages are answered after the pause. Method:
+// pause while a turn runs and others wait, kill the worker that runs it, start another, end the pause; judged by the rows.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { openServiceRig, queues, shortLease } from './rig/service-rig.ts';
@@ -8,7 +8,7 @@ const SOON_MS = 150_000;
 const MESSAGES = 20;
 
 describe.each(queues)('with the queue in $queue', ({ queue }) => {
-  test('a pause holds everything back through a kill and a restart, and its end lets all of it run (G1, G10, G22)', async ({
+  test('a pause holds all turns back through a kill and a restart, and they run when it ends (G1, G10, G22)', async ({
     onTestFinished,
   }) => {
     const rig = await openServiceRig({ queue, env: shortLease });
@@ -24,7 +24,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     );
     await first.end('SIGKILL');
     await rig.start('worker');
-    // The new worker has looked at what is in the queue, and the lock of the killed one has expired.
+    // The new worker has looked at all jobs in the queue, and the lock of the killed one has expired.
     await waitUntil('a reason that is not the lost worker', SOON_MS, async () => {
       const { body } = await api.ask('GET', '/v1/waiting');
       const codes = new Set(body.items.map(({ why }: { why: { code: string } }) => why.code));

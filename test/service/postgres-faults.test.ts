@@ -1,7 +1,6 @@
-// Goal: whatever PostgreSQL does under a busy service, nothing is lost, doubled or given up, requests are answered meanwhile, and the
-// service recovers by itself (G23). Method: a server of the test's own with one service for each kind of queue on it, both under load (in the short form each is
-// one process);
-// its backends are ended again and again, it is killed and started again, and it is made read-only for a while.
+// Goal: whatever fault PostgreSQL has under a busy service, nothing is lost, doubled or given up, requests are answered meanwhile, and the
+// service recovers without intervention (G23). Method: a PostgreSQL server with one service for each kind of queue, both under load (in
+// the short form each is one process); its backends are terminated repeatedly, it is killed and restarted, and it is made read-only for a while.
 import { setInterval as everyMs } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +17,7 @@ const pauseMs = 100;
 const soonMs = 150_000;
 const stormMs = 3_000;
 const stormEveryMs = 100;
-/** No request takes longer, whatever the database does. */
+/** No request takes longer, whatever fault the database has. */
 const answeredWithinMs = 90_000;
 
 interface Site {
@@ -42,7 +41,7 @@ shareAmongTests(async (onEnd) => {
       onEnd(() => rig.close());
       const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
       const site: Site = { queue, rig, api: rig.apiOf(front), load: { answered: () => 0, stop: async () => [] } };
-      // Of a test that failed before it did so.
+      // Left over from a test that failed before it resumed the server.
       onEnd(() => site.load.stop());
       return site;
     }),
@@ -61,7 +60,7 @@ describe('under load', () => {
     await answerMore();
   });
 
-  // Whatever a test did to the server is over: both services must get well by themselves.
+  // The fault of the test is over: both services must recover without intervention.
   afterEach(async () => {
     await answerMore();
     const verdicts = await Promise.all(
@@ -74,7 +73,7 @@ describe('under load', () => {
     expect(Object.fromEntries(verdicts)).toEqual(Object.fromEntries(queues.map(({ queue }) => [queue, []])));
   });
 
-  test('its backends may be ended again and again (G23)', async () => {
+  test('its backends can be terminated repeatedly (G23)', async () => {
     const admin = await connectAsAdmin();
     let ended = 0;
     const endedMin = stormMs / stormEveryMs;
@@ -89,7 +88,7 @@ describe('under load', () => {
     await admin.end();
   });
 
-  test('it may be killed and started again; meanwhile the API answers 503 (G23)', async () => {
+  test('it can be killed and restarted; meanwhile the API answers 503 (G23)', async () => {
     await postgres.kill();
     const answers = await Promise.all(
       sites.flatMap(({ api }) => ['/v1/stats', '/v1/sessions', '/readyz'].map((path) => api.ask('GET', path))),
@@ -112,7 +111,7 @@ describe('under load', () => {
     }
   });
 
-  test('it may refuse to write for a while; meanwhile the API answers 503 and still reads (G23)', async () => {
+  test('it can be read-only for a while; meanwhile the API answers 503 and still reads (G23)', async () => {
     await setReadOnly(true);
     const begin = performance.now();
     const posts = sites.map(({ api }) =>
@@ -132,7 +131,7 @@ describe('under load', () => {
     }
   });
 
-  /** Waits until each service has answered as much again as it has sessions. */
+  /** Waits until each service has answered as many more messages as it has sessions. */
   async function answerMore(): Promise<void> {
     await Promise.all(
       sites.map(({ queue, load }) => {
@@ -147,7 +146,7 @@ function nameOf(fault: number): string {
   return `fault${fault}`;
 }
 
-/** Not taken means 503 with a time to come again, soon. */
+/** A refused message gets 503 with a short Retry-After. */
 function judgeRefusals(messages: SentMessage[]): string[] {
   return messages.flatMap(({ marker, refusals }) =>
     refusals

@@ -1,5 +1,5 @@
-// Goal: an outage of Redis delays work and stops none of it: messages are accepted, answered, followed up and delivered while it lasts, and
-// the log says so in a few lines (G22). Method: Redis is killed under an API and two workers, and started again in the end.
+// Goal: an outage of Redis delays work and stops none: messages are accepted, answered, followed up and delivered while it lasts, and
+// the log says so in a few lines (G22). Method: Redis is killed under an API and two workers, and restarted at the end.
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { isRedisWanted, startTestRedis } from '../servers/redis.ts';
@@ -11,12 +11,12 @@ const rounds = 2;
 const linesMax = 10;
 
 test.runIf(isRedisWanted())(
-  'messages are answered and delivered while Redis is away, and the API is degraded and ready (G22)',
+  'messages are answered and delivered while Redis is down, and the API is degraded and ready (G22)',
   { timeout: 240_000 },
   async () => {
     const redis = await startTestRedis();
     onTestFinished(() => redis.stop());
-    // Redis is this test's own, so that it can be killed.
+    // This test has its own Redis, so that it can be killed.
     const rig = await openServiceRig({ queue: 'postgres', env: { REDIS_URL: redis.url } });
     onTestFinished(() => rig.close());
     const receiver = await startReceiver();

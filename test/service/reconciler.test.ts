@@ -1,5 +1,5 @@
-// Goal: one lost connection must not end the reconciler (G22, G23). Method: the connection breaks that the reconciler asks the queue
-// over for the first time, while 160 messages wait; then everything is deleted from the queue, so that only the reconciler can ring.
+// Goal: one lost connection must not end the reconciler (G22, G23). Method: the connection breaks on which the reconciler first asks the
+// queue, while 160 messages wait; then the queue is wiped, so that only the reconciler can ring.
 import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
@@ -30,7 +30,7 @@ test(
     const env = { DATABASE_URL: proxy.urlFor(rig.databaseUrl) };
     const front = await rig.start('api,worker,scheduler', { env });
     api = rig.apiOf(front);
-    // Our own statements have tags: this is BullMQ's.
+    // Our own statements have tags, so this one is BullMQ's.
     const broken = proxy.arm({
       when: 'before',
       matches: ({ label, tag }) => label === 'holdfast:queue' && tag === null,

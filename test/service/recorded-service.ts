@@ -1,4 +1,4 @@
-// The use cases of a process over the database of a test, with a doorbell that only records its rings.
+// The use cases of a process on a test database, with a doorbell that only records its rings.
 import type { Ring } from '../../src/after-commit.ts';
 import type { Config } from '../../src/config.ts';
 import { createService, type Service } from '../../src/service/service.ts';

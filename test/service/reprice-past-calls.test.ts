@@ -1,4 +1,4 @@
-// Past calls get other costs by an explicit command, and every sum follows.
+// An explicit command reprices past calls, and all sums are updated.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { repricePastCalls } from '../../src/service/reprice-past-calls.ts';
@@ -99,7 +99,7 @@ test('every sum has the new costs, the earlier ones are kept, and a second run c
   expect(await repricePastCalls(parts, { ...SPAN, reason: null, isDryRun: false })).toMatchObject({ changed: 0 });
 });
 
-test('calls of a turn that is deleted meanwhile are left out, and nothing waits in a circle', async () => {
+test('calls of a turn that is deleted meanwhile are skipped, and there is no deadlock', async () => {
   await play('deleted');
   const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 77 }] } });
   const sessionId = await rig.sessionOf('deleted');
@@ -110,7 +110,7 @@ test('calls of a turn that is deleted meanwhile are left out, and nothing waits 
   const repricing = repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%locked_turns%' and pid <> pg_backend_pid()`;
   await expect.poll(async () => (await rig.rows(waiting)).length, { interval: 5, timeout: 20_000 }).toBe(1);
-  // The order of the statements that delete turns: it finds the calls unlocked.
+  // The lock order of the statements that delete turns: this one finds the calls unlocked.
   await client.query(`select from holdfast.model_calls where ${ofTurn} for update nowait`);
   await client.query(`delete from holdfast.model_calls where ${ofTurn}`);
   await client.query('delete from holdfast.turns where session_id = $1', [sessionId]);
@@ -122,7 +122,7 @@ test('calls of a turn that is deleted meanwhile are left out, and nothing waits 
   ).toEqual([]);
 });
 
-test('earlier costs go with their turn, also those that the statement which deletes it does not see', async () => {
+test('earlier costs are deleted with their turn, also those that the deleting statement does not see', async () => {
   await play('repriced');
   const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 78 }] } });
   await repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });

@@ -1,6 +1,6 @@
-// Goal: a database that was restored into a cluster with lower transaction ids continues where the backup was taken: waiting messages
-// are answered, open turns end, and event streams continue without a gap or a repeat, also those of clients that have seen more than the
-// backup holds (G1, G11). Method: two clusters; the second is new, and its transaction ids are far below those of the first.
+// Goal: a database that was restored into a cluster with lower transaction ids continues from the backup: waiting messages
+// are answered, open turns end, and event streams continue without gaps or duplicates, also for clients that have received events after the
+// backup (G1, G11). Method: two clusters; the second is new, and its transaction ids are far below those of the first.
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
@@ -58,7 +58,7 @@ describe.runIf(isLongForm()).each(ways)('a database that was restored $way', ({ 
       ),
     );
     const restore = await backUp(oldUrl);
-    // The backup does not hold what comes now, but the client sees it.
+    // These events are not in the backup, but the client receives them.
     await client.send('lost', { text: '[[reply: lost]]' });
     await waitUntil('the client has seen what will be lost', soonMs, () =>
       follower.events.some(({ type, data }) => type === 'message.accepted' && data['sessionKey'] === 'agent:main:lost'),

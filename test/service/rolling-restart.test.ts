@@ -1,6 +1,6 @@
 // Goal: replacing every worker of a busy service, one after the other, loses, doubles and fails nothing (G26). Method: clients in
 // many sessions send messages with tool loops and a delivery each, without pause, while each worker is stopped with SIGTERM
-// and another one takes its place; afterwards everything is counted.
+// and replaced; afterwards everything is counted.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -12,14 +12,14 @@ import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
 const sessions = 20;
 const answeredBetweenRestarts = 30;
-/** Each is replaced by another one, which starts before it is stopped. */
+/** For each of them a replacement starts before it is stopped. */
 const workersAtFirst = 2;
-/** Busy, and with room for processes to start. */
+/** Enough load to keep the machine busy, with room for processes to start. */
 const pauseMs = 300;
 /** `shutdown.graceMs`. */
 const graceMs = 30_000;
 const soonMs = 150_000;
-/** So that deliveries are on their way when a worker is told to stop. */
+/** Slow enough that deliveries are in flight when a worker receives SIGTERM. */
 const receivedAfterMs = 100;
 
 describe.each(queues)('with the queue in $queue', ({ queue }) => {
@@ -83,7 +83,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   });
 });
 
-/** A command that is likely to run when its worker is told to stop. */
+/** A command that is likely to be running when its worker receives SIGTERM. */
 function slowCommand(marker: string): string {
   const command = `sleep 0.3; echo ${marker} >> effects.log`;
   return `[[tool: exec ${JSON.stringify({ command })}]] [[reply: ${replyTo(marker)}]]`;

@@ -1,6 +1,6 @@
-// Goal: no secret that the service was given is in anything that it writes or answers (G31). Method: canaries in every place where a
-// secret goes; a service of separate processes that says everything it can say has good and bad days; then all that it printed, stored,
-// answered and sent is searched.
+// Goal: no secret that the service was given is in anything that it writes or answers (G31). Method: a canary in every place where a
+// secret can be configured; a service of separate processes with all its logs on goes through success and failures; then everything that it printed,
+// stored, answered and sent is searched.
 import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     environment: canary(),
     collectorKey: canary(),
   };
-  /** The operator's own receiver wants it: it may be stored in deliveries, which need it. */
+  /** The operator's own receiver requires it: it may be stored in deliveries, which need it. */
   const receiverPassword = canary();
   const guardedUrl = ({ url }: WebhookReceiver): string => url.replace('http://', `http://user:${receiverPassword}@`);
   let rig: ServiceRig;
@@ -86,7 +86,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     };
   });
 
-  /** Sends a message and reads everything that the API says about what came of it. */
+  /** Sends a message and reads everything that the API returns about it. */
   async function talk(session: string, text: string, fields: object = {}): Promise<void> {
     const { id } = (await api.ask('POST', `/v1/sessions/${session}/messages`, { text, ...fields })).body.message;
     const { turnId } = await waitUntil(`message ${id} is settled`, soonMs, async () => {
@@ -148,7 +148,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       expect((await api.ask('GET', path)).status).toBe(200);
   }
 
-  // Each happens once: for whichever test comes first, which is any of them when it is tried again.
+  // Each runs once, for the first test that needs it.
   const lived = (): Promise<void> => (living ??= live());
   const misused = (): Promise<void> => (misusing ??= misuse());
 
@@ -193,7 +193,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       webhooks: receiver.received.map((webhook) => JSON.stringify(webhook)),
     };
     for (const lines of Object.values(places)) expect(lines.length).toBeGreaterThan(0);
-    // The command did print its environment, and the log did tell of the connections.
+    // The command did print its environment, and the log did report the lost connections.
     expect(rows.some((row) => row.includes('HOLDFAST_IDEMPOTENCY_KEY'))).toBe(true);
     expect(rig.logs.some((line) => line.includes('The database is unavailable'))).toBe(true);
     const forms = Object.entries({ ...secrets, webhookKey }).flatMap(([name, secret]) =>

@@ -1,5 +1,5 @@
-// Goal: an abort reaches whatever a session does, wherever it is (G24). Method: abort while a command of the model runs with a
-// grandchild of its own, while others wait, and while a turn waits for its provider; judged by the rows, the processes and the
+// Goal: an abort stops whatever a session is doing, on any worker (G24). Method: abort while a command of the model runs with a
+// grandchild process, while other messages wait, and while a turn waits for its provider; judged by the rows, the processes and the
 // next prompt.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { Message, ServiceApi } from './rig/service-api.ts';
 import { busyMachineMs, openServiceRig, queues, type ServiceRig } from './rig/service-rig.ts';
 
-/** What G24 allows, and what `exec` gives its processes between TERM and KILL. */
+/** The bound of G24, and the time that `exec` gives its processes between TERM and KILL. */
 const stoppedWithinMs = 1_000;
 const killGraceMs = 2_000;
 const soonMs = 150_000;
@@ -26,7 +26,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     api = rig.apiOf(await rig.start('api,worker,scheduler'));
   });
 
-  /** Asks for a command and returns the ids of the processes that it says it started, once it did. */
+  /** Asks for a command and returns the ids of the processes that it started, once it has printed them. */
   async function runCommand(session: string, command: string): Promise<{ message: Message; processIds: number[] }> {
     const file = `${session}.pids`;
     const whole = `${command.replaceAll('NOTE', `>> ${file}`)} wait`;
@@ -56,7 +56,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       .map((entry: { content: unknown }) => JSON.stringify(entry.content));
   }
 
-  test('an abort ends a running command with all that it started, and cancels what waits (G24)', async () => {
+  test('an abort ends a running command with all processes that it started, and cancels waiting messages (G24)', async () => {
     const { message, processIds } = await runCommand('stop', 'echo $$ NOTE; (sleep 600 & echo $! NOTE; wait) & ');
     const waiting = [
       await api.send('stop', { text: 'second', mode: 'followup' }),
@@ -76,7 +76,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(statuses).toEqual(['cancelled', 'cancelled']);
   });
 
-  test('the next message works and mentions the abort, the one after it does not (G24)', async () => {
+  test('the next message is answered and mentions the abort, the one after it does not (G24)', async () => {
     const { message } = await runCommand('told', 'echo $$ NOTE; (sleep 600 & echo $! NOTE; wait) & ');
     await abort('told', message);
     const next = await api.settled(await api.send('told', { text: 'Go on. [[reply: On it.]]' }));
@@ -88,7 +88,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect((await promptsOf('told')).map((prompt) => prompt.includes(hint))).toEqual([false, true, false]);
   });
 
-  test('a command that ignores TERM is killed after its grace (G24)', async () => {
+  test('a command that ignores TERM is killed after its grace period (G24)', async () => {
     const { message, processIds } = await runCommand(
       'stubborn',
       `trap '' TERM; echo $$ NOTE; (trap '' TERM; echo $BASHPID NOTE; while :; do sleep 0.2; done) & while :; do sleep 0.2; done;`,
@@ -114,7 +114,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect((await api.ask('GET', '/v1/sessions/parked')).body).toMatchObject({ status: 'idle', turnId: null });
   });
 
-  test('an abort that keeps what waits ends the turn alone (G24)', async () => {
+  test('an abort with `queued: "keep"` ends only the turn (G24)', async () => {
     const { message } = await runCommand('keep', 'echo $$ NOTE; (sleep 600 & echo $! NOTE; wait) & ');
     const waiting = await api.send('keep', { text: '[[reply: Kept.]]', mode: 'followup' });
     const { body } = await api.ask('POST', '/v1/sessions/keep/abort', { queued: 'keep' });

@@ -1,5 +1,5 @@
-// Goal: in a whole service, a subagent is stopped in time whether or not a worker runs it, whoever waits holds no slot, and a wait ends
-// (G19, G24, G25). Method: few slots, long tasks, short deadlines; the times are those that the database noted.
+// Goal: in a whole service, a subagent is stopped in time whether or not a worker runs it, a waiting parent holds no slot, and a wait ends
+// (G19, G24, G25). Method: few slots, long tasks, short deadlines; the times are read from the database.
 import { describe, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -40,7 +40,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     });
   }
 
-  /** The texts that a session was told, once there are so many. */
+  /** The texts that a session received, once there are this many. */
   async function told(session: string, count: number): Promise<string[]> {
     return waitUntil(`${session} was told ${count} times`, endsWithinMs, async () => {
       const rows = await rig.rows<{ text: string }>(
@@ -52,10 +52,10 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     });
   }
 
-  test('a run is stopped when its time is over, at work or still waiting for a worker (G25)', async ({ expect }) => {
-    // Without a label, an announcement names the task, and the scripted model would obey it.
+  test('a run is stopped at its deadline, while it runs or still waits for a worker (G25)', async ({ expect }) => {
+    // Without a label, an announcement contains the task, and the scripted model would execute its directives.
     const body = { task: '[[delay: 600000]] [[reply: Late.]]', label: 'slow', runTimeoutSeconds: 1 };
-    // The one slot is taken by the first; the second never begins.
+    // The first run takes the only slot; the second never begins.
     const runs = [await spawn('hurry', body), await spawn('hurry', body)];
     for (const { runId } of runs) {
       const run = await ended(runId);
@@ -67,9 +67,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(prompts[0]).toContain('A subagent task "slow" just timed out.');
   });
 
-  test('a parent that waits holds no slot: with one for all, three generations come to an end (G19)', async ({
-    expect,
-  }) => {
+  test('a waiting parent holds no slot: with one slot, three generations come to an end (G19)', async ({ expect }) => {
     const below = `[[tool: sessions_spawn ${JSON.stringify({ task: '[[reply: from below]]', label: 'below' })}]] [[tool: sessions_yield {}]] [[reply: never]]`;
     const text = `[[tool: sessions_spawn ${JSON.stringify({ task: below, label: 'mid' })}]] [[tool: sessions_yield {}]] [[reply: never]]`;
     await api.send('three', { text });

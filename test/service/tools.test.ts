@@ -1,5 +1,5 @@
-// The tools of a running service, called by the model: memory, web pages, messages, and commands in the background, which a stop ends and
-// a worker's death does not hide (G24, G30). Judged by what the model is given back, by the rows and by the processes.
+// The tools of a running service, called by the model: memory, web pages, messages, and background commands, which a stop ends and
+// a crash of the worker does not hide (G24, G30). Judged by the results that the model receives, the rows and the processes.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -31,7 +31,7 @@ shareAmongTests(async (onEnd) => {
   mkdirSync(join(rig.dataDir, 'workspace', 'memory'), { recursive: true });
 });
 
-/** Lets the model call a tool, and returns what it was given back. */
+/** Makes the model call a tool, and returns the result that it receives. */
 async function call(session: string, tool: string, input: object): Promise<string> {
   const message = await api.settled(
     await api.send(session, { text: `[[tool: ${tool} ${JSON.stringify(input)}]] [[reply: ok]]` }),
@@ -44,7 +44,7 @@ async function call(session: string, tool: string, input: object): Promise<strin
   return results.at(-1).content[0].content;
 }
 
-/** Leaves a command in the background that notes its id, and returns that with the id of its row. */
+/** Starts a background command that prints its process id, and returns that with the id of its row. */
 async function leave(session: string): Promise<{ id: string; pid: number }> {
   const file = `${session}.pid`;
   const said = await call(session, 'exec', {
@@ -73,7 +73,7 @@ async function nextPrompt(session: string): Promise<string> {
   return prompts.at(-1).content[0].text;
 }
 
-test('an agent has them all, with the section on memory', async () => {
+test('an agent has all of them, with the section on memory', async () => {
   await api.settled(await api.send('list', { text: '[[reply: ok]]' }));
   const request = rig.model.requests.at(-1)?.body as { tools: { name: string }[]; system: { text: string }[] };
   expect(request.tools.map(({ name }) => name)).toEqual(
@@ -92,17 +92,17 @@ test('memory is found as soon as it is written', async () => {
   );
 });
 
-test('the web is fetched, the inside is not (G30)', async () => {
+test('public pages are fetched, internal addresses are not (G30)', async () => {
   expect(await call('web', 'web_fetch', { url: `${front.url}/healthz` })).toContain('is not on the public internet');
 });
 
-test('a message is in the outbox with the turn still open', async () => {
+test('a message is in the outbox while the turn is still open', async () => {
   expect(await call('message', 'message', { action: 'send', message: 'On it.' })).toContain('Queued for api');
   const { body } = await api.ask('GET', '/v1/deliveries');
   expect(JSON.stringify(body)).toContain('On it.');
 });
 
-test('a stop ends commands in the background (G24)', async () => {
+test('a stop ends background commands (G24)', async () => {
   const { id, pid } = await leave('stop');
   expect((await api.ask('POST', '/v1/sessions/stop/abort', {})).status).toBe(200);
   await ended(id, 'killed');

@@ -1,5 +1,5 @@
-// Goal: an Idempotency-Key means one message, whichever process is asked, however often and however closely at once (G2). Method:
-// every key goes to two api processes several times in the same moment, some keys to workers that answer meanwhile.
+// Goal: an Idempotency-Key stands for one message, whichever process receives it, however often and however concurrently (G2). Method:
+// every key is sent to two api processes several times concurrently, some of them while workers answer.
 import { describe, expect, test } from 'vitest';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceAnswer, ServiceApi } from './rig/service-api.ts';
@@ -20,7 +20,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     apis = processes.map((process) => rig.apiOf(process));
   });
 
-  /** Posts to each process as often, all at once. */
+  /** Posts to each process several times, all concurrently. */
   function postEverywhere(session: string, body: object, key: string): Promise<ServiceAnswer[]> {
     return Promise.all(
       Array.from({ length: timesEach }, () => apis)

@@ -1,6 +1,6 @@
 // Goal: an upgrade under load, and its rollback, lose, double and fail nothing (G26). Method: clients keep a service of this version busy, with a
 // cron, a batch and open turns, while processes of the next version join, migrate the database and replace it one by one; an old worker is
-// restarted on the layout of the new version; at last the old version returns, with the data as it is. Then everything is counted.
+// restarted on the layout of the new version; finally the old version is started again, on the same data. Then everything is counted.
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { makeNextVersion, NEXT_MIGRATION } from './rig/next-version.ts';
@@ -66,7 +66,7 @@ test('versions n and n+1 run side by side, n restarts on the layout of n+1, and 
   await answerMore(load);
   expect(await rig.rows('select name from holdfast.migrations where name = $1', [NEXT_MIGRATION])).toHaveLength(1);
 
-  // An old worker is restarted beside it, as when its host is.
+  // An old worker is restarted beside it, as after a restart of its host.
   await end(oldWorkers[0]);
   const restarted = await start('worker', false);
   expect(restarted.output()).toContain(NEXT_MIGRATION);

@@ -1,5 +1,5 @@
-// A client of an event stream as a browser is one: it keeps every event in the order of arrival and, when the connection ends,
-// connects again with the last id that it saw, until it is told to leave or the server says that there is nothing more.
+// A client of an event stream that behaves like a browser: it keeps every event in the order of arrival and, when the connection ends,
+// reconnects with the last id that it saw, until it is closed or the server answers 204.
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 
@@ -11,14 +11,14 @@ export interface FollowedEvent {
 
 export interface EventFollower {
   events: FollowedEvent[];
-  /** How often it was connected. */
+  /** How often it has connected. */
   connections(): number;
-  /** Resolves when a server answered 204: nothing more will come. */
+  /** Resolves when a server answered 204: there are no more events. */
   isComplete: Promise<void>;
   leave(): Promise<void>;
 }
 
-/** Between two tries to connect; what a server asks for in `retry` is a second, which only costs time here. */
+/** Between two attempts to connect; a server sends one second as `retry`, which would only slow the test down. */
 const reconnectMs = 30;
 
 /** Begins to follow; resolves when it is connected for the first time. */

@@ -1,10 +1,10 @@
-// Stands between a worker and its model, and takes the model away: while it is off, every call finds a connection that ends at once.
+// A switch between a worker and its model. While it is off, every call gets a connection that is closed immediately.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface ModelSwitch {
   url: string;
-  /** When calls came while it was off, monotonic milliseconds. */
+  /** The times of calls while it was off, in monotonic milliseconds. */
   refusedAtMs: number[];
   set(isOn: boolean): void;
   close(): Promise<void>;

@@ -1,10 +1,10 @@
-// The next version of Holdfast: this tree with one more migration, of the kind that an ordinary upgrade has.
+// The next version of Holdfast: this tree with one more migration, as in an ordinary upgrade.
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The last in the order of names, whatever this version has. */
+/** Last in the order of names, whatever migrations this version has. */
 export const NEXT_MIGRATION = '9999_next_version.sql';
 
 const SQL = `-- What an upgrade adds: a table, columns of tables in use, and an index.
@@ -18,7 +18,7 @@ create index turns_with_next_note on holdfast.turns (id) where next_note is not 
 const own = fileURLToPath(new URL('../../..', import.meta.url));
 const COPIED = ['src', 'workers', 'jobs', 'migrations', 'demo', 'scripted-model', 'web/dist', 'package.json'];
 
-/** Makes it in a folder of its own; `remove` deletes that. */
+/** Makes it in a new folder; `remove` deletes the folder. */
 export function makeNextVersion(): { rootDir: string; remove(): void } {
   const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-next-'));
   for (const name of COPIED.filter((each) => existsSync(join(own, each))))

@@ -1,4 +1,4 @@
-// The API as its clients use it, over real HTTP. An answer is kept whole, whatever it is: the tests judge it.
+// The API as its clients use it, over real HTTP. The whole answer is returned, whatever its status: the tests judge it.
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 
 export interface ServiceAnswer {
@@ -25,7 +25,7 @@ export interface ServiceApi {
   settled(message: { id: string }): Promise<Message>;
 }
 
-/** The longest that any request may take: longer means that it hangs. */
+/** The longest that a request may take: a longer one counts as hanging. */
 const answeredWithinMs = 120_000;
 const settledWithinMs = 150_000;
 

@@ -1,6 +1,6 @@
 // A whole service of real processes, as its users run it: a database, a queue of either kind, a model server, a server that counts
-// effects, and any number of processes of any roles. Every line that a process prints is kept. Nothing of the product knows that it
-// is being tested.
+// effects, and any number of processes with any roles. Every line that a process prints is kept. The product has no code for
+// these tests.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,20 +18,20 @@ import { isLongForm } from '../../servers/test-form.ts';
 import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
 import { openServiceApi, type ServiceApi } from './service-api.ts';
 
-/** For tests in which somebody dies: a take-over is soon. In all others a lock is lost by nobody, however busy the machine. */
+/** For tests in which a process crashes: takeovers are soon. In all others no worker loses a lock, however busy the machine. */
 export const shortLease = { HOLDFAST_LEASE_MS: '1500' };
 const reconcileMs = 500;
 export const apiKey = 'hf_service_tests_0123456789';
 
 /**
- * How late a guaranteed moment may be, because the machine has other things to do. What a test ends in that time would last ten minutes
- * by itself, so the bound shows that it was ended, and by what.
+ * How late a guaranteed time limit may be reached, because the machine is busy. The work that a test ends would otherwise run for ten minutes,
+ * so the bound still shows that it was ended, and by what.
  */
 export const busyMachineMs = 30_000;
 
 /**
- * Where BullMQ may live: each suite holds for all of them, in a service of its own. The short form keeps to one: what the queues do
- * differently is in their conformance tests, which run on both.
+ * Where BullMQ keeps its data: each suite must pass for all of them, each with its own service. The short form uses one: the differences
+ * between the queues are covered by their conformance tests, which run on both.
  */
 export const queues: { queue: Queue }[] = [
   { queue: 'postgres' },
@@ -49,9 +49,9 @@ export type Queue = 'postgres' | 'redis';
 
 export interface ServiceRigOptions {
   queue: Queue;
-  /** Absent: a fresh one on the shared server, which is removed in the end. */
+  /** Absent: a new one on the shared server, which is dropped at the end. */
   databaseUrl?: string;
-  /** The configuration file, on top of what all tests need. */
+  /** The configuration file, merged over what all tests need. */
   config?: Record<string, unknown>;
   env?: Record<string, string>;
 }
@@ -60,9 +60,9 @@ export interface ServiceRigOptions {
 export type RunningProcess = Pick<ServiceProcess, 'url' | 'isAlive' | 'output' | 'end'> & { child: ChildProcess };
 
 export interface ProcessOptions {
-  /** Where its api listens; absent: anywhere. */
+  /** Where its api listens; absent: on any port. */
   port?: number;
-  /** On top of what all processes have. */
+  /** Added to the environment that all processes have. */
   env?: Record<string, string>;
   /** The tree of another version, without `port`; absent: this one. */
   rootDir?: string;
@@ -77,7 +77,7 @@ export interface ServiceRig {
   logs: string[];
   /** Starts a process; it is killed with the rig. */
   start(roles: string, own?: ProcessOptions): Promise<RunningProcess>;
-  /** The living process that holds the session; rejects when none of ours comes to hold it. */
+  /** The live process that holds the session; rejects when no process of this rig claims it. */
   holderOf(session: string): Promise<RunningProcess>;
   /** A client of a process with an api. */
   apiOf(process: Pick<RunningProcess, 'url'>): ServiceApi;
@@ -91,7 +91,7 @@ const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const readyWithinMs = 240_000;
 const recordedRequestsMax = 5_000;
 
-/** Prepares all of it but the processes of the service, which the test starts. */
+/** Prepares everything but the processes of the service, which the test starts. */
 export async function openServiceRig(options: ServiceRigOptions): Promise<ServiceRig> {
   const closers: (() => unknown)[] = [];
   try {
@@ -189,7 +189,7 @@ function keepLines(child: ChildProcess, logs: string[]): void {
   }
 }
 
-/** As `startServiceProcess`, on a port that somebody else had before. */
+/** As `startServiceProcess`, on a port that another process had before. */
 async function startOnPort(options: {
   roles: string;
   env: Record<string, string>;

@@ -1,6 +1,6 @@
-// Clients that keep a service busy, one session each: every message asks for a tool loop, says its own marker and is answered with
-// it. A client sends a message until it is accepted, always with the same Idempotency-Key, as clients do; how each request was
-// answered is kept. `judge` says what became of all of it.
+// Clients that keep a service busy, one session each: every message asks for a tool loop, contains its own marker and is answered with
+// it. A client sends a message until it is accepted, always with the same Idempotency-Key, and records how each request was
+// answered. `judge` checks the end state.
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitUntil } from '../../crash/rig/wait-until.ts';
 import type { ServiceAnswer, ServiceApi } from './service-api.ts';
@@ -9,16 +9,16 @@ import type { ServiceRig } from './service-rig.ts';
 export interface SentMessage {
   session: string;
   marker: string;
-  /** True when a 2xx came back. */
+  /** True when the status was 2xx. */
   isAccepted: boolean;
-  /** What was answered besides 2xx, and how long each answer took; status 0: the connection broke. */
+  /** The answers other than 2xx, and the duration of each; status 0: the connection broke. */
   refusals: { status: number; ms: number; contentType: string | null; retryAfter: string | null }[];
 }
 
 export interface SteadyLoad {
   /** How many messages have been answered so far. */
   answered(): number;
-  /** Lets every client end what it is at; resolves with all that was sent. */
+  /** Lets every client finish its current message; resolves with all that was sent. */
   stop(): Promise<SentMessage[]>;
 }
 
@@ -29,13 +29,13 @@ export interface LoadOptions {
   script: (marker: string, session: number) => string;
   /** More fields of each message. */
   fields?: Record<string, unknown>;
-  /** How long a client rests after each message. */
+  /** How long a client pauses after each message. */
   pauseMs: number;
 }
 
-/** Between two tries of a request that was refused. */
+/** Between two attempts of a refused request. */
 const retryMs = 50;
-/** How long a client asks to be kept waiting for its reply. */
+/** The `Prefer: wait` of a client. */
 const waitSeconds = 10;
 
 /** The reply that a message with this marker gets. */
@@ -111,7 +111,7 @@ async function sendUntilAccepted(
   return null;
 }
 
-/** Waits until nothing is under way any more. Rejects, saying what is, when that takes too long. */
+/** Waits until no message is in flight. Rejects with what still is, when that takes too long. */
 export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number): Promise<void> {
   const look = (): Promise<{ n: number; what: string }[]> =>
     rig.rows(
@@ -126,7 +126,7 @@ export async function untilQuiet(rig: ServiceRig, name: string, withinMs: number
   });
 }
 
-/** Says what is wrong once all is quiet, one sentence each. Effects of the idempotent tool may happen again after a death. */
+/** Returns what is wrong once all work is done, one sentence each. Effects of the idempotent tool may be repeated after a crash. */
 export async function judge(rig: ServiceRig, name: string, sent: SentMessage[]): Promise<string[]> {
   const rows = await rig.rows<{
     session: string;
@@ -158,7 +158,7 @@ export async function judge(rig: ServiceRig, name: string, sent: SentMessage[]):
   ];
 }
 
-/** Each input is said once, in the order of the inbox, and each session's replies likewise. */
+/** Each input is in the transcript once, in the order of the inbox, and so are each session's replies. */
 async function judgeTranscripts(
   rig: ServiceRig,
   name: string,

@@ -1,5 +1,5 @@
-// Whoever receives replies: a server that keeps each webhook that reached it, and answers when and with what the test says. It can
-// be down and come back on the same port.
+// A receiver of replies: a server that records each webhook that reached it, and answers when and how the test says. It can
+// be stopped and started again on the same port.
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -14,7 +14,7 @@ export interface ReceivedWebhook {
 export interface WebhookReceiver {
   url: string;
   received: ReceivedWebhook[];
-  /** Until the returned function is called, nothing is answered. */
+  /** Holds back all answers until the returned function is called. */
   hold(): () => void;
   /** Refuses connections until `up`. */
   down(): Promise<void>;
