@@ -1,4 +1,4 @@
-// What the model is sent and what is kept of it: workspace, skills, chat, notes, and every setting that speaks in a prompt.
+// The request that the model gets and its stored description: workspace, skills, chat, notes, and every setting that adds to a prompt.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -48,7 +48,7 @@ const DOCS = join(import.meta.dirname, '..', '..', 'docs');
 let sessions = 0;
 const newName = (shape = 's'): string => `${shape}${(sessions += 1)}`;
 
-/** Runs one turn in a worker and answers what the model received for it. */
+/** Runs one turn in a worker and returns the request that the model received. */
 async function say(
   name: string,
   text: string,
@@ -74,8 +74,8 @@ const promptOf = ({ messages }: Received): string => messages.at(-1)?.content[0]
 const systemOf = ({ system }: Received): string => system.map(({ text }) => text).join('\n');
 const stableOf = ({ system }: Received): string => system[0]?.text ?? '';
 
-describe('what is kept of a prompt', () => {
-  test('says of every part where it stands, whose it is and whether it may be trusted (G29)', async () => {
+describe('the stored description of a prompt', () => {
+  test('names the place, the author and the trust of every part (G29)', async () => {
     await arrange();
     const name = newName();
     const request = await say(name, 'hi', { messageId: '5', untrustedContext: ['x'], media: [{ path: '/a.bin' }] });
@@ -95,7 +95,7 @@ describe('what is kept of a prompt', () => {
     expect(parts.at(-1)).toEqual({ name: 'clean-body', text: 'hi' });
   });
 
-  test('says the same of the sections of the system prompt', async () => {
+  test('does the same for the sections of the system prompt', async () => {
     await arrange();
     const name = newName();
     const request = await say(name, 'hi');
@@ -120,7 +120,7 @@ describe('what is kept of a prompt', () => {
 });
 
 describe('the workspace', () => {
-  test('is seen by a session as it was when it began, by every worker; a later session sees the edit', async () => {
+  test('is fixed when a session begins, for every worker; a later session gets the edit', async () => {
     await arrange({}, { 'AGENTS.md': 'first', 'HEARTBEAT.md': 'beat one' });
     const name = newName();
     const before = await say(name, 'one');
@@ -132,7 +132,7 @@ describe('the workspace', () => {
     expect(later.system[1]?.text).toContain('beat two');
   });
 
-  test('shows a poll the checklist as it is now, and everything else as it was', async () => {
+  test('shows a poll the current checklist, and everything else as it was', async () => {
     await arrange({}, { 'AGENTS.md': 'first', 'HEARTBEAT.md': 'beat one' });
     const name = newName();
     const before = await say(name, 'one');
@@ -163,7 +163,7 @@ describe('the workspace', () => {
     expect(stableOf(await say(newName(), 'three'))).toContain('<name>new</name>');
   });
 
-  test('that does not fit is warned of once for each state, and not in polls', async () => {
+  test('that does not fit causes one warning for each state, and none in polls', async () => {
     await arrange({ agents: { defaults: { bootstrapMaxChars: 300 } } }, { 'AGENTS.md': 'a'.repeat(500) });
     const name = newName();
     expect(promptOf(await say(name, 'poll', {}, 'heartbeat'))).toBe('poll');
@@ -187,7 +187,7 @@ describe('the workspace', () => {
     expect(promptOf(await say(name, 'two')).startsWith('⚠️ Bootstrap budget')).toBe(isWarned);
   });
 
-  test('that still holds BOOTSTRAP.md says that setup is pending, until the file is gone', async () => {
+  test('with a BOOTSTRAP.md says that setup is pending, until the file is deleted', async () => {
     await arrange({}, { 'BOOTSTRAP.md': 'Ask for a name.' });
     const name = newName();
     const first = await say(name, 'hello');
@@ -195,11 +195,11 @@ describe('the workspace', () => {
     expect(promptOf(first)).toMatch(/^\[Bootstrap pending\]\n[^]*\n\nhello$/);
     expect(promptOf(await say(name, 'tick', {}, 'cron'))).toBe('tick');
     await rm(join(workspaceDir(), 'BOOTSTRAP.md'));
-    // A worker looks at a workspace again after a moment.
+    // A worker reads a workspace again only after some time.
     await expect.poll(async () => promptOf(await say(name, 'again'))).toBe('again');
   });
 
-  test('can be set up only where its files can be read and changed', async () => {
+  test('offers setup only if its files can be read and changed', async () => {
     await arrange({ tools: { allow: ['session_status'] } }, { 'BOOTSTRAP.md': 'Ask for a name.' });
     expect(promptOf(await say(newName(), 'hello'))).toContain('cannot be carried out from this session');
     expect(promptOf(await say(newName('subagent:'), 'hello'))).toBe('hello');
@@ -217,7 +217,7 @@ describe('a chat', () => {
     groupSystemPrompt: 'Be kind.',
   };
 
-  test('explains the role in a group in its first turn; nothing that others wrote stands in the system role (G29)', async () => {
+  test('explains the role in a group in its first turn; the system role contains no text of other people (G29)', async () => {
     await arrange();
     const name = newName('telegram:group:');
     const [first, second, third] = [
@@ -244,7 +244,7 @@ describe('a chat', () => {
     expect(systemOf(await say(name, 'two', group))).toContain('Activation: always-on.');
   });
 
-  test('keeps its further instructions until others come', async () => {
+  test('keeps its further instructions until new ones arrive', async () => {
     await arrange();
     const name = newName('subagent:');
     expect(stableOf(await say(name, 'one', { extraSystemPrompt: 'Your task: count.' }))).toContain(
@@ -275,7 +275,7 @@ describe('a chat', () => {
     expect(systemOf(given)).toContain('## Further Instructions\nCount.\n');
   });
 
-  test('is not changed by what another session says, nor by a tick, which may choose its model', async () => {
+  test('is not changed by messages of another session, nor by a tick, which can choose its model', async () => {
     await arrange();
     const name = newName('telegram:direct:');
     const { chatType: _group, ...direct } = group;
@@ -328,7 +328,7 @@ test('50 turns of every kind have one stable part', async () => {
 });
 
 describe('settings', () => {
-  test('all speak where they belong', async () => {
+  test('all appear in their place', async () => {
     await arrange({
       agents: {
         defaults: {
@@ -374,7 +374,7 @@ describe('settings', () => {
     expect(dynamic).toMatch(/ \| shell=(bash|sh) \| channel=telegram \| capabilities=inlineButtons \| thinking=off\n/);
   });
 
-  test('are silent by default where they are off', async () => {
+  test('add nothing by default where they are off', async () => {
     await arrange({ heartbeat: { enabled: false }, docs: { enabled: false }, owner: { ids: ['+15551234567'] } });
     const system = systemOf(await say(newName(), 'hi', { channel: 'discord' }));
     expect(system).not.toMatch(
@@ -388,7 +388,7 @@ describe('settings', () => {
     expect(systemOf(await say(newName(), 'hi'))).toContain('Authorized senders: 8a59780bb8cd.');
   });
 
-  test('can put a prompt of their own in place of the whole', async () => {
+  test('can replace the whole prompt', async () => {
     const systemPromptOverride = 'You are a pipe.\n--- SYSTEM PROMPT CACHE BOUNDARY ---\nToday: calm.';
     await arrange({ agents: { list: [{ id: 'main', systemPromptOverride }] } }, { 'AGENTS.md': 'a'.repeat(30_000) });
     const request = await say(newName(), 'hi');

@@ -1,5 +1,5 @@
-// Turns whose model calls go through batches of the provider, from the worker's side: the park that stores a request, the answer that ends it,
-// and all that reaches a turn while it waits. The answers are stored here as the poller stores them; no batch is submitted.
+// Turns whose model calls go through provider batches, from the worker's side: the park that stores a request, the answer that ends it,
+// and all that reaches a turn while it waits. The tests store answers as the poller does; no batch is submitted.
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
@@ -38,7 +38,7 @@ type Worker = ReturnType<TurnRig['worker']>;
 
 const views = () => drizzle({ client: rig.database.views });
 
-/** Sends a message by the provider lane and runs its turn until it waits. */
+/** Sends a message that uses the provider lane, and runs its turn until it waits. */
 async function parked(name: string, worker: Worker, more: Partial<InboundMessage> = {}) {
   const messageId = await rig.send(name, `hello ${name}`, { via: 'provider-batch', ...more });
   expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [] } });
@@ -56,7 +56,7 @@ const requestsOf = (turnId: string) =>
 const doorbellsOf = async (name: string) =>
   rig.rows('select session_id from holdfast.doorbells where session_id = $1', [await rig.sessionOf(name)]);
 
-/** Answers the last request of a turn as the poller does. */
+/** Stores an answer to the last request of a turn, as the poller does. */
 async function answer(turnId: string, content: object[], stopReason = 'end_turn') {
   const [last] = (await requestsOf(turnId)).toReversed();
   const usage = { input_tokens: 10, output_tokens: 5, service_tier: 'batch' };
@@ -91,7 +91,7 @@ async function finish(
   return stored;
 }
 
-/** Makes a message so old that its turn asks live from now on. */
+/** Makes a message so old that its turn makes live calls from now on. */
 const passDeadline = (messageId: string) =>
   rig.rows(`update holdfast.inbox set received_at = received_at - interval '3 days' where id = $1`, [messageId]);
 
@@ -141,7 +141,7 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await viewTurn(views(), turnId)).toMatchObject({ attempt: 1 });
   });
 
-  test('asks again after a refusal that passes, and fails after one that does not (G16)', async () => {
+  test('asks again after a temporary error, and fails after a permanent one (G16)', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('refused', worker);
     const overloaded = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
@@ -174,7 +174,7 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await rig.rows(totals, [turnId])).toEqual([{ status: 'completed', calls: 2, retries: 1 }]);
   });
 
-  test('waits for an unavailable model as long as any turn, after a day in the lane (G33)', async () => {
+  test('waits for an unavailable model as long as any turn does, after a day in the lane (G33)', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late-outage', worker, { text: '[[error: 529]] [[reply: back]]' });
     await passDeadline(messageId);
@@ -200,7 +200,7 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await worker.run('race')).toMatchObject({ kind: 'ended' });
   });
 
-  test('is asked live once its deadline is near', async () => {
+  test('makes a live call once its deadline is near', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late', worker);
     await rig.rows(`update holdfast.provider_requests set status = 'live' where turn_id = $1`, [turnId]);
@@ -210,7 +210,7 @@ describe('a turn by way of a batch of the provider', () => {
   });
 });
 
-/** Runs a turn whose park is held back until `act` has been done. */
+/** Runs a turn whose park is held back until `act` is done. */
 async function claimedWhile(worker: Worker, name: string, act: () => Promise<unknown>) {
   const { store } = worker.context;
   const parkTurn = store.parkTurn;
@@ -259,7 +259,7 @@ describe('a turn that waits for a batch of the provider', () => {
     expect(await viewMessage(views(), next)).toMatchObject({ status: 'answered', reply: 'this' });
   });
 
-  test('takes a message of mode steer after the answer, and is charged nothing for the look (G3, G16)', async () => {
+  test('takes a message of mode steer after the answer, and is not charged for the check (G3, G16)', async () => {
     const worker = rig.worker();
     const { turnId } = await parked('steer', worker);
     const steered = await rig.send('steer', 'and also this', { mode: 'steer' });
@@ -286,7 +286,7 @@ describe('a turn that waits for a batch of the provider', () => {
     expect(await viewMessage(views(), next)).toMatchObject({ status: 'answered', reply: 'second' });
   });
 
-  test('refuses a reset until it is stopped, and the transcript begins anew after that (G15)', async () => {
+  test('refuses a reset until it is stopped, and then a new transcript begins (G15)', async () => {
     const worker = rig.worker();
     await parked('reset', worker);
     expect(await resetSession(rig.database, 'agent:main:reset', null)).toMatchObject({ kind: 'running' });

@@ -1,4 +1,4 @@
-// Every call of a turn counts in its budgets: also those after a compaction, after a refusal for the length, and in batches of the provider.
+// Every call of a turn counts in its budgets: also calls after a compaction, after a refusal for the length, and in provider batches.
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/store/budgets/budgets.ts';
@@ -8,7 +8,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-/** A window of 20,000 tokens of which 4,000 are held in reserve; of `refusing`, the provider accepts fewer. */
+/** A window of 20,000 tokens, 4,000 of them reserved; the provider accepts fewer from `refusing`. */
 const small = { contextTokens: 20_000, compaction: { reserveTokens: 4_000, keepRecentTokens: 3_000 } };
 
 let rig: TurnRig;
@@ -51,7 +51,7 @@ beforeEach(async () => {
   for (const each of [rig, refusing, limited]) await each.budgets.read();
 });
 
-test('a turn that a budget holds back gives its place in the rate limits back', async () => {
+test('a turn that a budget holds back returns its allowance of the rate limits', async () => {
   const worker = limited.worker();
   await rig.rows('update holdfast.budgets set limit_micros = 0 where id = $1', [budgetId]);
   await limited.send('held', '[[reply: Done.]]');
@@ -62,7 +62,7 @@ test('a turn that a budget holds back gives its place in the rate limits back', 
   expect(await worker.run('held')).toMatchObject({ kind: 'ended' });
 });
 
-/** The calls of a session, and what its budget has counted. */
+/** The calls of a session, and the amounts that its budget has counted. */
 async function countedOf(name: string) {
   const [row] = await rig.rows(
     `select array_agg(c.purpose order by c.call_no) as purposes, sum(c.cost_micros)::int as cost, w.spent_micros::int as spent,
@@ -83,7 +83,7 @@ test('the call after a compaction reserves its cost', async () => {
   expect(counted).toMatchObject({ spent: counted?.['cost'], reserved: 0 });
 });
 
-test('so does the call after one that the provider has refused for its length', async () => {
+test('so does the call after one that the provider refused for its length', async () => {
   await seedHistory(refusing, 'long', { turns: 10, tokens: 17_000 });
   await refusing.send('long', 'Go on. [[reply: Done.]]');
   expect(await refusing.worker().run('long')).toMatchObject({ kind: 'ended' });
@@ -92,7 +92,7 @@ test('so does the call after one that the provider has refused for its length', 
   expect(counted).toMatchObject({ spent: counted?.['cost'], reserved: 0 });
 });
 
-test('an answer in a batch of the provider that cannot be used counts, too', async () => {
+test('an unusable answer in a provider batch counts, too', async () => {
   await seedHistory(refusing, 'cut', { turns: 10, tokens: 17_000 });
   await refusing.send('cut', 'Go on. [[reply: Done.]]', { via: 'provider-batch' });
   expect(await refusing.worker().run('cut')).toMatchObject({ kind: 'parked' });

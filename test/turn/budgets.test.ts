@@ -1,4 +1,4 @@
-// Turns under budgets: what they reserve before each call, what becomes of it, and what turns do that find no room.
+// Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn does when the budget has no room.
 import fc from 'fast-check';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -78,7 +78,7 @@ const costOf = async (names: readonly string[]): Promise<number> => {
 const eventsOf = async (type: string, id: string) =>
   rig.rows(`select data from holdfast.events where type = $1 and data ->> 'budgetId' = $2`, [type, id]);
 
-test('what a turn has spent is the sum of its calls, and nothing stays reserved', async () => {
+test('the spending of a turn is the sum of its calls, and nothing stays reserved', async () => {
   const [all, agent] = [
     await budget({ limitUsd: 100 }),
     await budget({ limitUsd: 100, scope: 'agent:main', per: 'total' }),
@@ -129,7 +129,7 @@ test('a call that costs more than a whole budget parks its own turn and holds no
   expect(await eventsOf('budget.reached', id)).toEqual([]);
   await rig.send('small', 'hello', { model: 'anthropic/claude-haiku-5-5' });
   expect(await worker.run('small')).toMatchObject({ kind: 'ended' });
-  // It is not woken again and again while the budget stays as it is.
+  // It is not woken repeatedly while the budget is unchanged.
   expect(await wakeBudgetWaiters(rig.database)).toMatchObject({ woken: 0 });
   const { after } = await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
   expect(after?.rings).toHaveLength(1);
@@ -137,7 +137,7 @@ test('a call that costs more than a whole budget parks its own turn and holds no
   expect(await worker.run('huge')).toMatchObject({ kind: 'ended' });
 });
 
-test('with the action "fail" only the turn fails whose call costs more than the whole budget', async () => {
+test('with the action "fail", only the turn whose call costs more than the whole budget fails', async () => {
   const id = await budget({ limitUsd: 0.05, action: 'fail' });
   await rig.send('huge-fails', 'hello');
   await rig.worker().run('huge-fails');
@@ -152,7 +152,7 @@ test('with the action "fail" only the turn fails whose call costs more than the 
   expect(known).toMatchObject({ id, isReached: false });
 });
 
-test('a turn that waits for a window is due at its end, and one whose budget is removed is due at once', async () => {
+test('a turn that waits for a window is due at its end, and one whose budget is removed is due immediately', async () => {
   const id = await budget({ limitUsd: 0, per: 'hour' });
   const worker = rig.worker();
   await rig.send('hour', 'hello');
@@ -167,7 +167,7 @@ test('a turn that waits for a window is due at its end, and one whose budget is 
   expect(after?.rings).toHaveLength(1);
 });
 
-test('a turn that was parked just after its budget had changed is woken all the same, and one that waits for a budget without room is not', async () => {
+test('a turn that was parked right after its budget had changed is woken, and one that waits for a budget without room is not', async () => {
   const id = await budget({ limitUsd: 0, per: 'total' });
   const worker = rig.worker();
   await rig.send('missed', 'hello');
@@ -204,7 +204,7 @@ test.each([
   ['day', 'Europe/Berlin', '2026-03-29T10:00:00Z', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'],
   ['day', 'Europe/Berlin', '2026-10-25T10:00:00Z', '2026-10-24T22:00:00Z', '2026-10-25T23:00:00Z'],
   ['month', 'Europe/Berlin', '2026-10-31T23:30:00Z', '2026-10-31T23:00:00Z', '2026-11-30T23:00:00Z'],
-  // The hour from 2 to 3 comes twice.
+  // The hour from 2 to 3 occurs twice.
   ['hour', 'Europe/Berlin', '2026-10-25T00:30:00Z', '2026-10-25T00:00:00Z', '2026-10-25T01:00:00Z'],
   ['hour', 'Europe/Berlin', '2026-10-25T01:30:00Z', '2026-10-25T01:00:00Z', '2026-10-25T02:00:00Z'],
   // So does the hour from midnight to 1.
@@ -282,7 +282,7 @@ test('with the action "fail" a turn without room fails with budget_exceeded', as
   expect(turn).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
 });
 
-test('a strict budget makes no call of a model without a price, and another one reserves the price of the most expensive of its provider', async () => {
+test('a strict budget allows no call of a model without a price; any other reserves the price of the most expensive model of its provider', async () => {
   const id = await budget({ limitUsd: 0.001, per: 'total' });
   await rig.send('unpriced', 'hello', { model: 'anthropic/mystery-1' });
   expect(await rig.worker().run('unpriced')).toMatchObject({ kind: 'parked' });
@@ -299,7 +299,7 @@ test('a strict budget makes no call of a model without a price, and another one 
   });
 });
 
-test('a call without a known cost counts as what it reserved, so that the budget ends, and one that was refused as nothing', async () => {
+test('a call without a known cost counts as its reservation, and a refused one as nothing', async () => {
   const id = await budget({ limitUsd: 100, per: 'total' });
   const worker = rig.worker();
   await rig.send('unknown-cost', 'hello [[error: 400]]', { model: 'anthropic/mystery-1' });
@@ -338,7 +338,7 @@ describe('64 sessions at once on four workers', () => {
     await Promise.all(names(prefix).map((name, n) => workers[n % 4]!.run(name)));
   }
 
-  test('a strict limit is never exceeded', async () => {
+  test('never exceed a strict limit', async () => {
     const id = await budget({ limitUsd: 1, strict: true, per: 'total' });
     await runAll('never');
     const cost = await costOf(names('never'));
@@ -346,7 +346,7 @@ describe('64 sessions at once on four workers', () => {
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
   });
 
-  test('nine tenths of another limit are spent before the first call is refused, and it is exceeded by a twentieth at most', async () => {
+  test('spend nine tenths of another limit before the first call is refused, and exceed it by a twentieth at most', async () => {
     const id = await budget({ limitUsd: 1, per: 'total' });
     await runAll('likely');
     const cost = await costOf(names('likely'));
@@ -360,8 +360,8 @@ describe('64 sessions at once on four workers', () => {
   });
 });
 
-describe('a reservation whose worker is gone', () => {
-  test('is released when its lease is over and nothing else has claimed its turn', async () => {
+describe('a reservation of a lost worker', () => {
+  test('is released when its lease has expired and no other worker has claimed its turn', async () => {
     const id = await budget({ limitUsd: 100 });
     const worker = rig.worker();
     await rig.send('gone', 'hello');
@@ -371,21 +371,21 @@ describe('a reservation whose worker is gone', () => {
     const reserve = createReserveCost(rig.database);
     const call = { sessionId, turnId, callNo: 1, epoch: 1, isLive: true, asks: [{ budgetId: id, micros: 500 }] };
     expect(await reserve(call)).toEqual({ kind: 'granted' });
-    // Sent again after an answer was lost.
+    // Sent again after its answer was lost.
     expect(await reserve(call)).toEqual({ kind: 'granted' });
     expect(await windowOf(id)).toMatchObject({ reserved: 500 });
     await releaseReservations(rig.database);
     expect(await windowOf(id)).toMatchObject({ reserved: 0 });
   });
 
-  test('is released too when no other worker has claimed its turn, and the call counts if its worker stores it after all', async () => {
+  test('is also released when no other worker has claimed its turn, and the call counts if its worker stores it after all', async () => {
     const none = await budget({ limitUsd: 0, per: 'total' });
     await rig.send('stalled', 'hello');
     await rig.worker().run('stalled');
     await removeBudget(rig.database, none);
     const id = await budget({ limitUsd: 100 });
     const sessionId = (await rig.sessionOf('stalled')) as SessionId;
-    // As if a worker had claimed it, and had been stopped for two minutes.
+    // As if a worker had claimed it and been stopped for two minutes.
     const [row] = await rig.rows(
       `update holdfast.sessions set owner = 'stopped', lease_expires_at = clock_timestamp() - interval '2 minutes' where id = $1
        returning turn_id, epoch::int as epoch`,
@@ -400,7 +400,7 @@ describe('a reservation whose worker is gone', () => {
     expect(await windowOf(id)).toEqual({ spent: 300, reserved: 0 });
     await createReserveCost(rig.database)({ ...call, callNo: 2, asks: [{ budgetId: id, micros: 500 }] });
     await releaseReservations(rig.database);
-    // The next claim of the turn shows that the worker is gone.
+    // The next claim of the turn shows that the worker is lost.
     await rig.rows('update holdfast.sessions set epoch = epoch + 1 where id = $1', [sessionId]);
     await releaseReservations(rig.database);
     expect(await rig.rows('select call_no from holdfast.cost_reservations where turn_id = $1', [turnId])).toEqual([]);
@@ -408,7 +408,7 @@ describe('a reservation whose worker is gone', () => {
   });
 });
 
-test('any order of reservations, ends, crashes and repeats keeps what is reserved at 0 or more, and spent equal to the sum of the calls (2,000 histories in the long form)', async () => {
+test('after any order of reservations, ends, crashes and repeats, the reserved sum is at least 0 and the spent sum that of the calls (2,000 histories in the long form)', async () => {
   const id = await budget({ limitUsd: 1_000_000, per: 'total' });
   await openWindows(rig.database, [id]);
   const reserve = createReserveCost(rig.database);
@@ -448,7 +448,7 @@ test('any order of reservations, ends, crashes and repeats keeps what is reserve
   );
 });
 
-/** The part of a turn's write that ends reservations, on a call that is stored now ($4) or was stored before. */
+/** The part of a turn's write that ends reservations, for a call that is stored now ($4) or was stored before. */
 const SETTLE = `with stored_calls as (select $1::uuid as turn_id, $2::int as call_no, $3::bigint as cost_micros,
   0 as input_tokens, 0 as output_tokens, 0 as cache_read_tokens, 0 as cache_write_tokens where $4::boolean),
 ${settledBudgets.map(({ text }) => text).join(',\n')}

@@ -1,5 +1,5 @@
-// Compaction as a turn lives it, against a real database and a model server that really refuses what is too long. Texts in double
-// angle brackets tell the scripted model what to do when it is asked for a summary.
+// Compaction in turns, with a real database and a model server that refuses requests that are too long. Texts in double
+// angle brackets tell the scripted model how to answer a request for a summary.
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -15,7 +15,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { longText, seedHistory } from './seed-history.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-/** A tool whose results are as long as it is told. */
+/** A tool whose input sets the length of its result. */
 const bulky: Tool = {
   spec: { name: 'bulky', description: 'Says much.', input_schema: { type: 'object' } },
   summary: 'says much',
@@ -25,7 +25,7 @@ const bulky: Tool = {
 
 const rules = '# Rules\n\n## Red Lines\nNever delete what you did not write.\n';
 
-/** A window of 20,000 tokens of which 4,000 are held in reserve. */
+/** A window of 20,000 tokens, 4,000 of them reserved. */
 const small = { contextTokens: 20_000, compaction: { reserveTokens: 4_000, keepRecentTokens: 3_000 } };
 
 interface Message {
@@ -116,7 +116,7 @@ describe('a history of 180,000 tokens', () => {
     return message;
   }
 
-  /** The message at which the session `long` was compacted: by whichever test comes first. */
+  /** The message at which the session `long` was compacted, by the first test that runs. */
   function condensed(): Promise<MessageId> {
     return (condensing ??= condense());
   }
@@ -202,7 +202,7 @@ describe('in a small window', () => {
     rig = await rigOf({ ...small, timeoutSeconds: 30 });
   });
 
-  /** Sends a message to a session with 17,000 tokens of history, lets a worker run it, and says how it ended. */
+  /** Sends a message to a session with 17,000 tokens of history, lets a worker run it, and returns how it ended. */
   async function converse(name: string, first: string, text = 'Go on. [[reply: Done.]]') {
     await seedHistory(rig, name, { turns: 10, tokens: 17_000, first });
     const worker = rig.worker();
@@ -247,7 +247,7 @@ describe('in a small window', () => {
     expect(requestsOf(impatient, 'stalled').at(-1)!.messages).toHaveLength(21);
   });
 
-  test('the deadline of the turn waits once for a compaction that is under way', async () => {
+  test('the deadline of the turn waits once for a running compaction', async () => {
     const hasty = await rigOf({ ...small, timeoutSeconds: 1 });
     await seedHistory(hasty, 'grace', { turns: 10, tokens: 17_000, first: '<<delay: 1500>> ' });
     const worker = hasty.worker();
@@ -275,7 +275,7 @@ describe('in a small window', () => {
     expect((await entriesOf(cramped, 'verbose')).every(({ state }) => state === 'active')).toBe(true);
   });
 
-  test('an empty answer is no summary, and after two of them the turn continues', async () => {
+  test('an empty answer is not a summary, and after two of them the turn continues', async () => {
     expect(await converse('empty', '<<empty>> ')).toMatchObject({ status: 'answered', reply: 'Done.' });
     const compactions = await compactionsOf(rig, 'empty');
     expect(compactions).toMatchObject([
@@ -289,7 +289,7 @@ describe('in a small window', () => {
     ['content_filter', 'model_stopped_sensitive'],
     ['mystery', 'unhandled_stop_reason'],
     ['refusal', 'model_refused'],
-  ])('an answer that ends with %s is no summary, with any text', async (reason, code) => {
+  ])('an answer that ends with %s is not a summary, whatever its text', async (reason, code) => {
     const name = `ended-${reason.replace('_', '-')}`;
     expect(await converse(name, `<<stop: ${reason}>> `)).toMatchObject({ status: 'answered', reply: 'Done.' });
     expect(await compactionsOf(rig, name)).toMatchObject([
@@ -323,7 +323,7 @@ describe('in a small window', () => {
     worker.stop();
     const models = cheap.scripted.requests.map(({ body }) => (body as { model: string }).model);
     expect(models).toEqual(['claude-haiku-4-5', 'claude-sonnet-5-5']);
-    // The log of payloads knows whose calls both are.
+    // The payload log names the session of both calls.
     const log = join(cheap.config.runtime.dataDir, 'payloads.jsonl');
     const [turn] = await cheap.rows('select id from holdfast.turns');
     const linesOf = async () => (await readFile(log, 'utf8').catch(() => '')).trim().split('\n');
@@ -335,12 +335,12 @@ describe('in a small window', () => {
     );
   });
 
-  test('a workspace file that the requests have lost is back in those of the next turn', async () => {
+  test('a workspace file that was dropped from the requests is back in those of the next turn', async () => {
     const worker = rig.worker();
     const name = 'audited';
     await rig.send(name, `First. [[fill: ${15_000 * 4}]]`);
     await worker.run(name);
-    // The files of a session are those of its first turn: this one is not among them.
+    // The files of a session are those that its first turn read: this one is not among them.
     await writeFile(join(rig.config.workspace.path, 'SOUL.md'), 'Be kind.');
     await rig.send(name, 'Second. [[reply: Done.]]');
     await worker.run(name);
@@ -354,7 +354,7 @@ describe('in a small window', () => {
     expect(systems.at(-1)).toContain('Be kind.');
   });
 
-  test('a failure that passes is met by a second attempt, charged to the turn (G16)', async () => {
+  test('a temporary failure is followed by a second attempt, charged to the turn (G16)', async () => {
     expect(await converse('busy', '<<error: 529>> ')).toMatchObject({ status: 'answered', reply: 'Done.' });
     const compactions = await compactionsOf(rig, 'busy');
     expect(compactions.map(({ status }) => status)).toEqual(['failed', 'completed']);
@@ -364,7 +364,7 @@ describe('in a small window', () => {
     expect(turn).toEqual({ calls: 3, retries: 1 });
   });
 
-  test('a provider that asks to wait longer than a worker may wait is not asked: the turn is parked', async () => {
+  test('a provider that asks for a longer wait than a worker accepts is not called: the turn is parked', async () => {
     expect(await converse('later', '<<error: 529 retry-after=120>> ')).toMatchObject({ status: 'claimed' });
     expect(
       await rig.rows('select status, park_code from holdfast.turns where session_id = $1', [
@@ -431,7 +431,7 @@ describe('in a small window', () => {
     expect(requestsOf(rig, 'broken').map(({ isSummary }) => isSummary)).toEqual([false, true, false, true, false]);
   });
 
-  test('a prompt that no summary can make room for ends blocked, and the next message is answered', async () => {
+  test('a prompt for which no summary can make room ends blocked, and the next message is answered', async () => {
     const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
     const worker = tight.worker();
     const message = await tight.send('huge', longText(20_000));
@@ -461,7 +461,7 @@ describe('the flush', () => {
     expect(compaction).toMatchObject({ status: 'completed', memory: { text: note } });
   });
 
-  test('happens once when the worker goes away between the memory and the summary, which is not asked for again', async () => {
+  test('happens once when the worker crashes between the memory and the summary, which is not requested again', async () => {
     const rig = await rigOf(small);
     await seedHistory(rig, 'torn', { turns: 10, tokens: 17_000, first: flush });
     const first = rig.worker();
@@ -483,7 +483,7 @@ describe('the flush', () => {
     expect((await compactionsOf(rig, 'torn')).map(({ status }) => status)).toEqual(['completed']);
   });
 
-  test('is left out where it is off', async () => {
+  test('is skipped where it is off', async () => {
     const off = { ...small, compaction: { ...small.compaction, memoryFlush: { enabled: false } } };
     const rig = await rigOf(off);
     await seedHistory(rig, 'off', { turns: 10, tokens: 17_000, first: flush });
@@ -510,8 +510,8 @@ describe('the flush', () => {
   });
 });
 
-describe('who comes after', () => {
-  test('a worker that lost the session in the middle writes nothing, and the next one begins again (G7)', async () => {
+describe('after a worker was lost', () => {
+  test('in the middle of a compaction, it writes nothing, and the next worker begins again (G7)', async () => {
     const rig = await rigOf(small);
     await seedHistory(rig, 'lost', { turns: 10, tokens: 17_000, first: '<<stall: after=0>> ' });
     const sleepy = rig.worker();
@@ -539,8 +539,8 @@ describe('who comes after', () => {
   });
 });
 
-describe('asked for', () => {
-  test('an idle session is compacted by a turn of its own, which answers with the result', async () => {
+describe('on request', () => {
+  test('an idle session is compacted by its own turn, which answers with the result', async () => {
     const rig = await rigOf({});
     await seedHistory(rig, 'asked', { turns: 10, tokens: 8_000 });
     const worker = rig.worker();
@@ -558,7 +558,7 @@ describe('asked for', () => {
     expect(textOf(requestsOf(rig, 'asked').at(-1)!.messages[0])).toContain(SUMMARY_START);
   });
 
-  test('each attempt is a call of its own, and the result of the last is the error of the turn', async () => {
+  test('each attempt is a separate call, and the result of the last is the error of the turn', async () => {
     const rig = await rigOf({});
     await seedHistory(rig, 'hard', { turns: 10, tokens: 8_000, every: '<<empty>> ' });
     const worker = rig.worker();

@@ -1,4 +1,4 @@
-// The bill: what the model server was asked for is what every sum says, to the micro-dollar.
+// The bill: all sums equal the cost of the requests that the model server received, to the micro-dollar.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { priceCall } from '../../src/core/prices/price-book.ts';

@@ -1,4 +1,4 @@
-// What turns cost, by the tokens that the provider has reported: each figure is compared with the requests that the model server received.
+// The cost of turns, from the tokens that the provider reported: each figure is compared with the requests that the model server received.
 import { describe, expect, test } from 'vitest';
 import { priceCall } from '../../src/core/prices/price-book.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -32,7 +32,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Sends a message, runs its turn, and returns what is stored of it. */
+/** Sends a message, runs its turn, and returns the stored rows. */
 async function turnOf(name: string, text: string, model?: string) {
   const worker = rig.worker();
   await rig.send(name, text, model === undefined ? {} : { model });
@@ -60,7 +60,7 @@ async function storedOf(name: string) {
   return { turn, calls, session };
 }
 
-/** What the answers that the server sent for a session cost by the table, each rounded by itself. */
+/** The cost of the answers that the server sent for a session by the price table, each rounded separately. */
 function receivedMicros(name: string): number[] {
   const book = priceBookOf(rig.config);
   return rig.scripted.requests
@@ -84,7 +84,7 @@ function receivedMicros(name: string): number[] {
 const sumOf = (costs: readonly number[]): number => costs.reduce((sum, cost) => sum + cost, 0);
 
 describe('a turn', () => {
-  test('costs what the requests cost that the server received, to the micro-dollar', async () => {
+  test('costs the sum of the requests that the server received, to the micro-dollar', async () => {
     const { turn, calls, session } = await turnOf(
       'loop',
       '[[reply: a]] [[tool: echo {}]] [[tool: echo {}]] [[usage: input=3 output=1]] [[reply: done]]',
@@ -98,7 +98,7 @@ describe('a turn', () => {
     expect(calls[0]).toMatchObject({ model: MODEL, tier: 'standard', price_version: version, is_estimated: false });
   });
 
-  test('adds to the cost of its session, and a reset takes nothing away', async () => {
+  test('adds to the cost of its session, and a reset subtracts nothing', async () => {
     await turnOf('kept', '[[reply: one]]');
     await turnOf('kept', '/new');
     const { session } = await turnOf('kept', '[[reply: two]]');
@@ -129,8 +129,8 @@ describe('a turn', () => {
   });
 });
 
-describe('a call that broke off', () => {
-  test('is charged for what its stream has reported, beside the call that follows it', async () => {
+describe('an interrupted call', () => {
+  test('is charged for what its stream reported, in addition to the call that follows it', async () => {
     const { turn, calls } = await turnOf(
       'cut',
       '[[cut: after=3]] [[usage: input=1000 output=50 cache-read=0 cache-write=0]] [[reply: whole]]',
@@ -149,12 +149,12 @@ describe('a call that broke off', () => {
     expect(turn).toMatchObject({ input_tokens: 2000, output_tokens: 51, cost_micros: 4510 });
   });
 
-  test('before it reported anything costs nothing that is known', async () => {
+  test('without reported usage has no known cost', async () => {
     const { calls } = await turnOf('silent', '[[cut: after=0]] [[reply: whole]]');
     expect(calls[0]).toMatchObject({ status: 'failed', cost_micros: 0, is_estimated: true });
   });
 
-  test('because the turn was stopped is charged, too', async () => {
+  test('of a stopped turn is charged, too', async () => {
     const worker = rig.worker();
     await rig.send(
       'stopped',
@@ -170,7 +170,7 @@ describe('a call that broke off', () => {
   });
 });
 
-test('a call that a leaving worker breaks off is charged before the turn is handed over', async () => {
+test('a call that a draining worker interrupts is charged before the turn is released', async () => {
   const first = rig.worker();
   await rig.send(
     'moved',
@@ -197,7 +197,7 @@ test('a call that a leaving worker breaks off is charged before the turn is hand
   ]);
 });
 
-test('a worker that leaves gives its session back also when the database refuses the call that it breaks off', async () => {
+test('a draining worker also releases its session when the database refuses to store the interrupted call', async () => {
   const first = rig.worker();
   await rig.send('refused', '[[stall: after=5]] [[reply: whole]]');
   const sessionId = await rig.sessionOf('refused');

@@ -1,11 +1,11 @@
-// Processes that are killed again and again: a turn that kills its process is found and given up (G17), and turns that were only there are not.
+// Processes that are killed repeatedly: a turn that kills its process is found and given up (G17), and turns that only ran in the same process are not.
 import { describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-/** A tool whose runs hang as long as it is closed, and always for the key `poison`. */
+/** A tool whose runs hang while it is closed, and always for the key `poison`. */
 function gateTool() {
   const state = { isClosed: true };
   const entered: string[] = [];
@@ -31,7 +31,7 @@ function gateTool() {
   return { tool, state, entered };
 }
 
-/** Much more than any of it takes. */
+/** Much longer than anything here takes. */
 const generousMs = 200_000;
 
 type Worker = ReturnType<TurnRig['worker']>;
@@ -77,7 +77,7 @@ describe('a process that is killed', () => {
         gate.entered.length = 0;
         let heldBack = 0;
         for (const name of names) void worker.run(name).then(({ kind }) => (heldBack += kind === 'early' ? 1 : 0));
-        // After two deaths they are suspects, and a worker runs one suspect at a time.
+        // After two crashes they are suspects, and a worker runs one suspect at a time.
         const inside = death <= 2 ? names.length : 1;
         const seen = (): number[] => [gate.entered.length, heldBack];
         await expect.poll(seen, { timeout: generousMs, interval: 5 }).toEqual([inside, names.length - inside]);
@@ -120,7 +120,7 @@ describe('a process that is killed', () => {
           await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
           void Promise.all(all.map((name) => worker.run(name)));
           const isIn = gate.entered.filter((key) => key === 'poison').length > before;
-          // It kills as soon as it runs; the first time while all others are in it.
+          // It kills the process whenever it runs; the first time while all others run there.
           return (
             (isIn && (deaths > 1 || gate.entered.length >= all.length * (deaths + 1))) ||
             (await poisonStatus()) === 'failed'

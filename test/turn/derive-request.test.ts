@@ -1,5 +1,5 @@
-// Goal: whoever asks for the request of a call is given what was sent, byte for byte, whatever has become of its session since, and told
-// whose words it is made of. Method: conversations with everything that changes a view, and a model server that keeps what it
+// Goal: the derived request of a call equals what was sent, byte for byte, whatever has happened to its session since, and names the author
+// of each part. Method: conversations with everything that changes a view, and a model server that keeps what it
 // received; each request is derived again at the end.
 import { describe, expect, test } from 'vitest';
 import type { MessageId } from '../../src/core/ids.ts';
@@ -57,7 +57,7 @@ async function say(name: string, text: string, more: Partial<InboundMessage> = {
   return id;
 }
 
-/** Every call of a session, derived, beside the body that the model server received for it. */
+/** Every call of a session, derived, with the body that the model server received for it. */
 async function derived(name: string): Promise<DerivedRequest[]> {
   const calls = await rig.rows(
     `select c.turn_id as "turnId", c.call_no as "callNo" from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id
@@ -105,7 +105,7 @@ test('a turn with tools, thinking and a limited past is derived call by call', a
   ]);
 });
 
-test('a prompt that was refused is shown in its own request and in none after it', async () => {
+test('a refused prompt is in its own request and in none after it', async () => {
   await say('refused', 'fine');
   await say('refused', 'bad [[error: 400 type=invalid_request_error times=always]]');
   await say('refused', 'next');
@@ -127,12 +127,12 @@ test('a retried turn keeps its first request', async () => {
   await worker.run('retried');
   const requests = await derived('retried');
   expect(requests).toHaveLength(2);
-  // The words of the user are there once.
+  // The user's text is there once.
   for (const request of requests) expect(saidIn(request).filter((text) => text.includes('flaky'))).toHaveLength(1);
 });
 
 describe('a prompt without an answer', () => {
-  test('is hidden when the next one comes; its row and its request stay', async () => {
+  test('is hidden when the next prompt arrives; its row and its request stay', async () => {
     await say('orphan', 'first');
     await say('orphan', 'lost [[error: 403 times=always]]');
     await say('orphan', 'second');
@@ -151,7 +151,7 @@ describe('a prompt without an answer', () => {
       { seq: 3, kind: 'prompt', state: 'hidden', parent: 2, retired: 4 },
       { seq: 4, kind: 'prompt', state: 'active', parent: 2, retired: null },
     ]);
-    // The worker goes on with the transcript that the rows have.
+    // The worker continues with the transcript in the rows.
     await say('orphan', 'third');
     expect((await derived('orphan')).map(saidIn).at(-1)).toHaveLength(3);
   });
@@ -175,7 +175,7 @@ describe('a prompt without an answer', () => {
   });
 });
 
-test('thinking of the model before a change is not sent to the next, nor is it lost', async () => {
+test('thinking of the model before a change is not sent to the next model, and is kept', async () => {
   await say('models', '[[thinking: secret]] [[reply: a]]');
   await say('models', 'still', {});
   await say('models', 'changed', { model: 'other' });
@@ -196,7 +196,7 @@ test('thinking of the model before a change is not sent to the next, nor is it l
   });
 });
 
-test('what was pruned in a call is pruned when it is derived, and stays as it was in the next', async () => {
+test('what was pruned in a call is pruned when it is derived, and unchanged in the next', async () => {
   for (let turn = 1; turn <= 3; turn += 1) await say('pruned', '[[tool: read {}]] [[tool: read {}]] [[reply: ok]]');
   const requests = await derived('pruned');
   const results = requests.map(({ request }) =>
@@ -217,8 +217,8 @@ test('what was pruned in a call is pruned when it is derived, and stays as it wa
   expect(stored).toEqual({ whole: 6 });
 });
 
-describe('turns that no person asked for', () => {
-  test('a poll that was only acknowledged is out of sight in the next request', async () => {
+describe('turns that no user message caused', () => {
+  test('an acknowledged poll is not in the next request', async () => {
     await say('polled', 'hi');
     await rig.send('polled', 'Poll. [[reply: HEARTBEAT_OK]]', {}, 'heartbeat');
     await worker.run('polled');
@@ -231,7 +231,7 @@ describe('turns that no person asked for', () => {
     ]);
   });
 
-  test('a message of another session says whose it is, in every request', async () => {
+  test('a message of another session names that session, in every request', async () => {
     const provenance = { kind: 'inter_session', sourceSession: 'agent:main:other', sourceTool: 'sessions_send' };
     await rig.send('told', 'do x', { provenance } as never, 'announcement');
     await worker.run('told');
@@ -249,13 +249,13 @@ describe('turns that no person asked for', () => {
   });
 });
 
-test('the parts say whose words a request is made of, what they cost and where the cache ends', async () => {
+test('the parts name the author and the size of each text of a request, and the end of the cached part', async () => {
   await say('parts', '[[tool: read {}]] [[reply: ok]]');
   const request = (await derived('parts')).at(-1) as DerivedRequest;
   const { parts } = request;
   const at = (path: string): RequestPart[] => parts.filter((part) => part.path === path);
   expect(at('tools[0]')[0]).toMatchObject({ name: 'read', trust: 'trusted' });
-  // All of the system prompt, in the order of its sections.
+  // The whole system prompt, in the order of its sections.
   const [stable] = request.request.system ?? [];
   const sections = at('system[0]');
   expect(sections.length).toBeGreaterThan(10);
@@ -281,7 +281,7 @@ test('the parts say whose words a request is made of, what they cost and where t
   expect(parts.every(({ tokens }) => tokens > 0)).toBe(true);
 });
 
-test('a call that there was not has no request', async () => {
+test('a call that does not exist has no request', async () => {
   const wanted = { turnId: '01a200b2-af01-73e8-8681-83b97fe6f9f3', callNo: 1, defaultThinking: () => 'off' as const };
   expect(await deriveRequest(rig.database, wanted)).toBeNull();
 });

@@ -1,4 +1,4 @@
-// A turn rig whose workers have the tools about sessions: families of sessions on one database, their turns run when a test says so.
+// A turn rig whose workers have the session tools: families of sessions on one database, whose turns run when a test says so.
 import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
@@ -61,7 +61,7 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
     );
   }
 
-  /** What waits in a session is due now, whatever was meant to gather. */
+  /** Makes all waiting messages of a session due now, without gathering. */
   async function gathered(sessionId: SessionId): Promise<void> {
     await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now() where session_id = $1', [
       sessionId,
@@ -86,7 +86,7 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
     return typeof last === 'string' ? last : last.map(({ text = '' }) => text).join('\n');
   }
 
-  /** The session row's counts that families keep. */
+  /** The counts of its family in the session's row. */
   async function counts(sessionId: SessionId): Promise<Record<string, unknown> | undefined> {
     const sql =
       'select waiting, live_children, live_descendants, run_id, owner, turn_id from holdfast.sessions where id = $1';

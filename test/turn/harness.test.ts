@@ -1,4 +1,4 @@
-// Turns that a plugin's harness answers: chosen when the turn is opened, committed by the same journal, never begun again by another.
+// Turns that a plugin's harness answers: it is chosen when the turn is opened, its answers are committed by the same journal, and no other harness takes over.
 import { expect, test } from 'vitest';
 import type { HarnessAnswer, HarnessAttempt } from '../../src/plugins/harness.ts';
 import { PluginError } from '../../src/plugins/plugin-error.ts';
@@ -120,14 +120,14 @@ test('other models are answered by the built-in loop', async () => {
   expect(turn.view.harness).toBeUndefined();
 });
 
-test('an answer costs what the harness says; without that, the cost is not known', async () => {
+test('an answer costs what the harness reports; without a report, the cost is unknown', async () => {
   answer = () => ({ content: 'Paid.', usage: { outputTokens: 7 }, costUsd: 0.0000015 });
   expect(await play('paid', 'hello')).toMatchObject({ cost_micros: '2', unpriced_calls: 0 });
   answer = () => ({ content: 'Free?', usage: { outputTokens: 7 } });
   expect(await play('unpaid', 'hello')).toMatchObject({ cost_micros: null, unpriced_calls: 1 });
 });
 
-test('its error fails the turn, and no other harness answers in its place (G11)', async () => {
+test('its error fails the turn, and no other harness answers instead (G11)', async () => {
   answer = () => Promise.reject(new Error('out of order'));
   const asked = attempts.length;
   const turn = await play('throws', 'hello');
@@ -142,7 +142,7 @@ test.each([
   ['a number', 7],
   ['an image', { content: [{ type: 'image' }] }],
   ['a call without a name', { content: [{ type: 'tool_use', input: {} }] }],
-])('%s is no answer', async (name, value) => {
+])('%s is not an answer', async (name, value) => {
   answer = () => value as never;
   const turn = await play(`bad ${name}`.replaceAll(' ', '-'), 'hello');
   expect(turn.error?.code).toBe('harness_failed');
@@ -185,7 +185,7 @@ test('an abort ends the turn, also when the harness ignores it', async () => {
   expect(await turnOf('stopped')).toMatchObject({ status: 'aborted' });
 });
 
-test('one that is pinned and not there fails the turn before anything is asked', async () => {
+test('a pinned harness that is missing fails the turn before any call', async () => {
   const pinned = await createTurnRig(database.url, {
     settings: { agents: { defaults: { harness: { pinned: 'gone' } } } },
   });
@@ -209,7 +209,7 @@ test.each<[unknown, string]>([
   [{ id: 'No', supports: () => true, run: () => '' }, 'registerHarness: id: 1 to 64'],
   [{ id: 'a', run: () => '' }, 'registerHarness: supports: must be a function'],
   [null, 'registerHarness: value: '],
-])('what is no harness stops the start: %#', (value, text) => {
+])('an invalid harness prevents the start: %#', (value, text) => {
   expect(() => readHarness('/p.ts', value)).toThrow(PluginError);
   expect(() => readHarness('/p.ts', value)).toThrow(text);
 });

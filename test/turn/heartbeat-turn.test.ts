@@ -1,4 +1,4 @@
-// Polls that do not go as usual, on a real database with a real worker: a message that reaches one, one that uses tools, one that fails.
+// Unusual polls, on a real database with a real worker: a message that joins one, one that uses tools, one that fails.
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -64,7 +64,7 @@ test('a poll that used tools is pruned with all its steps', async () => {
   expect(session).toEqual({ leaf_seq: null, waiting: 0, turn_id: null });
 });
 
-test('a message that reached a poll is answered like any other, and all of it stays', async () => {
+test('a message that joined a poll is answered like any other, and the poll is kept', async () => {
   gate = Promise.withResolvers();
   entered = Promise.withResolvers();
   const id = await poll('steered', 'Look. [[tool: hold {}]] [[reply: Noon it is. HEARTBEAT_OK]]');
@@ -83,7 +83,7 @@ test('a message that reached a poll is answered like any other, and all of it st
   expect((await states('steered')).every((state) => state.endsWith('active'))).toBe(true);
 });
 
-test('a poll that fails says so and leaves what it did', async () => {
+test('a poll that fails keeps its entries and reports the error', async () => {
   const id = await poll('failing', 'Look. [[error: 401]]');
   await rig.worker().run('failing');
   expect(await resultOf(id)).toBe('failed');

@@ -1,5 +1,5 @@
-// Messages as large as the API takes them, made of what the prompt code looks for, through a whole turn with the usual lease. Before the
-// patterns were bounded, one of them stopped its process for longer than that, and so did every claim that followed.
+// Messages of the maximum size, made of the texts that the prompt code searches for, through a whole turn with the default lease. Before the
+// patterns were bounded, one of them blocked its process for longer than the lease, and so did every later claim.
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -30,7 +30,7 @@ test.each([
     'select i.status, s.epoch from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = $1',
     [message],
   );
-  // What is larger than the window of the model fails: that is an end, too.
+  // A message larger than the model's window fails, which also settles it.
   expect(rows).toEqual([{ status: expect.stringMatching(/^(?:answered|failed)$/), epoch: '1' }]);
   worker.stop();
 });

@@ -1,5 +1,5 @@
-// A provider with a rate limit, over HTTP: a bucket of requests in front of the scripted model. It refuses with 429 what the bucket does not
-// hold, and notes every request.
+// A provider with a rate limit, over HTTP: a bucket of requests in front of the scripted model. When the bucket is empty it answers 429.
+// It records every request.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { performance } from 'node:perf_hooks';
@@ -13,7 +13,7 @@ export interface LimitedRequest {
 export interface LimitedProvider {
   url: string;
   requests: LimitedRequest[];
-  /** Refuses the next request of this session, and asks to wait so many seconds. */
+  /** Refuses the next request of this session, with this many seconds in Retry-After. */
   refuseNext(session: string, retryAfterSeconds: number): void;
   close(): Promise<void>;
 }

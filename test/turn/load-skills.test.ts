@@ -1,4 +1,4 @@
-// Reading skills: what is one, what lies outside, and what cannot be read.
+// Reading skills: which folders are skills, links that lead outside, and files that cannot be read.
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ async function put(folder: string, text: string): Promise<void> {
 const head = (description: string): string => `---\ndescription: ${description}\n---\n`;
 const namesOf = async (): Promise<string[]> => (await loadSkills(workspace)).skills.map(({ name }) => name);
 
-test('every folder with a SKILL.md that describes itself is a skill', async () => {
+test('every folder with a SKILL.md that has a description is a skill', async () => {
   await put(join(workspace, 'skills/b'), head('B'));
   await put(join(workspace, 'skills/a'), head('A'));
   await put(join(workspace, 'skills/c'), 'nothing');
@@ -49,14 +49,14 @@ test('a workspace without skills, or that does not exist, has none', async () =>
   expect(await loadSkills(workspace)).toEqual({ skills: [], faults: [] });
 });
 
-test('a folder of skills that leads outside has none (G30)', async () => {
+test('a skills folder that links outside the workspace has none (G30)', async () => {
   await put(join(dir, 'elsewhere/x'), head('X'));
   await rm(join(workspace, 'skills'), { recursive: true });
   await symlink('../elsewhere', join(workspace, 'skills'));
   expect(await namesOf()).toEqual([]);
 });
 
-test('what cannot be read is reported, not thrown', async () => {
+test('an unreadable file is reported, not thrown', async () => {
   const { skills, faults } = await loadSkills('a\0b');
   expect(skills).toEqual([]);
   expect(faults).toEqual([expect.objectContaining({ code: 'workspace_file_unreadable' })]);

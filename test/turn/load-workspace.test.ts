@@ -1,4 +1,4 @@
-// Reading the workspace: what is inside, what is not, and what is read again.
+// Reading the workspace: files inside and outside, and when files are read again.
 import { mkdtemp, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ async function contentsOf(names: string[], limits = {}, cache = createWorkspaceC
 }
 
 describe('loadWorkspaceFiles', () => {
-  test('files come in the order of their names, with their paths; what is missing is null', async () => {
+  test('files are in the order of their names, with their paths; a missing one is null', async () => {
     await writeFile(join(workspace, 'AGENTS.md'), '\ufeffbe good\n');
     expect(await loadWorkspaceFiles(workspace, ['SOUL.md', 'AGENTS.md'], {}, createWorkspaceCache())).toEqual([
       { name: 'SOUL.md', path: join(workspace, 'SOUL.md'), content: null },
@@ -55,12 +55,12 @@ describe('loadWorkspaceFiles', () => {
     expect(file).toEqual({ name: 'AGENTS.md', path: join(dir, 'alias', 'AGENTS.md'), content: 'x' });
   });
 
-  test('folders are not files', async () => {
+  test('folders are not returned as files', async () => {
     await mkdir(join(workspace, 'AGENTS.md'));
     expect(await contentsOf(['AGENTS.md'])).toEqual([null]);
   });
 
-  test('of a file that is too large the beginning and the end are read, whole characters only (G28)', async () => {
+  test('of a file that is too large the beginning and the end are read, in whole characters (G28)', async () => {
     await writeFile(join(workspace, 'AGENTS.md'), `${'ä'.repeat(1000)}b${'ö'.repeat(1000)}`);
     const [content] = await contentsOf(['AGENTS.md'], { fileBytesMax: 101 });
     expect(content).toBe(`${'ä'.repeat(25)}\n\n[...]\n\n${'ö'.repeat(25)}`);
@@ -68,7 +68,7 @@ describe('loadWorkspaceFiles', () => {
     expect(odd).toBe(`${'ä'.repeat(5)}\n\n[...]\n\n${'ö'.repeat(5)}`);
   });
 
-  test('a change is seen, a file put in the place of another as well', async () => {
+  test('a changed file is read again, also when another file replaced it', async () => {
     const cache = createWorkspaceCache();
     const look = (): Promise<(string | null)[]> => contentsOf(['AGENTS.md'], { freshForMs: 0 }, cache);
     await writeFile(join(workspace, 'AGENTS.md'), 'one');
@@ -80,7 +80,7 @@ describe('loadWorkspaceFiles', () => {
     expect(await look()).toEqual([null]);
   });
 
-  test('a fresh answer is reused, also by simultaneous callers', async () => {
+  test('a fresh result is reused, also by simultaneous callers', async () => {
     const cache = createWorkspaceCache();
     const ask = () => loadWorkspaceFiles(workspace, ['AGENTS.md'], { freshForMs: 1e9 }, cache);
     await writeFile(join(workspace, 'AGENTS.md'), 'one');
@@ -90,7 +90,7 @@ describe('loadWorkspaceFiles', () => {
     expect(await ask()).toBe(first);
   });
 
-  test('what is there and cannot be read is an error, and is looked at again', async () => {
+  test('a file that exists and cannot be read is an error, and is read again the next time', async () => {
     const cache = createWorkspaceCache();
     const ask = () => loadWorkspaceFiles(workspace, ['a\0b'], { freshForMs: 1e9 }, cache);
     await expect(ask()).rejects.toBeInstanceOf(WorkspaceFileError);

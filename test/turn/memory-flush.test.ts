@@ -32,26 +32,26 @@ function call(name: string, input: unknown): ContentBlock {
 }
 
 describe('a note', () => {
-  test('is what the memory tool was called with, for the day where the user is', () => {
+  test("is the input of the memory tool, for the day in the user's time zone", () => {
     const answer = answerOf(call('memory_append', { text: 'tea ' }), call('memory_append', { text: 'no milk' }));
     expect(memoryNoteOf(answer, day)).toEqual({ path: 'memory/2026-01-31.md', text: 'tea \n\nno milk' });
     expect(memoryNoteOf(answer, { ...day, timeZone: 'Asia/Tokyo' })!.path).toBe('memory/2026-02-01.md');
   });
 
-  test('comes of no other tool and of no other input (G30)', () => {
+  test('is written for no other tool and no other input (G30)', () => {
     expect(memoryNoteOf(answerOf(call('write', { text: 'x' }), call('exec', { command: 'x' })), day)).toBeNull();
     expect(memoryNoteOf(answerOf(call('memory_append', { path: '../x' }), call('memory_append', 'x')), day)).toBeNull();
     expect(memoryNoteOf(answerOf(call('memory_append', { text: ' \n' })), day)).toBeNull();
   });
 
-  test('chooses its file itself, for any input', () => {
+  test('chooses its file itself, whatever the input', () => {
     const answer = answerOf(call('memory_append', { text: 'tea', path: '../../etc/passwd' }));
     expect(memoryNoteOf(answer, day)!.path).toBe('memory/2026-01-31.md');
   });
 });
 
 describe('appending', () => {
-  test('makes the file, and adds to what is there', async () => {
+  test('creates the file, or appends to it', async () => {
     await appendMemory(dir, note, 'first');
     await appendMemory(dir, { ...note, text: 'And honey.' }, 'second');
     expect(await memory()).toBe(
@@ -67,7 +67,7 @@ describe('appending', () => {
     expect(await memory()).toBe('by hand\n\n<!-- compaction first -->\nThe user drinks tea.\n');
   });
 
-  test('follows no link out of the workspace', async () => {
+  test('does not follow a link out of the workspace', async () => {
     const outside = await mkdtemp(join(tmpdir(), 'holdfast-outside-'));
     await symlink(outside, join(dir, 'memory'));
     await expect(appendMemory(dir, note, 'first')).rejects.toMatchObject({ code: 'memory_place_refused' });
@@ -80,7 +80,7 @@ describe('appending', () => {
     await rm(outside, { recursive: true });
   });
 
-  test('writes to nothing but a file', async () => {
+  test('writes only to regular files', async () => {
     await mkdir(join(dir, 'memory'));
     await promisify(execFile)('mkfifo', [join(dir, note.path)]);
     await expect(appendMemory(dir, note, 'first')).rejects.toMatchObject({ code: 'memory_place_refused' });

@@ -1,5 +1,5 @@
-// The message tool in real turns: what it sends is in the outbox before the turn ends, once per call, where it may go, and the reply does
-// not say it again (G21, G30).
+// The message tool in real turns: its message is in the outbox before the turn ends, once per call; where it can be sent; and the reply does
+// not repeat it (G21, G30).
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ const CHAT: Partial<InboundMessage> = {
   sender: { id: '42' },
 };
 
-/** Plays a turn in which the model calls the tool with these inputs and then replies. */
+/** Runs a turn in which the model calls the tool with these inputs and then replies. */
 async function play(name: string, inputs: object[], reply: string, more: Partial<InboundMessage> = CHAT) {
   const tools = inputs.map((input) => `[[tool: message ${JSON.stringify(input)}]]`).join('');
   const worker = rig.worker({ tools: [messageTool()] });
@@ -80,7 +80,7 @@ async function play(name: string, inputs: object[], reply: string, more: Partial
 }
 
 describe('a message', () => {
-  test('leaves before the reply, to the chat that the session talks in', async () => {
+  test('is sent before the reply, to the chat of the session', async () => {
     const { deliveries, results } = await play('plain', [{ action: 'send', message: 'On it.' }], 'Done.');
     expect(deliveries.map(({ seq, payload }) => [seq, payload['type'], payload['text']])).toEqual([
       ['1', 'message', 'On it.'],
@@ -94,14 +94,14 @@ describe('a message', () => {
     expect(recorded.rings.at(-1)).toMatchObject({ kind: 'deliver', ringNo: 1000 });
   });
 
-  test('goes to the address that the message names for its answers', async () => {
+  test('is sent to the reply address of the message', async () => {
     const { deliveries } = await play('own', [{ action: 'send', message: 'On it.' }], 'NO_REPLY', {
       deliver: { url: 'http://127.0.0.1:9/own' },
     });
     expect(deliveries).toMatchObject([{ target: { url: 'http://127.0.0.1:9/own' } }]);
   });
 
-  test('may quote the message that is answered, or another', async () => {
+  test('can quote the message that is answered, or another', async () => {
     const { id, deliveries } = await play('quotes', [{ action: 'reply', message: 'This.' }], 'NO_REPLY');
     expect(deliveries[0]?.payload).toMatchObject({ replyToMessageId: id });
     const other = await play('quotes', [{ action: 'reply', message: 'That.', replyTo: 'x1' }], 'NO_REPLY');
@@ -129,7 +129,7 @@ describe('a message', () => {
     });
   });
 
-  test('is one of thirty at most in a turn', async () => {
+  test('is one of at most thirty in a turn', async () => {
     const inputs = Array.from({ length: 32 }, (_, index) => ({ action: 'send', message: `No. ${index}` }));
     const { deliveries, results } = await play('many', inputs, 'ok');
     expect(deliveries.filter(({ payload }) => payload['type'] === 'message')).toHaveLength(30);
@@ -138,7 +138,7 @@ describe('a message', () => {
 });
 
 describe('a file', () => {
-  test('of the workspace is named by its path, one elsewhere by its URL', async () => {
+  test('of the workspace is named by its path, a remote one by its URL', async () => {
     const workspace = rig.config.workspace.path;
     await mkdir(workspace, { recursive: true });
     await writeFile(join(workspace, 'chart.png'), 'x');
@@ -169,7 +169,7 @@ describe('a file', () => {
     },
   );
 
-  test('is not sent to a channel that takes none', async () => {
+  test('is not sent to a channel without file support', async () => {
     const call = { action: 'send', channel: 'signal', to: '+1555', message: 'Here.', media: 'https://example.org/a' };
     const { deliveries, results } = await play('no-files', [call], 'NO_REPLY');
     expect(deliveries).toEqual([]);
@@ -178,7 +178,7 @@ describe('a file', () => {
 });
 
 describe('a reaction', () => {
-  test('is for the message that is answered, or for another', async () => {
+  test('refers to the message that is answered, or to another', async () => {
     const reactions = [
       { action: 'react', emoji: '👍' },
       { action: 'react', emoji: '🎉', replyTo: 'x1' },
@@ -206,8 +206,8 @@ describe('a reaction', () => {
   });
 });
 
-describe('where it may go (G30)', () => {
-  test('to a channel that is open, with its chat', async () => {
+describe('the permitted addresses (G30)', () => {
+  test('include a chat of an open channel', async () => {
     const { deliveries } = await play(
       'open',
       [{ action: 'send', channel: 'signal', to: '+1555', message: 'Hi.' }],
@@ -225,7 +225,7 @@ describe('where it may go (G30)', () => {
     [{ channel: 'discord', to: '1' }, 'message: channel: "discord" is not open to messages.'],
     [{ channel: 'matrix', to: '1' }, 'message: channel: "matrix" is not open to messages.'],
     [{ channel: 'signal' }, 'message: to: is needed to write to signal'],
-  ])('not to %j', async (address, text) => {
+  ])('do not include %j', async (address, text) => {
     const { deliveries, results } = await play(
       `closed-${JSON.stringify(address).replaceAll(/[^a-z0-9]/g, '')}`,
       [{ action: 'send', message: 'Hi.', ...address }],
@@ -236,7 +236,7 @@ describe('where it may go (G30)', () => {
   });
 });
 
-describe('a reply that says the same', () => {
+describe('a reply with the same text', () => {
   test.each([
     ['to the same chat', [{ action: 'send', message: 'All done.' }], 'All  done.', 1],
     [

@@ -63,7 +63,7 @@ describe('a model whose provider has asked to wait', () => {
     const [counts] = await rig.rows(`select calls, retries from holdfast.turns where session_id = $1`, [
       await rig.sessionOf('heard-of-it'),
     ]);
-    // The opening of the turn has charged its first call, which was not made.
+    // Opening the turn charged its first call, which was not made.
     expect(counts).toEqual({ calls: 1, retries: 0 });
     const spared = await rig.send('another-model', '[[reply: here]]', { model: 'anthropic/not-held-back' });
     expect(await second.run('another-model')).toMatchObject({ kind: 'ended' });
@@ -71,7 +71,7 @@ describe('a model whose provider has asked to wait', () => {
     [first, second].forEach((worker) => worker.stop());
   });
 
-  test('is not called by a turn that is running in another worker, which learns of it with its look for stops', async () => {
+  test('is not called by a turn that runs in another worker, which reads the block when it polls for stops', async () => {
     const model = 'anthropic/held-back-while-running';
     const tool = gatedTool();
     const [first, second] = [rig.worker(), rig.worker({ tools: [tool.tool] })];
@@ -126,7 +126,7 @@ describe('a model whose provider has asked to wait', () => {
     worker.stop();
   });
 
-  test('is asked again from the slot after a short wait, which costs nothing of the retry budget', async () => {
+  test('is called again from the slot after a short wait, which costs nothing of the retry budget', async () => {
     const worker = rig.worker();
     await rig.send('short', '[[error: 429 retry-after=0.2 times=2]] [[reply: at last]]', { model: 'anthropic/short' });
     expect(await worker.run('short')).toMatchObject({ kind: 'ended' });

@@ -1,5 +1,5 @@
-// A turn whose model does not answer continues with the next of its agent's fallbacks: after its last committed step, with no tool run again,
-// and with requests that another model takes. The next turn begins with the first model.
+// A turn whose model does not answer continues with the next of its agent's fallbacks: after its last committed step, without repeating a tool,
+// and with requests that the other model accepts. The next turn begins with the first model.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { textOf } from '../../src/core/content.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
@@ -16,7 +16,7 @@ const asked: TransportCall['request'][] = [];
 const runs: string[] = [];
 let spare: 'answers' | 'is away' | 'hangs' = 'answers';
 
-/** The fallback: answers that it is the spare. */
+/** The fallback: it answers that it is the spare. */
 const transport = readTransport('/p.ts', {
   name: 'spare',
   provider: 'spare',
@@ -92,7 +92,7 @@ const requestsOf = (name: string) =>
   rig.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
 
 describe('a model that does not answer', () => {
-  test('gives way to the next model after the last committed step, and no tool runs again (G11)', async () => {
+  test('is replaced by the next model after the last committed step, and no tool runs again (G11)', async () => {
     const worker = rig.worker();
     await rig.send('overloaded', '[[thinking: hm]] [[tool: effect {}]] [[error: 529 times=always]]', {
       thinking: 'low',
@@ -102,7 +102,7 @@ describe('a model that does not answer', () => {
     expect(turn).toMatchObject({ status: 'completed', reply: 'first answers' });
     expect(runs).toHaveLength(1);
     expect(asked.map(({ provider, model }) => `${provider}/${model}`)).toEqual(['spare/first']);
-    // Thinking is signed by the model that thought it.
+    // Thinking is signed by the model that produced it.
     expect(JSON.stringify(asked[0]?.messages)).not.toContain('"type":"thinking"');
     const calls = await rig.rows(
       'select call_no, status, error from holdfast.model_calls where turn_id = $1 order by 1',
@@ -116,7 +116,7 @@ describe('a model that does not answer', () => {
     worker.stop();
   });
 
-  test('has requests that are derived again and proven, before and after the step down', async () => {
+  test('has requests that can be derived again and proven, before and after the step down', async () => {
     const worker = rig.worker();
     await rig.send('derived', '[[tool: effect {}]] [[error: 404 times=always]]');
     await worker.run('derived');
@@ -129,7 +129,7 @@ describe('a model that does not answer', () => {
     worker.stop();
   });
 
-  test('is asked first again by the next turn, which does not send it the thinking of the other', async () => {
+  test('is called first again by the next turn, which does not send it the thinking of the other', async () => {
     const worker = rig.worker();
     await rig.send('again', '[[error: 404 times=always]]');
     await worker.run('again');
@@ -143,7 +143,7 @@ describe('a model that does not answer', () => {
     worker.stop();
   });
 
-  test.each([402, 404])('gives way when it refuses with %i: another may answer', async (status) => {
+  test.each([402, 404])('is replaced when it refuses with %i, because another may answer', async (status) => {
     const worker = rig.worker();
     await rig.send(`refuses-${status}`, `[[error: ${status} times=always]]`);
     await worker.run(`refuses-${status}`);
@@ -152,7 +152,7 @@ describe('a model that does not answer', () => {
     worker.stop();
   });
 
-  test.each([400, 401, 413])('does not give way when it refuses the request with %i', async (status) => {
+  test.each([400, 401, 413])('is not replaced when it refuses the request with %i', async (status) => {
     const worker = rig.worker();
     await rig.send(`fails-${status}`, `[[error: ${status} times=always]]`);
     await worker.run(`fails-${status}`);
@@ -211,7 +211,7 @@ test('when the first model refuses while the fallback is unavailable, the turn w
   if (probe.kind === 'pass') probe.answered();
   await expect.poll(async () => (await worker.run('refused-meanwhile')).kind, { interval: 5 }).toBe('ended');
   expect(await turnOf('refused-meanwhile')).toMatchObject({ status: 'completed' });
-  // The model that has refused is not asked again (G16).
+  // The model that refused is not called again (G16).
   expect(requestsOf('refused-meanwhile')).toHaveLength(1);
   expect(asked.map(({ model }) => model)).toEqual(['first']);
   worker.stop();

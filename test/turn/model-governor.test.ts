@@ -1,4 +1,4 @@
-// One worker and its calls under a limit, with the real windows in the database.
+// The calls of one worker under a rate limit, with real windows in the database.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { rateLimitsOf, type WrittenLimit } from '../../src/core/governor/rate-limit.ts';
@@ -55,9 +55,9 @@ test('a call without a limit is admitted without a statement', async () => {
   expect(statements()).toBe(0);
 });
 
-test('a call that is covered at once has not waited, however long the clock says it took', async () => {
+test('a call that the allowance covers immediately has not waited, however long the clock says it took', async () => {
   const { governor } = governorOf('covered', { requestsPerMinute: 600 });
-  // The first one waits for the statement that brings the allowance for both.
+  // The first one waits for the statement that claims the allowance for both.
   const first = await governor.admit(call());
   expect(first.kind === 'admitted' && first.waitedMs > 0).toBe(true);
   expect(await governor.admit(call())).toMatchObject({ kind: 'admitted', waitedMs: 0 });
@@ -69,10 +69,10 @@ test('calls within the limit do not need a statement each', async () => {
   expect(statements()).toBeLessThan(10);
 });
 
-test('calls of main go before those of batches, and older turns before younger ones', async () => {
+test('calls of main precede those of batches, and those of older turns precede those of newer ones', async () => {
   const { governor } = governorOf('ordered', { requestsPerMinute: 600 });
   const admitted: string[] = [];
-  // They begin to wait together: nothing is held before the first statement.
+  // They begin to wait together: there is no allowance before the first statement.
   await Promise.all(
     (
       [
@@ -90,7 +90,7 @@ test('calls of main go before those of batches, and older turns before younger o
   expect(admitted).toEqual(['main 2', 'main 3', 'subagent 9', 'cron 2', 'batch 1']);
 });
 
-test('a call that would wait longer than it may is late immediately', async () => {
+test('a call that would have to wait longer than its limit is refused immediately', async () => {
   const { governor } = governorOf('late', { requestsPerMinute: 600, outputTokensPerMinute: 6000 });
   const large = { uncachedTokens: 1, cacheReadTokens: 0, outputTokens: 6000 };
   expect(await governor.admit(call({ tokens: () => large }))).toMatchObject({ kind: 'admitted' });
@@ -109,7 +109,7 @@ test('a call that used less than expected returns the rest', async () => {
   expect(await governor.admit(call({ tokens: () => next }))).toMatchObject({ kind: 'admitted' });
 });
 
-test('a call whose turn is stopped waits no longer', async () => {
+test('a call whose turn is stopped stops waiting', async () => {
   const { governor } = governorOf('stopped', { requestsPerMinute: 1 });
   await governor.admit(call());
   const stop = new AbortController();

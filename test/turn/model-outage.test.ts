@@ -1,4 +1,4 @@
-// A model that is away: its turns wait without a lock and without a slot, say why, and end only when they have waited for long enough,
+// A model outage: its turns wait without a lock and without a slot, say why, and end only after the maximum wait,
 // when their messages have expired, or when they are stopped.
 import { describe, expect, test } from 'vitest';
 import { drizzle } from 'drizzle-orm/node-postgres';
@@ -31,7 +31,7 @@ shareAmongTests(async (onEnd) => {
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-/** Runs a session's turn as often as it becomes due, until it ends. */
+/** Runs a session's turn whenever it becomes due, until it ends. */
 async function runToEnd(worker: Worker, name: string): Promise<TurnOutcome> {
   let outcome: TurnOutcome = { kind: 'idle' };
   const look = async (): Promise<string> => (outcome = await worker.run(name)).kind;
@@ -49,7 +49,7 @@ async function openTurnOf(of: TurnRig, name: string): Promise<{ id: string; call
 
 const views = (of: TurnRig) => drizzle({ client: of.database.views });
 
-/** The texts of what the model was asked for a session, in the order of the requests. */
+/** The prompts that the model received for a session, in the order of the requests. */
 function requestsOf(of: TurnRig, name: string) {
   return of.scripted.requests.filter(({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`);
 }
@@ -111,7 +111,7 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     worker.stop();
   });
 
-  test('is asked again by a worker that knows nothing of the outage, from the same journal (G13)', async () => {
+  test('is asked again by a worker that does not know of the outage, from the same journal (G13)', async () => {
     const message = await patientRig.send('taken-over', '[[error: 503 times=5]] [[reply: here]]');
     for (let look = 1; look <= 3; look += 1) {
       const worker = patientRig.worker();
@@ -142,7 +142,7 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     worker.stop();
   });
 
-  test('has waited since its model answered last, also when the reason changes meanwhile', async () => {
+  test("has waited since its model's last answer, also when the reason changes meanwhile", async () => {
     const worker = patientRig.worker();
     await patientRig.send('alternating', '[[error: 529 times=3]] [[error: 429 retry-after=600 times=always]]', {
       model: 'anthropic/alternating',
@@ -198,7 +198,7 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     worker.stop();
   });
 
-  test('fails when the model was away for models.outage.giveUpAfter, with the last fault in its error', async () => {
+  test('fails after an outage of models.outage.giveUpAfter, with the last fault in its error', async () => {
     const worker = rig.worker();
     const message = await rig.send('given-up', '[[error: 529 times=always]]');
     await runToEnd(worker, 'given-up');
@@ -220,7 +220,7 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     worker.stop();
   });
 
-  test('is not opened for a message that has expired, which shares no turn with others', async () => {
+  test('is not opened for an expired message, which shares no turn with others', async () => {
     const worker = patientRig.worker();
     const expired = await patientRig.send('expired', 'too late', { expiresAt: Date.now() - 1 });
     const next = await patientRig.send('expired', 'in time');
@@ -235,7 +235,7 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     worker.stop();
   });
 
-  test('is also waited for where a session is compacted on request', async () => {
+  test('also waits when a session is compacted on request', async () => {
     const worker = patientRig.worker();
     await seedHistory(patientRig, 'compacted', { turns: 10, tokens: 60_000, first: '<<error: 503 times=6>> ' });
     const asked = await patientRig.send('compacted', '/compact', {}, 'compaction');
@@ -246,7 +246,7 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
   });
 });
 
-test('a compaction that is broken off before its call holds back no other session', async () => {
+test('a compaction that is interrupted before its call holds back no other session', async () => {
   const worker = patientRig.worker();
   const { gate } = worker.context;
   await seedHistory(patientRig, 'probing', { turns: 10, tokens: 60_000 });

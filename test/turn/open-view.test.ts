@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { limitsOf } from '../../src/turn/open/open-view.ts';
 
-test('a turn keeps the limits and the form of thinking that it was opened with, also one that was opened with a budget alone', () => {
+test('a turn keeps the limits and the form of thinking with which it was opened, also one that was opened with a budget only', () => {
   const adaptive = { maxTokens: 10, thinking: { type: 'adaptive' }, effort: 'low' } as const;
   expect(limitsOf(adaptive)).toEqual(adaptive);
   expect(limitsOf({ maxTokens: 20, thinkingBudgetTokens: 5 })).toEqual({

@@ -1,5 +1,5 @@
-// Two minutes without a model under twenty busy sessions, in two workers, one of which is killed meanwhile. The time is that of the test: it
-// moves the clock of the workers, and the times in the database with it, second by second.
+// Two minutes without a model under twenty busy sessions, in two workers, one of which is killed meanwhile. The test plays the time: it
+// advances the clock of the workers, and the times in the database with it, second by second.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { textOf } from '../../src/core/content.ts';
@@ -12,12 +12,12 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const SESSIONS = 20;
 const OUTAGE_S = 120;
-/** Turns at once in a worker, as its main lane has by default. */
+/** Concurrent turns in a worker: the default of the main lane. */
 const SLOTS = 4;
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-/** A provider that is away until a test switches it on, and notes who asked it when. */
+/** A provider that is down until a test switches it on, and records the session and time of each call. */
 function movableProvider(nowS: () => number) {
   const state = { isAway: true };
   const calls: { atS: number; workerNo: number; session: string; text: string; isAway: boolean }[] = [];
@@ -44,7 +44,7 @@ test(
     let secondsPassed = 0;
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + secondsPassed * 1000 };
     const provider = movableProvider(() => secondsPassed);
-    // Long enough that no lease runs out by the second that passes at once.
+    // Long enough that no lease expires when a whole second passes in one step.
     const rig = await createTurnRig(database.url, { clock, leaseMs: 15_000 });
     const names = Array.from({ length: SESSIONS }, (_, index) => `busy-${index}`);
     const workers: Worker[] = [];
@@ -55,7 +55,7 @@ test(
       return worker;
     };
 
-    /** A second passes: the clocks of the workers move, and all times in the database come nearer. */
+    /** A second passes: the clocks of the workers advance, and all times in the database move closer. */
     const passSecond = async (): Promise<void> => {
       secondsPassed += 1;
       await rig.rows(
@@ -65,7 +65,7 @@ test(
         `update holdfast.turns set park_not_before = park_not_before - interval '1 second' where status = 'parked'`,
       );
     };
-    /** Each worker looks at its share of the sessions that are due, as many at once as it has slots. */
+    /** Each worker looks at its share of the sessions that are due, as many concurrently as it has slots. */
     const look = async (living: readonly Worker[]): Promise<void> => {
       const due = await rig.rows(
         `select s.key from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
@@ -83,7 +83,7 @@ test(
     addWorker();
     let living = [...workers];
     await look(living);
-    // More comes while the model is away.
+    // More messages arrive during the outage.
     for (const name of names) await rig.send(name, 'second', { model: 'movable/m', mode: 'followup' });
     for (let second = 1; second <= OUTAGE_S; second += 1) {
       await passSecond();
@@ -117,7 +117,7 @@ test(
       const atS = refused.filter((call) => call.workerNo === workerNo).map((call) => call.atS);
       for (const from of atS) expect(atS.filter((at) => at >= from && at < from + 60).length).toBeLessThanOrEqual(10);
     }
-    // It is probed all the time.
+    // It is probed throughout.
     expect(refused.filter(({ atS }) => atS > 60).length).toBeGreaterThan(1);
     await rig.close();
     await database.drop();

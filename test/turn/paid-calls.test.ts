@@ -1,4 +1,4 @@
-// No model call is paid for without end: what cannot be stored ends the turn, and calls whose end is not known are counted.
+// The number of paid model calls is bounded: a result that cannot be stored ends the turn, and calls with an unknown end are counted.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { textOf } from '../../src/core/content.ts';
@@ -56,7 +56,7 @@ async function messageOf(id: string): Promise<Record<string, unknown> | undefine
 
 const callsOf = (name: string): number => asked.filter((session) => session === `agent:main:${name}`).length;
 
-/** Makes the inserts into a table of the journal fail that meet a condition. */
+/** Makes inserts into a table of the journal that meet a condition fail. */
 async function refuse(rule: string, table: 'entries' | 'model_calls', condition: string, sqlstate: string) {
   await rig.rows(`create function holdfast.refuse_${rule}() returns trigger language plpgsql as $$
 begin raise exception 'not here' using errcode = '${sqlstate}'; end $$`);
@@ -64,7 +64,7 @@ begin raise exception 'not here' using errcode = '${sqlstate}'; end $$`);
 execute function holdfast.refuse_${rule}()`);
 }
 
-describe('a provider that writes no figures', () => {
+describe('a provider that reports no figures', () => {
   test.each([
     ['fraction', '{"output_tokens":12.5}'],
     ['word', '{"output_tokens":"many"}'],
@@ -72,7 +72,7 @@ describe('a provider that writes no figures', () => {
     ['negative', '{"output_tokens":-4,"cache_read_input_tokens":-0.5}'],
     ['list', '[1,2]'],
     ['text', '"none"'],
-  ])('but a %s is paid once and answered', async (name, usage) => {
+  ])('or %s is paid once and answered', async (name, usage) => {
     const worker = rig.worker();
     const message = await rig.send(name, `usage=${usage}`, { model: 'wire/m' });
     expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
@@ -82,7 +82,7 @@ describe('a provider that writes no figures', () => {
   });
 });
 
-describe('a commit that the database refuses for good', () => {
+describe('a commit that the database refuses permanently', () => {
   test('ends the turn as failed after one call, and the session continues with the next message', async () => {
     const worker = rig.worker();
     const sessionId = await rig.sessionOf('refused');
@@ -99,7 +99,7 @@ describe('a commit that the database refuses for good', () => {
     worker.stop();
   });
 
-  test('also ends the turn when it refuses what the end of a failed turn takes along', async () => {
+  test('also ends the turn when it refuses what is stored with the end of a failed turn', async () => {
     const worker = rig.worker();
     await refuse('every_call', 'model_calls', 'true', '22003');
     const message = await rig.send('twice', '[[error: 400]]');
@@ -131,7 +131,7 @@ describe('model calls whose end is never stored', () => {
   });
 });
 
-test('a worker that slept past its lease on the way to the model asks nothing (G7)', async () => {
+test('a worker that was paused past its lease right before a call makes no call (G7)', async () => {
   const database = await withTestDatabase();
   onTestFinished(() => database.drop());
   let sleptMs = 0;
@@ -140,7 +140,7 @@ test('a worker that slept past its lease on the way to the model asks nothing (G
   onTestFinished(() => slept.close());
   const { context, run } = slept.worker();
   const { model } = context;
-  // After the last check of the turn, and before the request is made.
+  // After the last check of the turn, and before the request is sent.
   const sleepy: Model = {
     ...model,
     ask(request, options) {

@@ -1,4 +1,4 @@
-// Where a turn stands after a write: everything is derived from the write, and the position before stays as it was.
+// The position of a turn after a write: everything is derived from the write, and the earlier position object is unchanged.
 import { expect, test } from 'vitest';
 import type { Entry } from '../../src/core/entry.ts';
 import type { EntryId, MessageId, TurnId } from '../../src/core/ids.ts';
@@ -96,7 +96,7 @@ test('a charged call is used up by its row, and the next one is charged by the w
   expect(after(takenOver, { toolIntents: [] }).isCharged).toBe(false);
 });
 
-test('an answer says how full the context is, and what follows it is added', () => {
+test('an answer sets the size of the context, and what follows is added to it', () => {
   const write = joined(
     { ...NO_ROWS, modelCalls: [call(1)], entries: [entry('answer', 'long '.repeat(50))], totals: { steps: 1 } },
     { ...NO_ROWS, entries: [entry('results', 'four')] },

@@ -1,5 +1,5 @@
-// The provider's prompt cache over a long conversation, in the figures of a model that reads only what it may: prefixes that end at a
-// breakpoint of an earlier request, at most twenty blocks before one of this request, and that are the same to the last character.
+// The provider's prompt cache over a long conversation, with a model that reads from the cache only what a provider allows: prefixes that end
+// at a breakpoint of an earlier request, at most twenty blocks before one of this request, and that are equal to the last character.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -53,7 +53,7 @@ async function usageByTurn(name: string): Promise<TurnUsage[]> {
   return rows as unknown as TurnUsage[];
 }
 
-/** What the n-th message asks for: two steps with tools and an answer; once many tools in one step, once a call that fails first. */
+/** The n-th message: two steps with tools and an answer; once many tools in one step, once a call that fails first. */
 function textOf(n: number): string {
   const many = Array.from({ length: 24 }, (_, index) => `[[tool: lookup {"key":"${n}-${index}"}]]`).join(' & ');
   const steps = n === 15 ? many : `[[tool: lookup {"key":"a${n}"}]] & [[tool: lookup {"key":"b${n}"}]]`;
@@ -73,7 +73,7 @@ test('a conversation of 30 turns with tools reads 90 % of its input from the cac
       sender: { id: '42', name: 'Ada' },
       timestamp: Date.UTC(2026, 10, 1, 12, n),
     });
-    // The second worker builds the history from rows, where the first had it in memory.
+    // The second worker builds the history from rows; the first had it in memory.
     await workers[n <= 20 ? 0 : 1]?.run('talk');
   }
   for (const worker of workers) worker.stop();
@@ -91,6 +91,6 @@ test('a conversation of 30 turns with tools reads 90 % of its input from the cac
   );
   expect(shareOf(total)).toBeGreaterThanOrEqual(0.9);
   expect(later.filter(({ share }) => share < 0.9)).toEqual([]);
-  // Everything is either read or written: nothing stands behind the last breakpoint.
+  // All input is either read or written: nothing follows the last breakpoint.
   expect(total.uncached).toBe(0);
 });

@@ -1,5 +1,5 @@
-// Goal: the history of a session reaches a provider in the form that its family takes, from the first request to a derived one. Method: plugins
-// whose transports say what they are, a tool that answers what it was given, and a second worker.
+// Goal: a provider receives the history of a session in the form of its family, from the first request to a derived one. Method: plugins
+// whose transports name their family, a tool that returns its input, and a second worker.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { loadConfig } from '../../src/config.ts';
@@ -72,7 +72,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Plays a turn with one tool call; answers the blocks of the last request and the id of the turn. */
+/** Runs a turn with one tool call; returns the blocks of the last request and the id of the turn. */
 async function play(provider: string) {
   const worker = rig.worker();
   await rig.send(provider, 'go', { model: `${provider}/m` });
@@ -107,7 +107,7 @@ test('a provider of the google family gets plain ids, and signed thinking', asyn
   expect(thoughts).toBe(1);
 });
 
-test('a provider that names no family gets the history as Anthropic takes it', async () => {
+test("a provider that names no family gets the history in Anthropic's form", async () => {
   const { thoughts } = idsOf((await play('plain')).blocks);
   expect(thoughts).toBe(1);
 });
@@ -155,14 +155,14 @@ test('a turn that steps down to a model of another family sends it the history i
   expect(derived).toMatchObject({ matches: true });
 });
 
-test('arguments that a transport says are encoded as HTML are decoded, and others are not', async () => {
+test('arguments are decoded when the transport says that they are HTML-encoded, otherwise not', async () => {
   await play('nine');
   expect(given.at(-1)).toEqual({ text: 'a < b' });
   await play('plain');
   expect(given.at(-1)).toEqual({ text: 'a &lt; b' });
 });
 
-test('the configuration says it otherwise than the transport', async () => {
+test('the configuration overrides the transport', async () => {
   const { config } = rig;
   const providers = { ...config.models.providers, nine: { family: 'openai' as const } };
   const model = createConfiguredModel({
@@ -181,6 +181,6 @@ test('the configuration says it otherwise than the transport', async () => {
   await model.close();
 });
 
-test('a transport of a family that does not exist is refused', () => {
+test('a transport with an unknown family is refused', () => {
   expect(() => transportOf('odd', { family: 'martian' })).toThrow('registerTransport: family');
 });

@@ -1,5 +1,5 @@
-// What messages do that find their session busy, mode by mode, on a real database with a real worker. The turn is held up inside a
-// tool; what arrives then is looked at once the tool goes on.
+// The effects of messages to a busy session, mode by mode, on a real database with a real worker. The turn is held inside a
+// tool; messages that arrive then are processed when the tool continues.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
@@ -55,7 +55,7 @@ beforeEach(() => {
 
 const busyText = '[[tool: hold {"key":"first"}]] [[tool: once {"key":"second"}]] [[reply: done]]';
 
-/** A session whose turn is inside its first tool, and what happens to it afterwards. */
+/** A session whose turn is inside its first tool, and controls for it. */
 async function busySession(name: string) {
   const worker = rig.worker();
   const message = await rig.send(name, busyText);
@@ -64,7 +64,7 @@ async function busySession(name: string) {
   return {
     message,
     worker,
-    /** Lets the tool go on, and resolves when the turn is over. */
+    /** Lets the tool continue, and resolves when the turn is over. */
     async goOn() {
       gate.resolve();
       return await running;
@@ -73,7 +73,7 @@ async function busySession(name: string) {
   };
 }
 
-/** Makes the time over in which what waits gathers. */
+/** Ends the time in which waiting messages are gathered. */
 async function gathered(name: string): Promise<void> {
   const sql = 'update holdfast.doorbells set gather_until = now(), due_at = now() where session_id = $1';
   await rig.rows(sql, [await rig.sessionOf(name)]);
@@ -95,7 +95,7 @@ async function entriesOf(name: string, state = 'active'): Promise<unknown[]> {
   return rows.map(({ kind }) => kind);
 }
 
-/** The last messages that the model was sent for a session, as text. */
+/** The last messages that the model received for a session, as text. */
 function lastSent(name: string): string {
   const request = rig.scripted.requests.findLast(
     ({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`,
@@ -124,7 +124,7 @@ describe('steer', () => {
   test('comes before tools that have not begun: those are skipped, each with its result', async () => {
     const worker = rig.worker();
     const name = 'steer-skip';
-    // The message arrives while the model is being asked; its answer then calls a tool that must not begin.
+    // The message arrives during a model call whose answer then calls a tool that must not begin.
     await rig.send(name, '[[delay: 300]] [[tool: once {"key":"never"}]] [[reply: done]]');
     const running = worker.run(name);
     await expect
@@ -158,7 +158,7 @@ describe('steer', () => {
     const busy = await busySession('steer-late');
     gate.resolve();
     const ended = busy.running;
-    // Whether it still joins or not, it is answered exactly once.
+    // Whether or not it joins, it is answered exactly once.
     await rig.send('steer-late', 'late', { mode: 'steer' });
     const outcome = await ended;
     if (outcome.kind === 'ended' && outcome.after.rings.length > 0) {
@@ -169,7 +169,7 @@ describe('steer', () => {
     busy.worker.stop();
   });
 
-  test('with a backlog is answered in the turn, and once more in a turn of its own', async () => {
+  test('with a backlog is answered in the turn, and again in its own turn', async () => {
     const busy = await busySession('backlog');
     await rig.send('backlog', 'and this', { mode: 'steer-backlog' });
     await busy.goOn();
@@ -201,7 +201,7 @@ describe('interrupt', () => {
     busy.worker.stop();
   });
 
-  test('rolled back, the turn leaves the active path, and its rows stay (G15)', async () => {
+  test('with a rollback removes the turn from the active path, and its rows stay (G15)', async () => {
     const busy = await busySession('rollback');
     await rig.send('rollback', 'from the start', { mode: 'rollback' });
     await busy.running;
@@ -214,8 +214,8 @@ describe('interrupt', () => {
   });
 });
 
-describe('a message that is not to wait', () => {
-  test('is rejected when the session is busy, and taken when it is not', async () => {
+describe('a message that must not wait', () => {
+  test('is rejected when the session is busy, and accepted when it is not', async () => {
     const busy = await busySession('reject');
     await rig.send('reject', 'only now', { mode: 'reject' });
     await busy.goOn();
@@ -230,12 +230,12 @@ describe('a message that is not to wait', () => {
   });
 });
 
-describe('what waits', () => {
-  test('is taken in order, `cap` messages in a turn, and none is dropped (G3, G4, G5)', async () => {
+describe('waiting messages', () => {
+  test('are answered in order, `cap` messages in a turn, and none is dropped (G3, G4, G5)', async () => {
     const busy = await busySession('wait');
     const sent = Array.from({ length: 45 }, (_, index) => `note ${index + 1}.`);
     for (const text of sent) await rig.send('wait', text);
-    // A whole turn waits, so there is nothing to gather for.
+    // A full turn waits, so nothing is gathered.
     expect(await busy.goOn()).toMatchObject({ kind: 'ended', after: { rings: [{ kind: 'followup', dueInMs: 0 }] } });
     expect(await busy.worker.run('wait')).toMatchObject({
       kind: 'ended',
@@ -258,7 +258,7 @@ describe('what waits', () => {
     busy.worker.stop();
   });
 
-  test('lets a cron and an announcement between the messages have their turns in order (G3, G4)', async () => {
+  test('let a cron and an announcement between them have their turns in order (G3, G4)', async () => {
     const busy = await busySession('mixed');
     for (let n = 1; n <= 25; n += 1) await rig.send('mixed', `note ${n}.`);
     await rig.send('mixed', 'tick', {}, 'cron');
@@ -275,7 +275,7 @@ describe('what waits', () => {
     busy.worker.stop();
   });
 
-  test('joins a running turn `cap` messages at a time when it steers, and none is left out (G1, G3)', async () => {
+  test('join a running turn `cap` messages at a time when they steer, and none is left out (G1, G3)', async () => {
     const busy = await busySession('steer-many');
     await rig.rows('update holdfast.sessions set queue_cap = 20 where id = $1', [await rig.sessionOf('steer-many')]);
     const sent = Array.from({ length: 60 }, (_, index) => `steer ${index + 1}.`);
@@ -294,7 +294,7 @@ describe('what waits', () => {
     busy.worker.stop();
   });
 
-  test('over the cap is dropped with a line for each where the policy is `summarize` (G5)', async () => {
+  test('over the cap are dropped with a line for each where the policy is `summarize` (G5)', async () => {
     const busy = await busySession('collect');
     await rig.rows("update holdfast.sessions set queue_drop = 'summarize' where id = $1", [
       await rig.sessionOf('collect'),
@@ -318,7 +318,7 @@ describe('what waits', () => {
     busy.worker.stop();
   });
 
-  test('gathers until it has been quiet for a while, and no longer than its bound', async () => {
+  test('are gathered until none has arrived for a while, and no longer than the bound', async () => {
     const busy = await busySession('gather');
     await rig.send('gather', 'one');
     expect(await busy.goOn()).toMatchObject({
@@ -332,7 +332,7 @@ describe('what waits', () => {
     busy.worker.stop();
   });
 
-  test('goes one by one in mode followup (G3)', async () => {
+  test('get one turn each in mode followup (G3)', async () => {
     const busy = await busySession('followup');
     await rig.send('followup', 'one', { mode: 'followup' });
     await rig.send('followup', 'two', { mode: 'followup' });

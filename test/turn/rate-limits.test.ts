@@ -1,5 +1,5 @@
-// Goal: four workers share one rate limit: the provider refuses almost nothing, and what it allows is used. Method: a provider that enforces a
-// bucket, over HTTP, and sessions that always have something to ask. The long form measures for half a minute.
+// Goal: four workers share one rate limit: the provider refuses almost nothing, and the limit is used. Method: a provider that enforces a
+// bucket, over HTTP, and sessions that always have a message to answer. The long form measures for half a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -10,7 +10,7 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 const WORKERS = 4;
 const SESSIONS_EACH = 16;
 const PER_MINUTE = 600;
-/** A worker whose turns run looks for blocks four times a second. */
+/** A worker with running turns polls for blocks four times a second. */
 const RETRY_AFTER_MS = 5_000;
 const CALLS_OF_LONG_TURN = 80;
 const [SETTLE_MS, MEASURED_MS] = [10_000, 20_000];
@@ -18,7 +18,7 @@ const SETTINGS = { models: { limits: [{ model: 'anthropic/*', requestsPerMinute:
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-/** A session that always has something to ask. */
+/** A session that always has a message to answer. */
 async function converse(
   rig: TurnRig,
   worker: Worker,
@@ -36,7 +36,7 @@ test(
   async () => {
     const database = await withTestDatabase();
     const rig = await createTurnRig(database.url, { settings: SETTINGS });
-    // Room for the calls of some seconds, should the machine stop for so long.
+    // Room for the calls of several seconds, in case the machine stalls for that long.
     const provider = await startLimitedProvider(rig.scripted.url, { perMinute: PER_MINUTE, capacity: 60 });
     const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
     const account = workers[0]?.context.model.accountOf({});
@@ -92,17 +92,17 @@ test('a limit that is scarce is used, and the provider refuses almost nothing', 
   await database.drop();
 });
 
-/** A worker whose model was blocked: what it knew, and when. */
+/** A worker of a blocked model: what it knew, and when. */
 interface WatchedWorker {
   worker: Worker;
   /** When it first learned of the block; `known` resolves then. */
   knownAtMs: number;
   known: Promise<void>;
-  /** When the block that it had met itself was committed. */
+  /** When the block that it caused itself was committed. */
   committedAtMs: number;
 }
 
-/** Notes when a worker learns of a block, and when it has written one. */
+/** Records when a worker learns of a block, and when it has written one. */
 function watchBlocks(worker: Worker): WatchedWorker {
   const { promise: known, resolve } = Promise.withResolvers<void>();
   const watched: WatchedWorker = { worker, knownAtMs: Infinity, known, committedAtMs: Infinity };

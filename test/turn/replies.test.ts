@@ -1,4 +1,4 @@
-// What leaves of an answer: reasoning and tags are taken out of the reply and of what is shown while it comes, and stay in the transcript.
+// The parts of an answer that are sent: reasoning and tags are removed from the reply and from its streamed text, and kept in the transcript.
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -15,7 +15,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Runs a turn; answers the payload of its delivery, null for none, and the text of its last entry. */
+/** Runs a turn; returns the payload of its delivery, null for none, and the text of its last entry. */
 async function answer(name: string, text: string, kind: 'message' | 'heartbeat' = 'message') {
   const worker = rig.worker();
   await rig.send(name, text, { messageId: '42' }, kind);
@@ -31,7 +31,7 @@ async function answer(name: string, text: string, kind: 'message' | 'heartbeat' 
   return { payload: (delivery?.['payload'] ?? null) as Record<string, unknown> | null, said: block?.text };
 }
 
-test('only what stands in <final> is sent, and the transcript keeps all of it', async () => {
+test('only the text in <final> is sent, and the transcript keeps all of it', async () => {
   const said = '<think>Who is it?</think><final>Good morning.</final>';
   const { payload, said: kept } = await answer('reasoning', `[[reply: ${said}]]`);
   expect(payload).toMatchObject({ text: 'Good morning.' });
@@ -44,14 +44,14 @@ test('reasoning without a reply, or with the silent token as its reply, is silen
   expect((await answer('silent', '[[reply: <think>x</think><final>NO_REPLY</final>]]')).payload).toBeNull();
 });
 
-test('a reply tag is taken out, and the delivery names the message that it points at', async () => {
+test('a reply tag is removed, and the delivery names the message to which it refers', async () => {
   const { payload } = await answer('current', 'echo [[reply_to_current]] this');
   expect(payload).toMatchObject({ replyToMessageId: '42' });
   expect(payload?.['text']).not.toContain('[[');
   expect((await answer('other', 'echo [[ reply_to: 7 ]] this')).payload).toMatchObject({ replyToMessageId: '7' });
 });
 
-test('a poll that is acknowledged sends nothing, one that finds something sends it', async () => {
+test('an acknowledged poll sends nothing, one that finds something sends it', async () => {
   const ack = `HEARTBEAT_OK ${'x'.repeat(300)}`;
   expect((await answer('calm', `[[reply: ${ack}]]`, 'heartbeat')).payload).toBeNull();
   const { payload } = await answer('alarm', `[[reply: ${ack}x]]`, 'heartbeat');
@@ -75,19 +75,19 @@ test.each([
   ['a token at the end is not shown', '<final>All of it is done by now. NO_REPLY</final>'],
   ['silence is not shown', '<think>Nothing to do here.</think><final>NO_REPLY</final>'],
   ['an acknowledgement is not shown', '<final>HEARTBEAT_OK</final>'],
-])('while a reply comes, %s', async (what, said) => {
+])('in the stream of a reply, %s', async (what, said) => {
   const { deltas, reply } = await streamed(what.replaceAll(' ', '-'), `[[slow: 15]] [[reply: ${said}]]`);
   expect(deltas.join('')).toBe(reply ?? '');
   expect(deltas.every((text) => text !== '')).toBe(true);
 });
 
-test('while a reply comes, its tag is not shown', async () => {
+test('in the stream of a reply, its tag is not shown', async () => {
   const { deltas, reply } = await streamed('tagged', '<final>echo [[reply_to_current]] this</final>');
   expect(deltas.join('')).toBe(reply);
   expect(reply).toBe('echo this');
 });
 
-test('a poll is shown only when it tells something, and only once', async () => {
+test('a poll is shown only when it reports something, and only once', async () => {
   const alert = '<final>The disk is full.</final>';
   expect(await streamed('polled', '[[reply: <final>HEARTBEAT_OK all calm</final>]]', 'heartbeat')).toEqual({
     deltas: [],

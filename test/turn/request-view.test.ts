@@ -1,4 +1,4 @@
-// The messages of a turn's requests while it runs: what did not change stays the same objects, and pruning waits for a cold cache.
+// The messages of a turn's requests while it runs: unchanged messages stay the same objects, and pruning waits until the cache is cold.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
@@ -52,7 +52,7 @@ function at(nowMs: number, sessionView: SessionView = {}, mode: 'off' | 'cache-t
   };
 }
 
-/** What a call does: it decides, and sends. */
+/** A call: it decides, and sends. */
 function ask(
   view: RequestView,
   circumstances: CallCircumstances,
@@ -76,7 +76,7 @@ describe('messages', () => {
     before.forEach((message, index) => expect(second[index]).toBe(message));
   });
 
-  test('are rebuilt when the next turn shows another past', () => {
+  test('are rebuilt when the next turn shows another part of the history', () => {
     const transcript = new Transcript(1);
     const add = adder(transcript);
     for (const words of ['a', 'b', 'c']) {
@@ -90,7 +90,7 @@ describe('messages', () => {
     expect(messages.map(({ content }) => content)).toEqual([[text('c')], [text('ok')], [text('d')]]);
   });
 
-  test('follow a transcript that is compacted, or loses entries, in the middle of a turn', () => {
+  test('follow a transcript that is compacted, or loses entries, during a turn', () => {
     const transcript = new Transcript(1);
     const add = adder(transcript);
     add('prompt', text('a'));
@@ -126,7 +126,7 @@ describe('pruning', () => {
     return { transcript, view: new RequestView(transcript, rulesAt(1)), add };
   }
 
-  test('waits until the cache has been touched and has gone cold', () => {
+  test('waits until the cache has been used and has gone cold', () => {
     const { view } = longTurn();
     const first = ask(view, at(10_000));
     expect(first).toMatchObject({ callView: null, sessionView: { cacheTouchedAtMs: 10_000 } });
@@ -137,7 +137,7 @@ describe('pruning', () => {
     expect(JSON.stringify(cold.messages[2])).toContain('[Tool result trimmed: ');
   });
 
-  test('shows the same bytes until the cache is cold again', () => {
+  test('gives the same bytes until the cache is cold again', () => {
     const { view, add } = longTurn();
     const cold = ask(view, at(9000, { cacheTouchedAtMs: 0 }));
     step(add, 't4');
@@ -148,7 +148,7 @@ describe('pruning', () => {
     expect(again.callView?.pruning?.trimmedUntil).toBe(6);
   });
 
-  test('is taken back when it is switched off, and nothing is kept of the time', () => {
+  test('is undone when it is switched off, and the time is not kept', () => {
     const { view } = longTurn();
     const cold = ask(view, at(9000, { cacheTouchedAtMs: 0 }));
     const off = ask(view, at(9001, cold.sessionView, 'off'));
@@ -157,7 +157,7 @@ describe('pruning', () => {
   });
 });
 
-// Goal: what is sent, out of a history that may have grown over many turns, is what is derived later from the rows alone.
+// Goal: a request built from a history that grew over many turns equals the one that is derived later from the rows alone.
 const turn = fc.record({
   isPoll: fc.boolean(),
   answer: fc.constantFrom('HEARTBEAT_OK', 'words'),

@@ -1,5 +1,5 @@
-// Sessions that begin anew by themselves, because the configuration says so (G15): the old transcript stays and is linked, everybody who
-// watches is told why, and neither heartbeats nor the time alone do it.
+// Sessions that the configuration resets automatically (G15): the old transcript is kept and linked, every
+// subscriber receives the reason, and neither heartbeats nor time alone reset a session.
 import { expect, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -22,7 +22,7 @@ async function play(name: string, text: string, kind: 'message' | 'heartbeat' = 
   worker.stop();
 }
 
-/** Everything that was received so far was so many minutes earlier. */
+/** Makes everything that was received so far this many minutes older. */
 async function pass(name: string, minutes: number): Promise<void> {
   await rig.rows(
     `update holdfast.inbox set received_at = received_at - $2 * interval '1 minute' where session_id = $1`,
@@ -73,7 +73,7 @@ test('a heartbeat neither starts a new transcript nor keeps a session active', a
   expect((await transcripts('polled')).resets).toEqual([expect.objectContaining({ reason: 'idle' })]);
 });
 
-test('messages that wait do not reset one another', async () => {
+test('waiting messages do not reset one another', async () => {
   await play('burst', 'one');
   await pass('burst', 61);
   await rig.send('burst', 'two', { mode: 'followup' });

@@ -5,7 +5,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
-/** A tool that counts its runs by argument, and may be made to wait. */
+/** A tool that counts its runs by argument, and can be made to wait. */
 function countingTool(name: string, isIdempotent: boolean) {
   const runs: string[] = [];
   let gate: Promise<void> | null = null;
@@ -36,7 +36,7 @@ function countingTool(name: string, isIdempotent: boolean) {
         resolve();
       };
     },
-    /** Resolves when the tool has been entered with that key so many times. */
+    /** Resolves when the tool has been entered with that key this many times. */
     async entered(key: string, times = 1): Promise<void> {
       const count = (): number => runs.filter((one) => one === key).length;
       await expect.poll(count, { interval: 5 }).toBeGreaterThanOrEqual(times);
@@ -80,7 +80,7 @@ async function entriesOf(name: string): Promise<unknown[]> {
   return rows.map((row) => row['kind']);
 }
 
-/** What a dead worker leaves behind: its lease has run out, its turn is open. */
+/** The state after a worker crashed: its lease has expired, its turn is open. */
 async function letLeaseRunOut(name: string): Promise<void> {
   await rig.rows(
     "update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1",
@@ -134,7 +134,7 @@ describe('a turn', () => {
     worker.stop();
   });
 
-  test('takes the messages that wait together, in their order, and answers each (G3, G4)', async () => {
+  test('takes waiting messages together, in their order, and answers each (G3, G4)', async () => {
     const worker = rig.worker();
     const ids = [
       await rig.send('collect', 'first'),
@@ -161,7 +161,7 @@ describe('a turn', () => {
     worker.stop();
   });
 
-  test('is silent on purpose when the model says so', async () => {
+  test('has no reply when the model asks for silence', async () => {
     const worker = rig.worker();
     const message = await rig.send('silent', '[[reply: NO_REPLY]]');
     await worker.run('silent');
@@ -171,7 +171,7 @@ describe('a turn', () => {
 });
 
 describe('a model that fails', () => {
-  test('is asked again within the stored budget, each call charged before it (G16)', async () => {
+  test('is called again within the stored budget, each call charged before it (G16)', async () => {
     const worker = rig.worker();
     const message = await rig.send('overloaded', '[[error: 529 times=2]] [[reply: at last]]');
     await worker.run('overloaded');
@@ -183,7 +183,7 @@ describe('a model that fails', () => {
     worker.stop();
   });
 
-  test('is not asked again after a 400, and the refused prompt does not fail the next turn (G16)', async () => {
+  test('is not called again after a 400, and the refused prompt does not fail the next turn (G16)', async () => {
     const worker = rig.worker();
     const refused = await rig.send('refused', '[[error: 400]]');
     await worker.run('refused');
@@ -195,7 +195,7 @@ describe('a model that fails', () => {
     worker.stop();
   });
 
-  test('a cut stream is no entry and runs no tool (G12)', async () => {
+  test('a cut stream stores no entry and runs no tool (G12)', async () => {
     const worker = rig.worker();
     await rig.send('cut', '[[cut: after=3]] [[tool: effect {"key":"from-cut"}]] [[reply: whole]]');
     await worker.run('cut');
@@ -204,7 +204,7 @@ describe('a model that fails', () => {
     worker.stop();
   });
 
-  test('a wait that the provider asks for is not spent in the worker', async () => {
+  test('a wait that the provider asks for does not occupy the worker', async () => {
     const worker = rig.worker();
     await rig.send('parked', '[[error: 429 retry-after=30]] [[reply: later]]', { model: 'anthropic/limited' });
     expect(await worker.run('parked')).toMatchObject({ kind: 'parked', after: { rings: [] } });
@@ -214,8 +214,8 @@ describe('a model that fails', () => {
 });
 
 describe('a worker that crashes', () => {
-  test('leaves finished calls finished, and an unfinished call that is not idempotent unknown (G11)', async () => {
-    // Method: a worker is cut off while a tool runs, as a kill would; its writes afterwards are fenced. Another takes over.
+  test('leaves finished calls finished, and the outcome of an unfinished non-idempotent call unknown (G11)', async () => {
+    // Method: a worker is cut off while a tool runs, as a kill would do; its later writes are fenced. Another worker takes over.
     const open = effect.close();
     const first = rig.worker();
     const message = await rig.send(
@@ -313,7 +313,7 @@ describe('a message that keeps workers from opening its turn', () => {
     await letLeaseRunOut(name);
   }
 
-  test('fails with a dead letter after three claims, and the session continues with the rest (G17)', async () => {
+  test('fails with a dead letter after three claims, and the session continues with the next messages (G17)', async () => {
     const message = await rig.send('unopened', 'a message that no worker survives', { mode: 'followup' });
     const rest = await rig.send('unopened', 'are you there?', { mode: 'followup' });
     for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened');
@@ -331,7 +331,7 @@ describe('a message that keeps workers from opening its turn', () => {
     worker.stop();
   });
 
-  test('fails also when the worker that ends it crashes in the middle, and no model is called', async () => {
+  test('also fails when the worker that ends it crashes while it does so, and no model is called', async () => {
     const message = await rig.send('unopened-twice', 'a message that no worker survives');
     for (let claim = 1; claim <= 3; claim += 1) await loseClaim('unopened-twice');
     const crashing = rig.worker();
@@ -354,7 +354,7 @@ describe('a message that keeps workers from opening its turn', () => {
     worker.stop();
   });
 
-  test('does not fail for claims before a turn that opened', async () => {
+  test('does not fail because of claims before a turn that opened', async () => {
     const first = await rig.send('unopened-reset', 'one');
     for (let claim = 1; claim <= 2; claim += 1) await loseClaim('unopened-reset');
     const worker = rig.worker();
@@ -392,7 +392,7 @@ describe('a turn that is stopped', () => {
     worker.stop();
   });
 
-  test('by a draining worker is left resumable at the next step, with nothing lost (G26)', async () => {
+  test('by a draining worker can be resumed at the next step, with nothing lost (G26)', async () => {
     let isDraining = false;
     const leaving = rig.worker({ isDraining: () => isDraining });
     const message = await rig.send('drain', '[[tool: effect {"key":"drained"}]] [[reply: handed over]]');

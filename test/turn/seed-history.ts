@@ -1,15 +1,15 @@
-// Puts a history in place by SQL: saying it message by message would take longer than the tests.
+// Inserts a history by SQL: creating it message by message would take longer than the tests.
 import { randomUUID } from 'node:crypto';
 import type { TurnRig } from './turn-rig.ts';
 
 const FILL = 'The quick brown fox jumps over the lazy dog. ';
 
-/** A text of about so many tokens that begins as given. */
+/** A text of about this many tokens that begins as given. */
 export function longText(tokens: number, begin = ''): string {
   return begin + FILL.repeat(Math.ceil((tokens * 4) / FILL.length)).slice(0, Math.max(0, tokens * 4 - begin.length));
 }
 
-/** Gives a new session so many turns of a prompt and an answer, of `tokens` in all. `first` begins the oldest prompt, `every` each of them. */
+/** Gives a new session this many turns of a prompt and an answer, of `tokens` in all. `first` begins the oldest prompt, `every` each of them. */
 export async function seedHistory(
   rig: TurnRig,
   name: string,

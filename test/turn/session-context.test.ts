@@ -1,4 +1,4 @@
-// What a session that begins sees of its workspace.
+// The workspace files that a new session gets.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -18,7 +18,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-test('each session that begins sees the edits that were made before, however soon after each other', async () => {
+test('each new session gets all earlier edits, however soon after each other they were made', async () => {
   const { context, stop } = rig.worker();
   const agent = agentOf(context.config, 'main');
   mkdirSync(agent.workspaceDir, { recursive: true });
@@ -34,7 +34,7 @@ test('each session that begins sees the edits that were made before, however soo
     return workspace.value.files.map(({ text }) => text).join('\n');
   };
   for (let edit = 1; edit <= 5; edit += 1) {
-    // Somebody looks already when the edit is made.
+    // Another read is already in flight when the edit is made.
     const before = begin();
     writeFileSync(join(agent.workspaceDir, 'AGENTS.md'), `This is edit ${edit}.`);
     const crowd = await Promise.all([begin(), begin(), begin()]);

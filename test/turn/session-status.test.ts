@@ -1,4 +1,4 @@
-// What an agent learns of its own session, and the model that it sets for it: a real turn, a real database.
+// The session status tool: what an agent learns of its own session, and the model that it sets for it, in a real turn on a real database.
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts';
@@ -22,7 +22,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Runs a turn that calls the tool; answers the lines that the model is given and whether they are an error. */
+/** Runs a turn that calls the tool; returns the lines that the model receives and whether they are an error. */
 async function status(session: string, input: object, more: object = {}) {
   const { service } = recordedService(rig);
   const tool = createSessionStatusTool(createSessionStatusPort(service, systemClock));
@@ -59,7 +59,7 @@ test('the status shows tokens, cache, context and queue mode, and where model an
   expect(lines.at(-1)).toMatch(/^UTC: /);
 });
 
-test('the model that is set holds from the next turn on, until it is set to "default"', async () => {
+test('a model that is set applies from the next turn on, until it is set to "default"', async () => {
   const set = await status('changed', { model: 'quick' });
   expect(set.lines).toContain(
     'Model: anthropic/claude-sonnet-5-5 (this turn; then anthropic/claude-haiku-4-5, session)',
@@ -80,13 +80,13 @@ test('a model that no provider serves is refused, and the session keeps its own'
   expect(await modelOf('refused')).toBe('quick');
 });
 
-test('a call without a model only looks, one with a model changes something', () => {
+test('a call without a model only reads, one with a model changes the setting', () => {
   const tool = createSessionStatusTool({ status: async () => ({ now: new Date(0) }), setModel: async () => null });
   expect(tool.onlyLooks?.({})).toBe(true);
   expect(tool.onlyLooks?.({ model: 'quick' })).toBe(false);
 });
 
-test('sessions that ask at the same time each learn of themselves, and one that does not exist learns nothing', async () => {
+test('concurrent calls each return their own session, and a session that does not exist returns nothing', async () => {
   for (const session of ['first', 'second', 'second']) await status(session, {});
   const port = createSessionStatusPort(recordedService(rig).service, systemClock);
   const asked = ['first', 'nobody', 'second'].map((name) => `agent:main:${name}`);

@@ -1,4 +1,4 @@
-// What agents see of other sessions and say to them, on a real database with real turns.
+// Agents that list, read and message other sessions, on a real database with real turns.
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -22,7 +22,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** What the tools of the last request of a session answered, as text. */
+/** The results of the tools in the last request of a session, as text. */
 function results(name: string): string {
   return rig.lastRequest(`agent:main:${name}`).replaceAll('\\"', '"');
 }
@@ -36,7 +36,7 @@ async function inboxOf(id: SessionId): Promise<Record<string, unknown>[]> {
 }
 
 describe('a message to another session', () => {
-  test('is answered there, and the answer comes back, to and fro as often as may be', async () => {
+  test('is answered there, and the answer is sent back, in both directions up to the limit', async () => {
     const [asker, asked] = [await rig.sessionOf('asker'), await rig.sessionOf('asked')];
     const call = '[[tool: sessions_send {"sessionKey":"asked","message":"How many doors?"}]] [[reply: I have asked.]]';
     await rig.send('asker', call, { deliver: { url: 'http://127.0.0.1:9/user' } });
@@ -58,7 +58,7 @@ describe('a message to another session', () => {
 
     expect((await inboxOf(asked)).map(({ turn }) => turn)).toEqual([0, 2]);
     expect((await inboxOf(asker)).map(({ turn }) => turn)).toEqual([null, 1, 3]);
-    // What goes to and fro is nobody else's business; the first answer and the last word go to the user who asked.
+    // The messages in between are not delivered; the first answer and the last text go to the user who asked.
     const delivered = await rig.rows('select session_id, target from holdfast.deliveries order by seq');
     expect(delivered).toEqual([
       { session_id: asker, target: { url: 'http://127.0.0.1:9/user' } },
@@ -66,7 +66,7 @@ describe('a message to another session', () => {
     ]);
   });
 
-  test('ends when one side says so, and what it says beside that is for its own user', async () => {
+  test('ends when one side says so, and its other text goes to its own user', async () => {
     await rig.sessionOf('skipped');
     await rig.send(
       'skips',
@@ -114,7 +114,7 @@ describe('a message to another session', () => {
     expect(await worker.run('broken')).toMatchObject({ kind: 'idle' });
   });
 
-  test('never begins a new session, with any text', async () => {
+  test('never starts a new session, whatever its text', async () => {
     await rig.send('kept', 'remember the blue door');
     await worker.run('kept');
     await rig.send('resetter', '[[tool: sessions_send {"sessionKey":"kept","message":"/new hello"}]] [[reply: ok]]');
@@ -148,7 +148,7 @@ describe('a message to another session', () => {
 });
 
 describe('lists', () => {
-  test('show what may be seen, and nothing else (G30)', async () => {
+  test('contain what the agent is allowed to see, and nothing else (G30)', async () => {
     await rig.send('lister', `${spawnCall('works', { label: 'mine' })} [[reply: ok]]`);
     await worker.run('lister');
     await rig.send(
@@ -163,12 +163,12 @@ describe('lists', () => {
       '"requester":"main","agents":[{"id":"main","model":"anthropic/claude-sonnet-5-5"},{"id":"helper"',
     );
     const [run] = await rig.runsOf('lister');
-    // A subagent sees what is below it alone, however much its agent may see.
+    // A subagent sees only the runs below it, whatever its agent is allowed to see.
     const call = { sessionKey: run!.child_key, turnId: run!.id } as Parameters<FamilyRig['port']['list']>[0];
     expect((await rig.port.list(call)).map(({ key }) => key)).toEqual([run!.child_key]);
   });
 
-  test('the past of another session is bounded, and without tools unless they are asked for', async () => {
+  test('the history of another session is bounded, and has no tool calls unless they are requested', async () => {
     await rig.send('talker', `[[tool: agents_list {}]] [[reply: ${'long '.repeat(2_000)}end]]`);
     await worker.run('talker');
     await rig.send(

@@ -1,4 +1,4 @@
-// What turns recall: from memory where it is there, else from the database, and never the wrong thing.
+// The snapshots that turns read: from memory if they are there, otherwise from the database, and never the wrong one.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';

@@ -1,4 +1,4 @@
-// What the end of a stopped turn follows from: the kind of the stop, never its sentence. The turn is held up inside a tool.
+// The end of a stopped turn depends on the kind of the stop, never on its text. The turn is held inside a tool.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/store/control.ts';
 import { migrate } from '../../src/store/migrate.ts';
@@ -55,7 +55,7 @@ async function endOf(name: string) {
   return { ...turn, states: states.map(({ state }) => state), ...session };
 }
 
-test('a stop whose sentence reads like that of a rollback hides no entry (G24)', async () => {
+test('a stop whose text reads like that of a rollback hides no entry (G24)', async () => {
   const { worker, running } = await heldTurn('sentence');
   const reason = 'rolled back by a newer message';
   await abortSession(rig.database, { sessionKey: 'agent:main:sentence', keepQueued: true, reason });
@@ -76,7 +76,7 @@ describe('a turn that was stopped before the migration of the stop kinds, and wh
   ])('%s', async (kind, reason, { code, states, wasAborted }) => {
     const name = kind.replace(' ', '-');
     const { worker } = await heldTurn(name);
-    // It no longer renews its lease and no longer looks for stops.
+    // It no longer renews its lease and no longer polls for stops.
     worker.stop();
     await rig.rows('alter table holdfast.sessions drop column stop_kind');
     await rig.rows("delete from holdfast.migrations where name = '0014_stop_kind.sql'");

@@ -1,4 +1,4 @@
-// What a turn does with answers that are not as they should be, and what it tells of its model calls.
+// Faulty answers: how a turn handles them, and what it reports of its model calls.
 import { mkdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -100,7 +100,7 @@ function lastMessages(name: string): { role: string; content: Record<string, unk
 }
 
 describe('a tool call', () => {
-  test('with another spelling, without an id, with arguments nearly JSON, runs once and is recorded as repaired', async () => {
+  test('with another spelling, without an id and with arguments that are almost JSON runs once and is recorded as repaired', async () => {
     await play(
       'repaired',
       `[[arguments: {key: 'a &amp; b'}]] [[tool: x {} name="functions.Effect:1" id=""]] [[reply: done]]`,
@@ -122,7 +122,7 @@ describe('a tool call', () => {
     expect(lastMessages('cut-off').at(-1)?.content).toMatchObject([{ is_error: true }]);
   });
 
-  test('of two answers with one id is two calls, with two idempotency keys', async () => {
+  test('in each of two answers with one id is two calls, with two idempotency keys', async () => {
     await play('twice', '[[tool: effect {"key":"1"} id=same]] [[tool: effect {"key":"2"} id=same]] [[reply: done]]');
     const rows = await rig.rows('select call_id from holdfast.tool_calls where turn_id = $1 order by step', [
       (await lastTurn('twice')).id,
@@ -146,7 +146,7 @@ describe('a tool that does not exist', () => {
     expect(calls.at(-1)?.['notes']).toMatchObject({ repairs: [{ step: 'unknown-tools', was: 'ghost' }] });
   });
 
-  test('is counted over a restart', async () => {
+  test('is counted across a restart', async () => {
     let asked = 0;
     const leaving = rig.worker({ isDraining: () => (asked += 1) > 2 });
     await rig.send('ghost-resumed', '[[repeat: 9 tool ghost {}]] [[reply: never]]');
@@ -172,7 +172,7 @@ describe('an answer that was stopped', () => {
       error: { code, message: expect.stringContaining(reason) },
     });
     expect(ran).not.toContain(`effect:${reason}`);
-    // The session goes on, and the model sees what it had said.
+    // The session continues, and the model sees its earlier text.
     expect(await play(name, 'and now?')).toMatchObject({ status: 'completed', reply: 'You said: and now?' });
     expect(JSON.stringify(lastMessages(name))).toContain('so far');
   });
@@ -188,7 +188,7 @@ describe('an answer that was stopped', () => {
 });
 
 describe('a tool that ends the turn', () => {
-  test('ends it after its batch: the model is not called again, and sees the results the next time', async () => {
+  test('ends it after its batch: the model is not called again, and sees the results in the next turn', async () => {
     const before = rig.scripted.requestCount;
     const turn = await play('yield', '[[tool: wait_for {}]] & [[tool: effect {"key":"beside"}]] [[reply: never]]');
     expect(turn).toMatchObject({ status: 'silent', reply: null, error: null });
@@ -208,7 +208,7 @@ describe('a tool that ends the turn', () => {
     await rig.send('yield-again', '[[tool: wait_for {}]] [[reply: never]]');
     const dying = rig.worker();
     const commits = dying.context.store.finishTurn;
-    // Its worker dies between the answer and the end of the turn.
+    // Its worker crashes between the answer and the end of the turn.
     dying.context.store.finishTurn = Object.assign(() => Promise.reject(new Error('gone')), commits) as typeof commits;
     await expect(dying.run('yield-again')).rejects.toThrow('gone');
     dying.stop();
@@ -222,8 +222,8 @@ describe('a tool that ends the turn', () => {
   });
 });
 
-test('a model that repeatedly sends nothing fails the turn after five calls, with any retry budget (G25)', async () => {
-  // The others must not take a busy machine for a silent model.
+test('a model that repeatedly sends nothing fails the turn after five calls, whatever its retry budget (G25)', async () => {
+  // The other limits must not mistake a busy machine for a silent model.
   const impatient = await createTurnRig(database.url, {
     settings: {
       agents: { defaults: { llm: { idleTimeoutSeconds: 1 } } },
@@ -243,7 +243,7 @@ test('a model that repeatedly sends nothing fails the turn after five calls, wit
 });
 
 describe('the description of a call', () => {
-  test('is its name, its bytes and how long the first of them took, in events and in its row', async () => {
+  test('has its name, its bytes and the time until the first of them, in events and in its row', async () => {
     await play('told', '[[error: 529]] [[reply: hello]]');
     const { id } = await lastTurn('told');
     expect(await eventsOf('told', 'model.started')).toEqual([
@@ -291,7 +291,7 @@ describe('the description of a call', () => {
     expect(await readFile(join(folder, 'traces', 'cache.jsonl'), 'utf8')).toContain(`${id}:model:1`);
   });
 
-  test('that cannot be written down disturbs no turn', async () => {
+  test('that cannot be written disturbs no turn', async () => {
     const other = await createTurnRig(database.url, {
       settings: { diagnostics: { payloadLog: { enabled: true, path: 'blocked' } } },
     });
@@ -303,7 +303,7 @@ describe('the description of a call', () => {
   });
 });
 
-test('answers may come as one body, however long they take, and their requests are derived as they were sent', async () => {
+test('an answer can be one body, however long it takes, and its request is derived as it was sent', async () => {
   const whole = await createTurnRig(database.url, {
     settings: {
       agents: { defaults: { llm: { idleTimeoutSeconds: 1 } } },

@@ -1,4 +1,4 @@
-// Turns whose model a plugin serves: asked, resumed by another worker and derived again like any other, and refused where nobody serves
+// Turns whose model a plugin serves: called, resumed by another worker and derived again like any other, and refused if no transport serves
 // the provider.
 import { expect, test } from 'vitest';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
@@ -15,7 +15,7 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 const asked: TransportCall[] = [];
 const told: object[] = [];
 
-/** Answers with a call of a tool until there is a result, then with what it was asked, in capitals. */
+/** Answers with a tool call until there is a result, then with the prompt in capitals. */
 const transport = readTransport('/p.ts', {
   name: 'capitals',
   provider: 'local',
@@ -83,7 +83,7 @@ test('a model of a provider that a plugin serves answers', async () => {
   expect(rig.scripted.requests).toEqual([]);
 });
 
-test('a request to it is derived with its provider, and proven where its form is the known one', async () => {
+test('a request to it is derived with its provider, and proven if its form is known', async () => {
   const provenBy = async (name: string, model: string) => {
     const { id } = await play(name, 'hello', model);
     return deriveRequest(rig.database, { turnId: id, callNo: 1, defaultThinking: () => 'off' });

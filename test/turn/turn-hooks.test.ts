@@ -1,4 +1,4 @@
-// Plugins in turns, judged by the requests that a model server received and by what is stored.
+// Plugins in turns, judged by the requests that a model server received and by the stored rows.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ interface Received {
   messages: ModelMessage[];
 }
 
-/** What the model received for a session, oldest first. */
+/** The requests that the model received for a session, oldest first. */
 function requestsOf(name: string): Received[] {
   return rig.scripted.requests
     .filter((request) => request.headers['x-holdfast-session'] === `agent:main:${name}`)
@@ -49,7 +49,7 @@ const returning =
   () =>
     result;
 
-/** Runs a message through a worker with these plugins; what a message says is what the model is scripted to do. */
+/** Runs a message through a worker with these plugins; the text of the message is the script of the model. */
 async function say(name: string, text: string, plugins?: ReturnType<typeof pluginsWith>['plugins']): Promise<void> {
   const worker = rig.worker(plugins === undefined ? {} : { plugins });
   await rig.send(name, text);
@@ -68,7 +68,7 @@ async function derivedAs(name: string): Promise<unknown> {
 }
 
 describe('the prompt hooks of two plugins', () => {
-  test('put their contexts in front of the prompt and the system prompt, by priority', async () => {
+  test('put their contexts before the prompt and the system prompt, by priority', async () => {
     const { plugins } = pluginsWith([
       ['before_prompt_build', returning({ prependContext: 'B', appendSystemContext: 'END' })],
       ['before_prompt_build', returning({ prependContext: 'A', prependSystemContext: 'TOP' }), { priority: 10 }],
@@ -92,7 +92,7 @@ describe('the prompt hooks of two plugins', () => {
     ]);
   });
 
-  test('are shown the prompt as it was written and the history as it will be sent', async () => {
+  test('receive the prompt as it was written and the history as it will be sent', async () => {
     const seen: { prompt: string; messages: readonly ModelMessage[] }[] = [];
     const { plugins } = pluginsWith([
       ['before_prompt_build', returning({ prependContext: 'not shown' })],
@@ -138,7 +138,7 @@ describe('injected messages', () => {
     expect(JSON.stringify(lastRequest('forgotten').messages)).not.toContain('I remember');
   });
 
-  test('of a user meet the first prompt in one message', async () => {
+  test('with the role user are merged with the first prompt into one message', async () => {
     const { plugins } = pluginsWith([
       ['before_prompt_build', returning({ injectMessages: [{ role: 'user', content: 'earlier' }] })],
     ]);
@@ -169,7 +169,7 @@ describe('injected messages', () => {
     expect(results).toEqual(calls);
   });
 
-  test('survive everything after them: a request is derived with them, and with the bytes that were sent', async () => {
+  test('survive all later steps: a request is derived with them, and with the bytes that were sent', async () => {
     const { plugins } = pluginsWith([['before_agent_start', MEMORIES]]);
     await say('derived', 'first', plugins);
     expect(await derivedAs('derived')).toEqual({ matches: true, messages: lastRequest('derived').messages });
@@ -198,7 +198,7 @@ describe('injected messages', () => {
   });
 });
 
-test('a retry after a crash reuses what the hooks said and runs none of them again (G13)', async () => {
+test('a retry after a crash reuses the results of the hooks and runs none of them again (G13)', async () => {
   let runs = 0;
   let told = 0;
   const { plugins } = pluginsWith([
@@ -217,7 +217,7 @@ test('a retry after a crash reuses what the hooks said and runs none of them aga
   const session = await rig.sessionOf('crashed');
   const dead = rig.worker({ plugins });
   await rig.send('crashed', 'hi');
-  // The worker dies when the turn is opened: it commits nothing more and gives nothing back.
+  // The worker crashes when the turn is opened: it commits nothing more and releases nothing.
   const dying = Promise.withResolvers<never>();
   dead.context.store.commitStep = () => dying.promise;
   dead.context.store.finishTurn = () => dying.promise;
@@ -238,7 +238,7 @@ test('a retry after a crash reuses what the hooks said and runs none of them aga
   expect([runs, told]).toEqual([1, 1]);
 });
 
-test('a plugin that fails costs the turn nothing but what it wanted', async () => {
+test('a plugin that fails only loses its own contribution', async () => {
   const { plugins, lines } = pluginsWith([
     [
       'before_prompt_build',
@@ -254,7 +254,7 @@ test('a plugin that fails costs the turn nothing but what it wanted', async () =
   expect(lines).toHaveLength(2);
 });
 
-test('llm_input tells what is sent, once for a turn of several calls', async () => {
+test('llm_input receives what is sent, once for a turn of several calls', async () => {
   const told: LlmInputEvent[] = [];
   const { plugins } = pluginsWith([
     ['before_prompt_build', returning({ injectMessages: [{ role: 'assistant', content: 'memory' }] })],
@@ -295,7 +295,7 @@ test('agent:bootstrap changes the files of the project context', async () => {
   expect(system).toContain('## /extra/EXTRA.md\nextra text');
 });
 
-test('a contribution stands at its places in the system prompt, and rewords a section', async () => {
+test('a contribution appears at its places in the system prompt, and rewords a section', async () => {
   const { plugins } = pluginsWith([], {
     contributions: [
       {
@@ -334,7 +334,7 @@ test('text transforms change requests and answers, and the request can still be 
   expect(await derivedAs('transformed')).toEqual({ matches: true, messages: lastRequest('transformed').messages });
 });
 
-test('agent:bootstrap runs after the choice of files for subagents: it may add files that they do not get', async () => {
+test('agent:bootstrap runs after the choice of files for subagents: it can add files that they do not get', async () => {
   const seen: string[] = [];
   const { plugins } = pluginsWith([
     [

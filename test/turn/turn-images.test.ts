@@ -1,4 +1,4 @@
-// Images in turns, judged by the requests that a model server received and by what is stored.
+// Images in turns, judged by the requests that a model server received and by the stored rows.
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import sharp from 'sharp';
@@ -28,7 +28,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.close());
 });
 
-/** Writes a picture of that width, which tells it from others; answers with its base64. */
+/** Writes a picture of that width, which identifies it; returns its base64. */
 async function picture(path: string, width: number): Promise<string> {
   const bytes = await sharp({ create: { width, height: 2, channels: 3, background: '#123456' } })
     .png()
@@ -37,7 +37,7 @@ async function picture(path: string, width: number): Promise<string> {
   return bytes.toString('base64');
 }
 
-/** The messages of the last request of a session: texts, and images by the data that they hold. */
+/** The messages of the last request of a session: texts, and images by their data. */
 function lastMessages(name: string): { role: string; blocks: string[] }[] {
   const requests = rig.scripted.requests.filter(
     (request) => request.headers['x-holdfast-session'] === `agent:main:${name}`,
@@ -53,7 +53,7 @@ function shown(block: ModelMessage['content'][number]): string {
   return block.type === 'image' ? block.source.data : block.type;
 }
 
-/** What the user's messages of the last request hold. */
+/** The contents of the user messages of the last request. */
 const userBlocks = (name: string): string[][] =>
   lastMessages(name).flatMap(({ role, blocks }) => (role === 'user' ? [blocks] : []));
 
@@ -77,7 +77,7 @@ async function matchesOf(name: string): Promise<unknown[]> {
   return (await Promise.all(derived)).map((request) => request?.matches);
 }
 
-test('files that come with a message are shown first, then those that its text names', async () => {
+test('attached files are shown first, then those that the text names', async () => {
   const attached = await picture(join(media, 'photo one.png'), 10);
   const named = await picture(join(workspace, 'plan.png'), 11);
   await say('both', 'compare with ./plan.png please', {
@@ -89,7 +89,7 @@ test('files that come with a message are shown first, then those that its text n
   expect(blocks[0]).toMatch(/compare with \.\/plan\.png please$/);
 });
 
-describe('what is not shown is said', () => {
+describe('an image that is not shown is mentioned', () => {
   test('under the note of the attachments', async () => {
     await say('missing', 'look', { media: [{ path: join(media, 'gone.png'), type: 'image/png' }] });
     const [[text = ''] = []] = userBlocks('missing');
@@ -105,7 +105,7 @@ describe('what is not shown is said', () => {
     ]);
   });
 
-  test('for a model that takes none', async () => {
+  test('for a model without image support', async () => {
     await picture(join(workspace, 'blind.png'), 12);
     await say('blind', 'what is on ./blind.png?', { model: 'anthropic/claude-2.1' });
     expect(userBlocks('blind')).toEqual([
@@ -113,7 +113,7 @@ describe('what is not shown is said', () => {
     ]);
   });
 
-  test('but nothing of what is on the network, which is never loaded', async () => {
+  test('but not if it is a remote one, which is never loaded', async () => {
     await say('network', 'see https://example.org/a.png', {
       media: [{ url: 'https://example.org/b.png', type: 'image/png' }],
     });
@@ -137,7 +137,7 @@ describe('images of earlier prompts', () => {
     expect(await matchesOf('aging')).toEqual([true, true, true, true, true]);
   });
 
-  test('are shown once: with the prompt that shows them now, later where they were first', async () => {
+  test('are shown once: with the prompt of the turn, later with the first prompt that names them', async () => {
     const data = await picture(join(workspace, 'again.png'), 21);
     await say('once', 'one ./again.png');
     await say('once', 'two ./again.png');
@@ -147,7 +147,7 @@ describe('images of earlier prompts', () => {
     expect(await matchesOf('once')).toEqual([true, true, true]);
   });
 
-  test('are markers for a model that takes none, and come back for one that does', async () => {
+  test('are markers for a model without image support, and are shown again to one that has it', async () => {
     const data = await picture(join(workspace, 'switch.png'), 22);
     await say('switch', 'one ./switch.png');
     await say('switch', 'two', { model: 'anthropic/claude-2.1' });
@@ -156,10 +156,10 @@ describe('images of earlier prompts', () => {
     expect(userBlocks('switch')[0]).toEqual(['one ./switch.png', data]);
   });
 
-  test('are shown by a worker that sees the session for the first time', async () => {
+  test('are shown by a worker that runs the session for the first time', async () => {
     const data = await picture(join(workspace, 'heir.png'), 23);
     await say('heir', 'one ./heir.png');
-    // Each `say` is a worker of its own.
+    // Each `say` uses its own worker.
     await say('heir', 'two');
     expect(userBlocks('heir')[0]).toEqual(['one ./heir.png', data]);
   });
@@ -193,7 +193,7 @@ test('a turn that is resumed shows what was loaded when it was opened', async ()
   expect(await matchesOf('resumed')).toEqual([true]);
 });
 
-test('what a plugin says may name images, and llm_input says how many the prompt shows', async () => {
+test('text of a plugin can name images, and llm_input gets the number of images that the prompt shows', async () => {
   const data = await picture(join(workspace, 'plugin.png'), 32);
   const counts: number[] = [];
   const { plugins } = pluginsWith([

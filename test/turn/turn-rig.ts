@@ -29,7 +29,7 @@ import { createTurnContext } from '../../workers/create-turn-context.ts';
 
 export type TurnRig = Awaited<ReturnType<typeof createTurnRig>>;
 
-/** Everything for turns on one database; `worker` makes a worker of it, as many as wanted. */
+/** Everything for turns on one database; `worker` makes a worker, any number of them. */
 export async function createTurnRig(
   databaseUrl: string,
   options: {
@@ -41,7 +41,7 @@ export async function createTurnRig(
     windowTokens?: number;
     /** How long a message batch of the scripted model takes, in milliseconds. */
     batchDelayMs?: number;
-    /** The part of cached prompts that a message batch of it finds in the cache, 0 to 1; absent: as live calls do. */
+    /** The part of cached prompts that its message batches find in the cache, 0 to 1; absent: as live calls do. */
     batchCacheHits?: number;
     /** Absent: the machine's. */
     clock?: Clock;
@@ -75,14 +75,14 @@ export async function createTurnRig(
   const stops: (() => void)[] = [];
   let isClosed = false;
 
-  /** The id of a session, which is made if need be. */
+  /** The id of a session, which is created if necessary. */
   function sessionOf(name: string): Promise<SessionId> {
     const key: SessionKey = canonicalSessionKey(name);
     return ensure({
       key,
       candidateId: newId<SessionId>(),
       agentId: 'main',
-      // Names without a shape are the owner's.
+      // Names without a prefix are the owner's.
       kind: sessionKindOf(key) === 'other' ? 'main' : sessionKindOf(key),
       lane: 'main',
       channel: 'api',
@@ -119,7 +119,7 @@ export async function createTurnRig(
 
   const budgets = new BudgetBook(database);
 
-  /** A worker that runs turns when it is told to; with a wake of its own it is as if in a process of its own. */
+  /** A worker that runs turns when it is called; with its own wake it behaves as if in another process. */
   function worker(
     more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake; modelUrl?: string } = {},
   ) {
@@ -162,7 +162,7 @@ export async function createTurnRig(
     };
   }
 
-  /** A turn that a test has left running when it failed is broken off by the end of the rig: nobody is told, for nobody waits. */
+  /** Swallows the rejection of a turn that a failed test has left running when the rig closes, because no caller awaits it. */
   async function untilClosed(run: () => Promise<Committed<TurnOutcome>>): Promise<Committed<TurnOutcome>> {
     try {
       return await run();
@@ -186,7 +186,7 @@ export async function createTurnRig(
     send,
     worker,
     rows,
-    /** Ends all of it, also the workers of tests that failed before they stopped them. */
+    /** Closes all of it, also the workers of tests that failed before they stopped them. */
     async close() {
       isClosed = true;
       for (const stop of stops) stop();

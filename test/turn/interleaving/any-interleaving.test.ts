@@ -1,6 +1,6 @@
-// Any interleaving of messages in any mode, stops and deaths of workers gives what a model in memory says, and nothing that the
-// model server refuses (G1, G3, G4, G6, G10, G12, G24), and after each step every message that waits says why. Scenarios are played many at a time, each in a session of its own; the first
-// that differs is made as small as it can be.
+// Any interleaving of messages in any mode, stops and crashes of workers has the result of a model in memory, and sends no request that the
+// model server refuses (G1, G3, G4, G6, G10, G12, G24). After each step, every waiting message says why it waits. Many scenarios are played
+// concurrently, each in its own session; the first that differs is shrunk as far as possible.
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withTestDatabase } from '../../servers/postgres.ts';
@@ -29,7 +29,7 @@ afterAll(async () => {
   await database.drop();
 });
 
-/** Scenarios that went wrong once, each made as small as it could be. */
+/** Scenarios that failed once, each shrunk. */
 const WENT_WRONG: Record<string, Scenario> = {
   'a message joined the turn of a follow-up of another route (G6)': [
     {
@@ -74,7 +74,7 @@ test(
       }),
     );
     if (wrong.length === 0) return;
-    // Says what differs, for the smallest scenario in which something does.
+    // Reports the difference for the smallest scenario that has one.
     const property = fc.asyncProperty(anyScenario, async (scenario) => {
       expect(await play(scenario)).toBeNull();
     });

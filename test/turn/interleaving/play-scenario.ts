@@ -1,6 +1,6 @@
-// Plays a scenario on the real thing (PostgreSQL, a model server, workers that die) and on the reference model side by side, and says
-// where they differ. What happens during a turn happens inside its tool, so that both sides see it at the same moment. After each step, every message
-// that waits has to say why.
+// Plays a scenario both on the real system (PostgreSQL, a model server, workers that crash) and on the reference model, and reports
+// the differences. Everything that happens during a turn happens inside its tool, so both sides see it at the same point. After each step,
+// every waiting message has to say why it waits.
 import * as fc from 'fast-check';
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
 import { abortSession } from '../../../src/store/control.ts';
@@ -11,7 +11,7 @@ import { wrongReasons, wrongReasonsPaused } from './wrong-reasons.ts';
 
 export type Action = { kind: 'send'; mode: QueueMode; route: string } | { kind: 'abort' } | { kind: 'die' };
 
-/** What arrives while nothing runs, and what happens within the tool calls that follow, call by call. */
+/** What arrives while nothing runs, and what happens within the following tool calls, call by call. */
 interface Round {
   arrivals: Extract<Action, { kind: 'send' }>[];
   calls: Action[][];
@@ -55,7 +55,7 @@ interface Play {
 
 const plays = new Map<string, Play>();
 
-/** The tool inside which things happen. Never run twice: its outcome is unknown to whoever takes a turn over. */
+/** The tool in which the actions happen. It is never run twice: its outcome is unknown to a worker that takes the turn over. */
 export const stepTool: Tool = {
   spec: { name: 'step', description: 'A step', input_schema: { type: 'object', properties: {} } },
   summary: 'A step',
@@ -77,10 +77,10 @@ export const stepTool: Tool = {
 };
 
 const TURN_TEXT = '[[tool: step {}]] [[tool: step {}]] [[reply: done]]';
-/** More than any scenario has turns and deaths. */
+/** More than the turns and crashes of any scenario. */
 const RUNS_MAX = 60;
 
-/** Plays a scenario in a session of its own; resolves with what is wrong, null when nothing is. `asksWhy`: also with the reasons of what waits. */
+/** Plays a scenario in its own session; resolves with what is wrong, null when nothing is. `asksWhy`: also checks why messages wait. */
 export async function playScenario(
   rig: TurnRig,
   { name, asksWhy }: { name: string; asksWhy: boolean },
@@ -106,7 +106,7 @@ export async function playScenario(
       if (next.kind !== 'send') return;
       play.messages += 1;
       const message = `m${play.messages}`;
-      // What comes in the middle of a turn has nothing to run: the script of the turn goes on.
+      // A message that arrives during a turn has no script: the script of the turn continues.
       const text = session.isBusy ? message : `${message} ${TURN_TEXT}`;
       session.send({ name: message, mode: next.mode, route: next.route });
       names.set(await rig.send(name, text, { mode: next.mode, chatId: next.route }), message);
@@ -122,14 +122,14 @@ export async function playScenario(
       for (const arrival of arrivals) await play.act(arrival);
       if (asksWhy) play.wrongWhy ??= await wrongReasonsPaused(rig, key);
       play.calls = structuredClone(calls);
-      // True when the turn is over for the model and its next worker has to end it.
+      // True when the model has finished the turn and its next worker has to end it.
       let isOwed = false;
       for (let run = 1; isOwed || !session.isIdle; run += 1) {
         if (run > RUNS_MAX) return 'the session does not come to rest';
         if (!session.isBusy && !isOwed) session.start();
         isOwed = false;
         const worker = rig.worker();
-        // Its lease is long enough: nobody renews, and nobody looks for stop signals but the writes of the turn.
+        // Its lease is long enough: no lease is renewed, and only the writes of the turn check for a stop.
         worker.stop();
         const end = await Promise.race([worker.run(name), died.promise]);
         if (end === 'died') {
@@ -150,7 +150,7 @@ export async function playScenario(
   }
 }
 
-/** How the rows differ from what the model says. */
+/** The differences between the rows and the model. */
 async function difference(
   rig: TurnRig,
   sessionId: string,
@@ -176,7 +176,7 @@ async function difference(
   const turns = await rig.rows('select id, status, error from holdfast.turns where session_id = $1 order by id', [
     sessionId,
   ]);
-  // The model server refuses what the real one would refuse; such a turn fails.
+  // The model server refuses what the real one would refuse, and the turn fails.
   const failed = turns.find(({ status }) => status === 'failed');
   if (failed !== undefined) return `a turn failed: ${JSON.stringify(failed['error'])}`;
   const took = turns.map(({ id }) => rows.filter((row) => row['turn_id'] === id).map(nameOf));

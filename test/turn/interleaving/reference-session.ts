@@ -1,5 +1,5 @@
-// What a session promises, as a model in memory: who waits, what a turn takes, who joins it, and how each message ends. Written from
-// the rules of the queue modes alone; it knows neither rows nor workers.
+// The guarantees of a session, as a model in memory: which messages wait, which a turn takes, which join it, and how each ends. It is written
+// from the rules of the queue modes alone, without rows or workers.
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
 
 export type Fate = 'answered' | 'cancelled' | 'dropped' | 'failed';
@@ -24,7 +24,7 @@ export class ReferenceSession {
   readonly turns: string[][] = [];
   #waiting: ModelMessage[] = [];
   #turn: ModelTurn | null = null;
-  /** A message for the running turn has come since the worker last looked. */
+  /** A message for the running turn has arrived since the worker last looked. */
   #hasNewSteer = false;
   #wasEverSteered = false;
 
@@ -49,7 +49,7 @@ export class ReferenceSession {
     if (mode === 'steer' || mode === 'steer-backlog') this.#hasNewSteer = this.#wasEverSteered = true;
   }
 
-  /** Somebody stops everything. */
+  /** Stops the turn and all waiting messages. */
   abort(): void {
     for (const { name } of this.#waiting) this.fates.set(name, 'cancelled');
     this.#waiting = [];
@@ -70,13 +70,13 @@ export class ReferenceSession {
     this.#hasNewSteer = false;
   }
 
-  /** The worker of the turn has died in a batch, and another takes it over: it ends the batch, and looks for whoever may have come. */
+  /** The worker of the turn has crashed in a batch, and another takes over: it ends the batch, and looks for messages that have arrived. */
   takeOver(): void {
     this.#hasNewSteer = this.#wasEverSteered;
     this.endBatch();
   }
 
-  /** The results of a batch are committed. True: the turn goes on. */
+  /** The results of a batch are committed. True: the turn continues. */
   endBatch(): boolean {
     const turn = this.#turn;
     if (turn === null) throw new Error('no turn runs');
@@ -102,7 +102,7 @@ export class ReferenceSession {
       this.#waiting.shift();
       turn.taken.push(next);
       this.turns.at(-1)?.push(next.name);
-      // It wants a turn of its own besides, behind all that waits.
+      // It also gets its own turn, after all waiting messages.
       if (next.mode === 'steer-backlog') this.#waiting.push({ ...next, name: `${next.name} again`, mode: 'followup' });
     }
   }
