@@ -108,7 +108,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'error',
     text: `The provider ${name} does not answer; ${counted(count, 'turn')} wait for it`,
     href: '/turns?status=parked',
-    fix: 'The turns resume when the provider answers. Check the network and the provider's status page, or configure `fallbacks`.',
+    fix: 'The turns resume when the provider answers. Check the network and the status page of the provider, or configure `fallbacks`.',
   }),
   model_unpriced: (name, count) => ({
     severity: 'warning',

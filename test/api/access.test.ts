@@ -1,4 +1,4 @@
-// Who may ask, and under which name: wrong keys, the Host header, and headers that decide about both and are sent twice.
+// Access control: wrong keys, the Host header, and headers that decide about both and are sent twice.
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { createAttempts } from '../../src/api/attempts.ts';
@@ -9,7 +9,7 @@ const holder = useApiRig({ api: { hosts: ['agents.lan', 'agents.lan:8080'], publ
 
 const right = `Bearer ${ADMIN_KEY}`;
 
-/** Asks from an address of its own, so that tests do not count for each other. */
+/** Sends a request from a separate address, so that tests do not count for each other. */
 async function from(remoteAddress: string, authorization?: string) {
   const headers = authorization === undefined ? {} : { authorization };
   return holder.rig.app.inject({ url: '/v1/sessions', remoteAddress, headers });
@@ -27,7 +27,7 @@ test('after ten wrong keys from one address, wrong keys are answered 429 and the
   expect((await from('10.0.0.2', `Bearer ${ADMIN_KEY}-wrong`)).statusCode).toBe(401);
 });
 
-test('wrong keys are forgiven one by one, and what is remembered is bounded', () => {
+test('wrong keys expire one by one, and the stored addresses are bounded', () => {
   let nowMs = 0;
   const attempts = createAttempts(() => nowMs);
   const count = (times: number): number[] => Array.from({ length: times }, () => attempts.countWrongKey('10.0.0.1'));
@@ -61,7 +61,7 @@ test.each([
   }
 });
 
-/** What is answered to these bytes, as text. */
+/** The answer to these bytes, as text. */
 async function send(lines: string[]): Promise<string> {
   const { port } = new URL(await holder.rig.listen());
   return new Promise((resolve, reject) => {

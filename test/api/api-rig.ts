@@ -1,5 +1,5 @@
-// An API over a real database, with workers where a test wants them: real turns against the scripted model, no queue. Rings are
-// only written down.
+// An API on a real database, with workers where a test needs them: real turns against the scripted model, without a queue. Rings are
+// only recorded.
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext } from '../../src/api/create-context.ts';
@@ -24,12 +24,12 @@ export interface ApiRigOptions {
   keys?: Config['api']['keys'];
   /** Other settings of the API. */
   api?: Partial<Config['api']>;
-  /** What the configuration says whenever it is read, over the rest. May throw `ConfigError`. */
+  /** What the configuration returns whenever it is read, over the rest. May throw `ConfigError`. */
   changes?: () => Partial<Config>;
   dependencies?: Dependency[];
   /** Replaces parts of the context. */
   context?: Partial<ApiContext>;
-  /** True: the worker hears what the API waits for, as in one process. */
+  /** True: the worker's commits wake the waiting requests of the API, as in one process. */
   isOneProcess?: boolean;
   /** The part of cached prompts that a message batch of the scripted model finds in the cache, 0 to 1; absent: as live calls do. */
   batchCacheHits?: number;
@@ -40,7 +40,7 @@ export type ApiRig = Awaited<ReturnType<typeof createApiRig>>;
 export interface JsonAnswer {
   status: number;
   headers: Record<string, unknown>;
-  // Tests look into answers of every shape; each was held against the schema of its route.
+  // Tests read answers of every shape; each was checked against the schema of its route.
   body: any; // oxlint-disable-line typescript/no-explicit-any
 }
 
@@ -106,7 +106,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     await turns.close();
   }
 
-  /** Asks in process, with the admin key unless headers say otherwise. */
+  /** Sends a request in process, with the admin key unless headers say otherwise. */
   async function ask(
     method: NonNullable<InjectOptions['method']>,
     url: string,
@@ -140,13 +140,13 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     /** Runs the next turn of a session, as a worker in another process would (unless `isOneProcess`). */
     work: (session: string) => worker.run(session),
     rows: turns.rows,
-    /** Listens on a free port, the same one for all who ask, and returns its URL. */
+    /** Listens on a free port, the same one for all callers, and returns its URL. */
     listen: (): Promise<string> => (listening ??= listen(app)),
     close: (): Promise<void> => (closing ??= closeAll()),
   };
 }
 
-/** Every answer of every test is what its route says that it answers. */
+/** Checks every answer of every test against the schema of its route. */
 function checkDocumented(answer: { method: string; url: string; status: number; body: unknown }): void {
   const path = answer.url.split('?', 1)[0] ?? '';
   const route = ROUTES.find(

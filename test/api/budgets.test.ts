@@ -1,4 +1,4 @@
-// Budgets over HTTP: made, shown, changed and removed by requests; those of the configuration and of batches are fixed.
+// Budgets over HTTP: created, shown, changed and removed by requests; those of the configuration and of batches are fixed.
 import { expect, test } from 'vitest';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -8,7 +8,7 @@ const ask = (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object)
 
 const DAILY = { scope: 'agent:main', per: 'day', limitUsd: 2.5 };
 
-test('a budget is made with its defaults, shown with its window, changed and removed', async () => {
+test('a budget is created with its defaults, shown with its window, changed and removed', async () => {
   const made = await ask('POST', '/v1/budgets', DAILY);
   expect(made.status).toBe(201);
   expect(made.body).toMatchObject({

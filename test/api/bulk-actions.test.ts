@@ -1,4 +1,4 @@
-// Bulk actions: one decision about many things, worked off by schedulers, with a result for each.
+// Bulk actions: one decision about many objects, executed by schedulers, with a result for each.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { carryOut } from '../../src/service/bulk-action.ts';
@@ -27,7 +27,7 @@ async function workOff(id: string) {
   return actionOf(id);
 }
 
-/** A session whose turn has failed; the cause is mended if `isMended`. */
+/** A session whose turn has failed; the cause is repaired if `isMended`. */
 async function failed(session: string, isMended = true): Promise<{ turnId: string; messageId: string }> {
   const { rig } = holder;
   const { body } = await rig.post(`/v1/sessions/${session}/messages`, { text: `${failing} [[reply: ok]]` });
@@ -39,7 +39,7 @@ async function failed(session: string, isMended = true): Promise<{ turnId: strin
   return { turnId, messageId };
 }
 
-/** So many sessions with a failed turn each, as rows. */
+/** This many sessions with a failed turn each, inserted as rows. */
 async function manyFailed(name: string, count: number): Promise<void> {
   const ids = Array.from({ length: count }, () => [newId<string>(), newId<string>(), newId<string>()]);
   await holder.rig.rows(
@@ -70,7 +70,7 @@ describe('a bulk retry of 1,284 turns', () => {
     ];
     expect(again).toEqual(action);
     expect(action).toMatchObject({ status: 'running', total: 1284, done: 0, reason: 'the disk was full', filter });
-    // What fails later does not join.
+    // Turns that fail later do not join.
     await manyFailed('later-', 3);
 
     for (let n = 0; n < 20; n += 1) await round();
@@ -101,12 +101,12 @@ describe('a bulk retry of 1,284 turns', () => {
 });
 
 describe('an item', () => {
-  test('that was carried out when its scheduler was killed is done, and not done again (G17)', async () => {
+  test('that was executed when its scheduler was killed is done, and not done again (G17)', async () => {
     const { turnId, messageId } = await failed('killed-scheduler');
     const action = await submit({ action: 'retry', target: 'turns', ids: [turnId] });
     const { service } = holder.rig.context;
     const [item] = await leaseBulkItems(service.database, { itemsMax: 20, leaseMs: 0 });
-    // The result of this scheduler is never written.
+    // The result of this scheduler is never stored.
     await carryOut(service, item!);
     await holder.rig.work('killed-scheduler');
     expect(await workOff(action.id)).toMatchObject({ status: 'completed', done: 1, skipped: 0 });
@@ -115,14 +115,14 @@ describe('an item', () => {
     expect(turns.map(({ status }: { status: string }) => status)).toEqual(['completed', 'failed']);
   });
 
-  test('that cannot be carried out is skipped with the reason', async () => {
+  test('that cannot be executed is skipped with the reason', async () => {
     const unknown = newId<string>();
     const action = await submit({ action: 'abort', target: 'turns', ids: [unknown] });
     expect(await workOff(action.id)).toMatchObject({ status: 'completed', done: 0, skipped: 1 });
     expect(await itemsOf(action.id)).toMatchObject([{ id: unknown, reason: 'There is no such turn.' }]);
   });
 
-  test('is worked on by one of two schedulers', async () => {
+  test('is processed by one of two schedulers', async () => {
     await manyFailed('two-', 30);
     const action = await submit({ action: 'retry', target: 'turns', filter: { lane: 'cron', status: ['failed'] } });
     while ((await Promise.all([round(), round()])).includes(true));
@@ -132,7 +132,7 @@ describe('an item', () => {
 });
 
 describe('waiting messages', () => {
-  test('are cancelled, one by one, unless a worker may be taking them', async () => {
+  test('are cancelled one by one, unless a worker may be claiming them', async () => {
     const { rig } = holder;
     const { body } = await rig.post('/v1/sessions/crowd/messages', { text: 'one' });
     const second = (await rig.post('/v1/sessions/crowd/messages', { text: 'two' })).body;
@@ -208,7 +208,7 @@ describe('dead letters with a canary', () => {
   });
 });
 
-test('every filter of the list of turns is one of an action on turns, and finds the same', async () => {
+test('every filter of the list of turns is a filter of an action on turns, and finds the same', async () => {
   const { turnId } = await failed('same-filters');
   await failed('other-filters');
   const filters = {

@@ -1,4 +1,4 @@
-// More messages than one turn takes: what a session does with them under each overflow policy, as a client sees it.
+// More messages than one turn takes: how a session handles them under each overflow policy, as a client sees it.
 import { describe, expect, test } from 'vitest';
 import type { JsonAnswer } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -10,7 +10,7 @@ const holder = useApiRig({ limits: { waitingPerSession: waitingMax } });
 const say = (session: string, text: string): Promise<JsonAnswer> =>
   holder.rig.post(`/v1/sessions/${session}/messages`, { text });
 
-/** Sends so many messages at once; resolves with their texts in the order of their numbers. */
+/** Sends this many messages concurrently; resolves with their texts in the order of their numbers. */
 async function burst(session: string, count: number): Promise<string[]> {
   const answers = await Promise.all(Array.from({ length: count }, (_, n) => say(session, `burst-${n + 1}.`)));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 202));
@@ -18,7 +18,7 @@ async function burst(session: string, count: number): Promise<string[]> {
   return messages.toSorted((a, b) => a.seq - b.seq).map(({ text }) => text);
 }
 
-/** Runs the turns of a session until nothing waits. */
+/** Runs the turns of a session until no message waits. */
 async function workAll(session: string): Promise<void> {
   for (let turns = 0; turns < turnsMax; turns += 1) {
     if ((await holder.rig.work(session)).kind === 'idle') return;
@@ -26,7 +26,7 @@ async function workAll(session: string): Promise<void> {
   throw new Error(`${session} still has work after ${turnsMax} turns.`);
 }
 
-/** The texts of a burst as they stand in the prompts of a session, in their order, turn by turn. */
+/** The texts of a burst in the prompts of a session, in their order, turn by turn. */
 async function promptsOf(session: string): Promise<string[][]> {
   const rows = await holder.rig.rows(
     `select e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id

@@ -1,4 +1,4 @@
-// Chat commands and queue modes as a sender meets them: what is answered at the door, and what it changes.
+// Chat commands and queue modes as a sender sees them: the immediate answer, and the change.
 import { describe, expect, test } from 'vitest';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
@@ -16,7 +16,7 @@ async function busy(session: string): Promise<{ done: Promise<unknown> }> {
 }
 
 describe('a chat command', () => {
-  test('is carried out at the door and answered there', async () => {
+  test('is executed and answered when it is accepted', async () => {
     const answer = await say('status', '/status');
     expect(answer.status).toBe(202);
     expect(answer.body).toMatchObject({
@@ -37,7 +37,7 @@ describe('a chat command', () => {
     expect(reply).toMatch(/⚠️ anthropic\/claude-sonnet-4-5 (is deprecated|has ended).* 2026-11-30\./);
   });
 
-  test('/stop ends the turn and cancels what waits, once per key (G2, G24, G29)', async () => {
+  test('/stop ends the turn and cancels waiting messages, once per key (G2, G24, G29)', async () => {
     const { rig } = holder;
     const { done } = await busy('stop');
     await say('stop', 'wait for me');
@@ -56,7 +56,7 @@ describe('a chat command', () => {
     await next.done;
   });
 
-  test('/think and /queue set what holds for the session, and /queue default takes it away', async () => {
+  test('/think and /queue set values for the session, and /queue default removes them', async () => {
     const { rig } = holder;
     await say('settings', '/think high');
     await say('settings', '/queue steer debounce:2s cap:25 drop:old');
@@ -74,13 +74,13 @@ describe('a chat command', () => {
     expect(owner.body.disposition).toBe('command');
   });
 
-  test('/compact takes its turn in the session', async () => {
+  test('/compact waits for its turn in the session', async () => {
     const answer = await say('compact', '/compact keep the numbers');
     expect(answer.body).toMatchObject({ disposition: 'command', message: { kind: 'compaction', status: 'waiting' } });
   });
 });
 
-describe('a message that finds its session busy', () => {
+describe('a message to a busy session', () => {
   test.each([
     ['steer', 'steered', 'waiting'],
     ['steer-backlog', 'steered', 'waiting'],
@@ -97,7 +97,7 @@ describe('a message that finds its session busy', () => {
     await done;
   });
 
-  test('takes the mode from itself, then from the session', async () => {
+  test('uses its own mode, then that of the session', async () => {
     const { rig } = holder;
     await say('order', '/queue followup');
     const { done } = await busy('order');
@@ -110,7 +110,7 @@ describe('a message that finds its session busy', () => {
     await done;
   });
 
-  test('over the cap takes the place of the oldest, or of itself, with the reason on the row (G5)', async () => {
+  test('over the cap replaces the oldest, or is refused itself, with the reason on the row (G5)', async () => {
     const { rig } = holder;
     await say('cap', '/queue cap:2 drop:old');
     const { done } = await busy('cap');

@@ -22,7 +22,7 @@ async function firesOf(id: string) {
 }
 
 describe('a cron', () => {
-  test('is made with everything that was left out filled in', async () => {
+  test('is created with defaults for all omitted fields', async () => {
     const cron = await make(daily);
     expect(cron).toMatchObject({
       ...daily,
@@ -51,7 +51,7 @@ describe('a cron', () => {
     expect((await holder.rig.get(`/v1/crons/${cron.id}`)).body).toEqual(cron);
   });
 
-  test('is made once for an Idempotency-Key', async () => {
+  test('is created once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'make-1' };
     const [one, other] = await Promise.all([make(daily, key), make(daily, key)]);
     expect(one.id).toBe(other.id);
@@ -75,7 +75,7 @@ describe('a cron', () => {
     [{ misfire: 'maybe' }, 'misfire'],
     [{ surprise: true }, 'surprise'],
     [{ target: 'isolated', payload: { kind: 'systemEvent', text: 'x' }, wake: 'next-heartbeat' }, 'wake'],
-  ])('that cannot be one is refused: %o', async (change, path) => {
+  ])('that is invalid is refused: %o', async (change, path) => {
     const refused = await holder.rig.post('/v1/crons', { ...daily, ...change });
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
     expect(refused.body.errors.map((error: { path: string }) => error.path)).toContain(path);
@@ -104,7 +104,7 @@ describe('a cron', () => {
     expect((await patch({ name: 'x' })).status).toBe(404);
   });
 
-  test('tells its next slots, and being looked at moves none (G20)', async () => {
+  test('shows its next slots, and reading it moves none (G20)', async () => {
     const { rig } = holder;
     const cron = await make({ ...daily, schedule: { kind: 'cron', expr: '30 2 * * *', tz: 'America/New_York' } });
     const next = await rig.get(`/v1/crons/${cron.id}/next?count=400`);
@@ -123,7 +123,7 @@ describe('a cron', () => {
     expect((await rig.get(`/v1/crons/${cron.id}`)).body).toEqual(cron);
   });
 
-  test('has a summary: next slots, last fires with costs, and what a month costs', async () => {
+  test('has a summary: next slots, last fires with costs, and the cost of a month', async () => {
     const { rig } = holder;
     const priced = '[[usage: input=1000 output=200 cache-read=0 cache-write=0]] [[reply: ok]]';
     const cron = await make({ ...daily, payload: { kind: 'agentTurn', message: priced } });
@@ -214,7 +214,7 @@ describe('a run', () => {
     expect(JSON.stringify(request?.body).match(/Again\./g)).toHaveLength(1);
   });
 
-  test('with a deadline of its own ends when it is over', async () => {
+  test('with its own deadline ends at the deadline', async () => {
     const { rig } = holder;
     const cron = await make({
       ...daily,
@@ -229,7 +229,7 @@ describe('a run', () => {
 });
 
 describe('a tick', () => {
-  test('of an event wakes the main session, is one line of one prompt, and its moot poll asks no model (G14)', async () => {
+  test('of an event wakes the main session, is one line of one prompt, and its redundant poll calls no model (G14)', async () => {
     const { rig } = holder;
     const parts = schedulerParts(rig.turns.database);
     const at = new Date(Date.now() - 1000).toISOString();
@@ -252,7 +252,7 @@ describe('a tick', () => {
       target: 'session:talk',
       payload: { kind: 'systemEvent', text: 'The bath is full.' },
     });
-    // Somebody speaks first: that prompt has the line, and the poll has nothing left to point at.
+    // A message arrives first: its prompt has the line, and the poll has nothing left to report.
     await rig.post('/v1/sessions/talk/messages', { text: 'Hello [[reply: Hi.]]' });
     await fireAll(parts);
     await rig.work('talk');
@@ -263,7 +263,7 @@ describe('a tick', () => {
     expect(await rig.rows(`select status from holdfast.inbox where status = 'waiting'`)).toEqual([]);
   });
 
-  test('goes where its delivery says', async () => {
+  test('is delivered to the address of its cron', async () => {
     const { rig } = holder;
     const run = async (delivery: object | null): Promise<Record<string, unknown>[]> => {
       const cron = await make({ ...daily, delivery, payload: { kind: 'agentTurn', message: 'Go. [[reply: Gone.]]' } });

@@ -1,5 +1,5 @@
-// Goal: a database that dies, comes back or never answers is a quick 503, never a request that hangs, and nothing that was
-// answered is lost (G1, G23). Method: a server of its own that is killed as a power cut would.
+// Goal: when the database crashes, restarts or never answers, requests quickly get 503 and never hang, and no answered request
+// is lost (G1, G23). Method: a server of this test that is killed as by a power cut.
 import pg from 'pg';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { startTestPostgres } from '../servers/postgres.ts';
@@ -18,7 +18,7 @@ shareAmongTests(async (onEnd) => {
   [server, rig] = [started, made];
 });
 
-/** Works as superuser, over a connection to another database that may always write. */
+/** Works as superuser, over a connection to another database that can always be written. */
 async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void> {
   const url = new URL(server.url);
   url.pathname = '/template1';
@@ -31,7 +31,7 @@ async function asAdmin(work: (admin: pg.Client) => Promise<void>): Promise<void>
   }
 }
 
-// A request that hung would end with the code `timeout`.
+// A request that hangs would end with the code `timeout`.
 test('reads are 503 with Retry-After during the outage, and work after it', async () => {
   const { body } = await rig.post('/v1/sessions/survivor/messages', { text: 'kept' });
   await server.kill();
@@ -47,13 +47,13 @@ test('reads are 503 with Retry-After during the outage, and work after it', asyn
   expect((await rig.get(`/v1/messages/${body.message.id}`)).body).toMatchObject({ ...body.message, why: {} });
 });
 
-test('reads are 503 while it accepts no connections, and readiness names its SQLSTATE', async () => {
+test('reads are 503 while the database accepts no connections, and readiness names its SQLSTATE', async () => {
   const { pathname } = new URL(rig.databaseUrl);
   const name = pathname.slice(1);
   await asAdmin(async (admin) => {
     await admin.query(`alter database ${name} allow_connections false`);
     await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
-    // A connection that was ended may be noticed by the first request after it.
+    // A terminated connection may only be noticed by the first request after it.
     await expect.poll(async () => (await rig.get('/v1/stats')).body.code).toBe('database_unavailable');
     expect(await rig.get('/v1/sessions')).toMatchObject({ status: 503, headers: { 'retry-after': '1' } });
     await expect
@@ -64,7 +64,7 @@ test('reads are 503 while it accepts no connections, and readiness names its SQL
   await expect.poll(async () => (await rig.get('/readyz')).status).toBe(200);
 });
 
-test('readiness is 503 while it is read-only', async () => {
+test('readiness is 503 while the database is read-only', async () => {
   await asAdmin(async (admin) => {
     await admin.query('alter system set default_transaction_read_only = on');
     await admin.query('select pg_reload_conf()');
@@ -110,7 +110,7 @@ async function postUntilTimeout(): Promise<Awaited<ReturnType<ApiRig['post']>>> 
   return asking;
 }
 
-test('a statement that never ends is 503 in time, and says what is not known', async () => {
+test('a statement that never ends is 503 at the deadline, and the answer says that the outcome is unknown', async () => {
   const answer = await postUntilTimeout();
   expect(answer).toMatchObject({ status: 503, body: { code: 'timeout' } });
   expect(answer.body.detail).toContain('Idempotency-Key');

@@ -1,11 +1,11 @@
-// Failed turns as dead letters (G17): each is found by its code, and retrying it works whatever its session has done since, once.
+// Failed turns as dead letters (G17): each can be found by its code and retried once, whatever its session has done since.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 const failing = '[[error: 400 message="no"]]';
-/** Fails as long as the cause of the fault is there, and is answered when it was mended. */
+/** Fails as long as the cause of the fault exists, and is answered once it is repaired. */
 const failsOnce = (reply: string): string => `${failing} [[reply: ${reply}]]`;
 
 /** A session with a turn that has failed; the id of its message and of the turn. */
@@ -15,7 +15,7 @@ async function failed(session: string, text: string, more: object = {}) {
   await rig.work(session);
   const message = (await rig.get(`/v1/messages/${body.message.id}`)).body;
   expect(message.status).toBe('failed');
-  // What was wrong is mended.
+  // The cause is repaired.
   await rig.rows('update holdfast.inbox set body = replace(body::text, $2, $3)::json where id = $1', [
     message.id,
     JSON.stringify(failing).slice(1, -1),
@@ -76,14 +76,14 @@ describe('a failed turn', () => {
       [messageId, id],
     );
     expect(row).toEqual({ is_same: true });
-    // What was said in between stays where it was.
+    // The entries in between stay where they were.
     const { items } = (await rig.get('/v1/sessions/moved/transcript')).body;
     const texts = JSON.stringify(items);
     expect(texts.indexOf('something else')).toBeGreaterThan(0);
     expect(texts.lastIndexOf('late, but here')).toBeGreaterThan(texts.indexOf('something else'));
   });
 
-  test('is retried once, however many requests ask for it at the same time (G2)', async () => {
+  test('is retried once, however many concurrent requests ask for it (G2)', async () => {
     const { rig } = holder;
     const { turnId, messageId } = await failed('at-once', failsOnce('once'));
     await say('at-once', '[[reply: something else]]');
@@ -120,13 +120,13 @@ describe('redriving by code', () => {
     expect(skipped.body).toMatchObject({ redriven: 0, skipped: 1 });
   });
 
-  test('needs to know which', async () => {
+  test('requires a code', async () => {
     expect(await holder.rig.post('/v1/dead-letters/redrive', {})).toMatchObject({ status: 400 });
     expect(await holder.rig.post('/v1/dead-letters/discard', {})).toMatchObject({ status: 400 });
   });
 });
 
-test('discarding by code closes the letters and gives their deliveries up', async () => {
+test('discarding by code closes the letters and discards their deliveries', async () => {
   const { rig } = holder;
   const sessionId = await rig.turns.sessionOf('discarded');
   const [letterId, deliveryId] = [newId<string>(), newId<string>()];

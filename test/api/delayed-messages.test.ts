@@ -1,4 +1,4 @@
-// Messages that are delivered later, from their acceptance to their turn. Time is played by the rows: what is due is for the database to say.
+// Messages with `deliverAt`, from their acceptance to their turn. The tests change times in the rows: the database decides what is due.
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { deliverDue } from '../../src/service/deliver-delayed.ts';
@@ -15,7 +15,7 @@ function newSession(): string {
 const LATER = '2099-01-01T00:00:00.000Z';
 const pathOf = (session: string): string => `/v1/sessions/${session}/messages`;
 
-/** Lets the time of these messages come, in this order. */
+/** Makes these messages due, in this order. */
 async function becomeDue(...ids: string[]): Promise<void> {
   for (const [at, id] of ids.entries())
     await holder.rig.rows(
@@ -54,7 +54,7 @@ describe('a message with deliverAt', () => {
     expect((await rig.get(path)).body).toMatchObject({ status: 'answered', reply: 'Tea.' });
   });
 
-  test('arrives in the order of the times, each once, when several schedulers look at once (G3)', async () => {
+  test('arrives in the order of the times, each once, when several schedulers look at the same time (G3)', async () => {
     const { rig } = holder;
     const session = newSession();
     const ids: string[] = [];
@@ -68,7 +68,7 @@ describe('a message with deliverAt', () => {
     );
     expect(rows).toEqual(['a', 'b', 'c'].map((text) => ({ text, status: 'waiting' })));
     expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(3);
-    // A fourth does not fit, and comes when there is room.
+    // A fourth does not fit, and arrives when there is room.
     const { body } = await rig.post(pathOf(session), { text: 'd', deliverAt: LATER });
     await becomeDue(body.message.id);
     await deliver();
@@ -79,7 +79,7 @@ describe('a message with deliverAt', () => {
     expect((await rig.get(`/v1/messages/${body.message.id}`)).body.status).toBe('answered');
   });
 
-  test('is not held up by more than a hundred whose session is full', async () => {
+  test('is not held up by more than a hundred messages whose session is full', async () => {
     const { rig } = holder;
     const full = newSession();
     const first = await rig.post(pathOf(full), { text: 'a', deliverAt: LATER });
@@ -118,7 +118,7 @@ describe('a message with deliverAt', () => {
     expect(cancelled.body.total).toBe(1);
   });
 
-  test('of the past is an ordinary one, and a chat command cannot wait', async () => {
+  test('in the past is an ordinary message, and a chat command cannot be delayed', async () => {
     const { rig } = holder;
     const session = newSession();
     const now = await rig.post(pathOf(session), { text: 'now', deliverAt: '2020-01-01T00:00:00Z' });

@@ -63,7 +63,7 @@ describe('deliveries', () => {
     expect(items).toContainEqual({ status: 'expired', count: 0, isCapped: false, oldestAt: null });
   });
 
-  test('by themselves have the results of their attempts', async () => {
+  test('in the detail view have the results of their attempts', async () => {
     const one = await delivered('tried');
     await fail(one.sessionId, 'pending', 503);
     await fail(one.sessionId, 'failed', 410);
@@ -76,7 +76,7 @@ describe('deliveries', () => {
     expect((await holder.rig.get(`/v1/deliveries/${newId()}`)).status).toBe(404);
   });
 
-  test('are discarded with a reason, which the log of changes keeps; and in bulk by channel and text', async () => {
+  test('are discarded with a reason, which the audit log keeps; and in bulk by channel and text', async () => {
     const { rig } = holder;
     const one = await delivered('given-up');
     const path = `/v1/deliveries/${one.id}/discard`;

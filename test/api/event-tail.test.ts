@@ -1,4 +1,4 @@
-// The tail by itself over a log in memory: whoever joins when, with whatever it knows, gets each later event once and in order.
+// The tail alone, over a log in memory: each subscriber gets each later event once and in order, whenever it joins and whatever its last id.
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EventTail, type LiveEvent, type Subscriber } from '../../src/api/event-tail.ts';
@@ -62,7 +62,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 describe('the tail', () => {
-  test('gives every subscriber each event after its floor once and in order, whenever it comes or goes', async () => {
+  test('gives every subscriber each event after its floor once and in order, whenever it connects or leaves', async () => {
     const step = fc.oneof(
       fc.record({ do: fc.constant('write' as const), count: fc.integer({ min: 1, max: 700 }) }),
       fc.record({ do: fc.constant('join' as const), count: fc.integer({ min: 0, max: 60 }) }),
@@ -95,7 +95,7 @@ describe('the tail', () => {
     );
   });
 
-  test('sends a subscriber with an old floor back to the database once its events are no longer kept', async () => {
+  test('sends a subscriber with an old floor back to the database once its events are no longer cached', async () => {
     const log = new Log();
     const { tail } = createTail(log);
     const first = new Reader(0n);
@@ -125,7 +125,7 @@ describe('the tail', () => {
     expect(late.ids).toEqual([10n, 11n, 12n, 13n]);
   });
 
-  test('reads nothing without subscribers, and seldom while nothing happens', async () => {
+  test('reads nothing without subscribers, and rarely while no events arrive', async () => {
     const log = new Log();
     const { tail, wake } = createTail(log);
     wake.committed('s', 'settlement');

@@ -1,4 +1,4 @@
-// Event streams over real HTTP: nothing is missed and nothing comes twice, whoever dies or comes late.
+// Event streams over real HTTP: a subscriber misses no event and gets none twice, whichever process crashes and however late it connects.
 import pg from 'pg';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
@@ -29,7 +29,7 @@ async function tell(session: string, marks: number[], type = 'tool.started'): Pr
   }
 }
 
-/** Tells something and waits until a stream has it: before that, a transaction in any database of the server may hold it back. */
+/** Writes an event and waits until a stream has it: before that, a transaction in any database of the server can hold it back. */
 async function tellFinally(session: string, marks: number[]): Promise<string> {
   await tell(session, marks);
   const client = await openEvents(`${url}/v1/events?session=${session}`, '0');
@@ -52,7 +52,7 @@ async function startTurn(rig: ApiRig, session: string, text: string): Promise<st
   return (await rig.get(`/v1/messages/${body.message.id}`)).body.turnId;
 }
 
-/** A connection of its own, which ends with the test: a transaction that stays open would hold every stream back. */
+/** A separate connection, which ends with the test: a transaction that stays open would hold every stream back. */
 async function connect(rig: ApiRig): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: rig.databaseUrl });
   onTestFinished(() => client.end());
@@ -61,7 +61,7 @@ async function connect(rig: ApiRig): Promise<pg.Client> {
 }
 
 describe('the stream of a turn', () => {
-  test('has it from its start with its text deltas, and ends after turn.ended', async () => {
+  test('has all of it from its start with its text deltas, and ends after turn.ended', async () => {
     const { rig } = holder;
     await startTurn(rig, 'told', '[[reply: another turn]]');
     const turnId = await startTurn(rig, 'told', 'do [[tool: echo {}]] [[reply: hello world]]');
@@ -142,7 +142,7 @@ describe('the stream of a turn', () => {
 });
 
 describe('the stream of everything', () => {
-  test('begins now, and resumes from there even when nothing came', async () => {
+  test('begins now, and resumes from there even when no event arrived', async () => {
     await tellFinally('now', [1, 2]);
     const client = await openEvents(`${url}/v1/events?session=now`);
     await eventually(() => client.lastId()).not.toBe('');
@@ -154,7 +154,7 @@ describe('the stream of everything', () => {
     back.leave();
   });
 
-  test('can be of one session, and of some types', async () => {
+  test('can be filtered by session and by type', async () => {
     const ofSession = await openEvents(`${url}/v1/events?session=Chosen`);
     const ofTypes = await openEvents(`${url}/v1/events?types=tool.ended,turn.ended`);
     await tell('other', [1]);
@@ -166,7 +166,7 @@ describe('the stream of everything', () => {
     ofTypes.leave();
   });
 
-  test('misses no event that is committed after a younger one', async () => {
+  test('misses no event that is committed after a newer one', async () => {
     const { rig } = holder;
     const client = await openEvents(`${url}/v1/events?session=order`);
     const sessionId = await rig.turns.sessionOf('order');
@@ -185,14 +185,14 @@ describe('the stream of everything', () => {
     client.leave();
   });
 
-  test('hands over from the past to what is live while events pour in: no gap, no repeat', async () => {
+  test('switches from past to live events under load without a gap or a repeat', async () => {
     const TOTAL = 1500;
     const start = await tellFinally('flood', [0]);
     const writing = tell('flood', range(1, TOTAL));
     const clients = await Promise.all(
       Array.from({ length: 5 }, () => openEvents(`${url}/v1/events?session=flood`, start)),
     );
-    // One more that breaks off again and again.
+    // One more client, which disconnects again and again.
     const seen: ReceivedEvent[] = [];
     let lastId = start;
     while (seen.length < TOTAL) {
@@ -211,7 +211,7 @@ describe('the stream of everything', () => {
     }
   });
 
-  test('is not led astray by an id from the future', async () => {
+  test('ignores an id from the future', async () => {
     const astray = await openEvents(`${url}/v1/events?session=future`, '999999999999999999');
     const other = await openEvents(`${url}/v1/events?session=future`);
     await tell('future', [1]);
@@ -221,7 +221,7 @@ describe('the stream of everything', () => {
     other.leave();
   });
 
-  test('refuses an id that is none, and one more stream than may be open', async () => {
+  test('refuses an invalid id, and one stream more than the limit', async () => {
     expect(await holder.rig.get('/v1/events', { 'last-event-id': 'abc' })).toMatchObject({
       status: 400,
       body: { code: 'invalid_header' },
@@ -233,7 +233,7 @@ describe('the stream of everything', () => {
   });
 });
 
-test('events are what the document says of their types', async () => {
+test('events match the schemas of their types in the document', async () => {
   const { rig } = holder;
   const say = (text: string) => rig.post('/v1/sessions/shapes/messages', { text });
   await say('[[tool: echo {"x": 1}]] [[reply: done]]');

@@ -1,4 +1,4 @@
-// Goal: an export has everything that is stored of a conversation, in bounded pages. Method: a session with tools, a reset and a subagent, and
+// Goal: an export has all stored rows of a conversation, in bounded pages. Method: a session with tools, a reset and a subagent, and
 // rows of a size that takes several pages.
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';

@@ -1,4 +1,4 @@
-// Goal: a generator that knows nothing of Holdfast makes types of the OpenAPI document that fit its requests. Method: generate them, write
+// Goal: the types that a third-party generator makes from the OpenAPI document fit the requests of the API. Method: generate them, write
 // every request of the README as a value of its type, and let the compiler check the file; then requests that do not fit.
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -64,11 +64,11 @@ function templateOf(method: string, path: string): string {
 const bodyOf = (template: string): string =>
   `NonNullable<paths['${template}']['post']['requestBody']>['content']['application/json']`;
 
-/** What the compiler says about these statements beside the generated types; empty: nothing is wrong. */
+/** The compiler's errors about these statements with the generated types; empty: there are none. */
 async function check(statements: string[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-types-'));
   onTestFinished(() => rm(folder, { recursive: true }));
-  // Made of the same JSON that a client downloads.
+  // Generated from the same JSON that a client downloads.
   const document = JSON.parse(JSON.stringify(openApiDocument(ROUTES))) as OpenAPI3;
   await writeFile(join(folder, 'api.ts'), await openapiTypes(document));
   await writeFile(
@@ -123,7 +123,7 @@ test('types that another generator makes of the document fit every request of th
   expect(await check(statements)).toBe('');
 });
 
-test('requests that do not fit are errors of the compiler', async () => {
+test('requests that do not fit are compiler errors', async () => {
   const message = bodyOf('/v1/sessions/{key}/messages');
   const said = await check([
     `export const a: ${message} = { txt: 'x' };`,

@@ -14,7 +14,7 @@ async function pollOf(id: string) {
   return all.find((one: { id: string }) => one.id === id);
 }
 
-/** What earlier polls and answers of the main session have left in its rows. */
+/** The rows that earlier polls and answers of the main session have left. */
 async function prunedEntries() {
   const all = (await holder.rig.get('/v1/sessions/main/transcript?state=all')).body.items;
   return all.filter(({ state }: { state: string }) => state === 'pruned');
@@ -54,7 +54,7 @@ describe('a requested poll', () => {
     expect(await pollOf(made.id)).toMatchObject({ result: 'acknowledged', turnId: expect.any(String) });
   });
 
-  test('that is acknowledged leaves no trace in what the model sees, and its rows stay (G15)', async () => {
+  test("that is acknowledged leaves no trace in the model's view, and its rows stay (G15)", async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/main/messages', { text: 'Remember seven. [[reply: Seven.]]' });
     await rig.work('main');
@@ -77,9 +77,9 @@ describe('a requested poll', () => {
       'Which',
       'It',
     ]);
-    // The next entry follows what came before the poll.
+    // The next entry follows the last one before the poll.
     expect(active[2].parentId).toBe(active[1].id);
-    // The request of the poll is still derivable, with the poll.
+    // The request of the poll can still be derived, with the poll.
     const turn = (await rig.get('/v1/turns?kind=heartbeat')).body.items[0];
     const derived = await rig.get(`/v1/turns/${turn.id}/requests/1`);
     expect(JSON.stringify(derived.body)).toContain('Read HEARTBEAT.md');
@@ -107,7 +107,7 @@ describe('a requested poll', () => {
     expect(await pollOf(third.id)).toMatchObject({ result: 'alert' });
   });
 
-  test('may add three hundred characters to the token, and is sent without it when it adds more', async () => {
+  test('can add three hundred characters to the token, and is sent without it when it adds more', async () => {
     const { rig } = holder;
     const quiet = await poll();
     await answerWith(`HEARTBEAT_OK ${'x'.repeat(300)}`);
@@ -119,11 +119,11 @@ describe('a requested poll', () => {
     expect((await rig.get('/v1/turns?kind=heartbeat&limit=1')).body.items[0].reply).toBe('x'.repeat(301));
   });
 
-  test('reaches no channel when the target is none', async () => {
+  test('is sent to no channel when the target is none', async () => {
     expect(await holder.rig.rows(`select id from holdfast.deliveries`)).toEqual([]);
   });
 
-  test('of an agent that is not there is refused', async () => {
+  test('of an unknown agent is refused', async () => {
     expect(await holder.rig.post('/v1/agents/nobody/heartbeat')).toMatchObject({
       status: 404,
       body: { code: 'unknown_agent' },

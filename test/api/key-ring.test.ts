@@ -1,4 +1,4 @@
-// How often the sign-ins of browsers are read. Who may do what with them is in sign-in.test.ts.
+// How often browser sessions are read. Their permissions are tested in sign-in.test.ts.
 import { hash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { KeyRing } from '../../src/api/key-ring.ts';
@@ -7,7 +7,7 @@ import type { WebSession } from '../../src/store/views/keys.ts';
 
 const sha256 = (text: string): string => hash('sha256', text, 'hex');
 
-test('the sign-ins of all open pages are read together, and each is still held against its own secret', async () => {
+test('the sign-ins of all open pages are read together, and each is still compared with its own secret', async () => {
   const secrets = Array.from({ length: 20 }, () => ({
     id: newId<string>(),
     secret: randomBytes(32).toString('base64url'),

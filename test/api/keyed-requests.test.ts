@@ -33,7 +33,7 @@ test('every POST route has a scenario', () => {
 });
 
 describe.each(KEYED_SCENARIOS)('$name with an Idempotency-Key', ({ prepare, secret }) => {
-  test('has one effect when its process crashed before it stored the answer, and one answer (G2)', async () => {
+  test('has one effect and one answer when its process crashed before it stored the answer (G2)', async () => {
     const request = await prepare(ground, newSession());
     const key = randomUUID();
     const send = (): Promise<KeyedAnswer> => ground.post(request.path, request.body, key);

@@ -1,4 +1,4 @@
-// API keys with roles, and the log of changes.
+// API keys with roles, and the audit log.
 import { describe, expect, test } from 'vitest';
 import { KEY_ROLES, type KeyRole } from '../../src/core/access/key-role.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
@@ -73,7 +73,7 @@ describe('a role', () => {
   });
 });
 
-describe('a key that was made', () => {
+describe('a created key', () => {
   test('opens the API with its role until it is revoked, and its text is stored nowhere (G31)', async () => {
     const { id, key } = await makeKey('night-shift', 'operator');
     expect(key).toMatch(/^hf_[\w-]{43}$/);
@@ -93,7 +93,7 @@ describe('a key that was made', () => {
     expect(holder.rig.logLines.join('')).not.toContain(key);
   });
 
-  test('is shown once: a retry with the same Idempotency-Key makes no other one and gets null in its place', async () => {
+  test('is shown once: a retry with the same Idempotency-Key creates no second key and gets null in its place', async () => {
     const once = () =>
       holder.rig.post('/v1/keys', { name: 'retried', role: 'viewer' }, { 'idempotency-key': 'make-a-key' });
     const [first, retry] = [await once(), await once()];
@@ -102,7 +102,7 @@ describe('a key that was made', () => {
     expect(retry.body).toEqual({ ...first.body, key: null });
   });
 
-  test('ends at its time, and frees its name', async () => {
+  test('expires, and frees its name', async () => {
     const soon = new Date(Date.now() + 3_600_000).toISOString();
     const { id, key } = await makeKey('guest', 'viewer', { expiresAt: soon });
     expect((await holder.rig.get('/v1/turns', bearer(key))).status).toBe(200);
@@ -138,7 +138,7 @@ describe('a key that was made', () => {
 describe('the log of changes', () => {
   const newest = async (query = '') => (await holder.rig.get(`/v1/audit?limit=5${query}`)).body.items;
 
-  test('has a row for each change: who, what, which target, why, and how it ended', async () => {
+  test('has a row for each change: principal, action, target, reason and result', async () => {
     const { body: cron } = await holder.rig.post(
       '/v1/crons',
       {
@@ -165,7 +165,7 @@ describe('the log of changes', () => {
     });
   });
 
-  test('leaves out what changes nothing, what is refused, and messages', async () => {
+  test('leaves out requests without a change, refused ones, and messages', async () => {
     const [before] = await newest();
     await holder.rig.get('/v1/turns');
     await holder.rig.post('/v1/sessions/quiet/messages', { text: 'Hello' });

@@ -16,7 +16,7 @@ function pathOf(session: string): string {
 }
 
 describe('an inbound message', () => {
-  test('is answered 202 with the message, the session and what became of it, after it is a row (G1)', async () => {
+  test('is answered 202 with the message, the session and the disposition, after its row is stored (G1)', async () => {
     const { rig } = holder;
     const session = newSession();
     const answer = await rig.post(pathOf(session), { text: 'hello', sender: { name: 'Ada' } });
@@ -35,7 +35,7 @@ describe('an inbound message', () => {
     });
   });
 
-  test('ignores the trace that its request names, unless the configuration trusts it', async () => {
+  test('ignores the trace in its request, unless the configuration trusts it', async () => {
     const { rig } = holder;
     const header = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
     const { body } = await rig.post(pathOf(newSession()), { text: 'hello' }, header);
@@ -88,7 +88,7 @@ describe('an inbound message', () => {
     expect(answer).toMatchObject({ status: 404, body: { code: 'unknown_agent' } });
   });
 
-  test('with the platform id of an earlier one is that one, without a time limit (G2)', async () => {
+  test('with the platform id of an earlier one is that message, without a time limit (G2)', async () => {
     const { rig } = holder;
     const session = newSession();
     const body = { text: 'hi', channel: 'telegram', chatId: '42', messageId: '7' };
@@ -116,7 +116,7 @@ describe('an Idempotency-Key', () => {
     expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(1);
   });
 
-  test('gives the first answer again when the message has long been answered', async () => {
+  test('returns the first answer also long after the message was answered', async () => {
     const { rig } = holder;
     const session = newSession();
     const headers = { 'idempotency-key': 'k-2' };
@@ -138,7 +138,7 @@ describe('an Idempotency-Key', () => {
     expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(1);
   });
 
-  test('gives the first answer again also when the platform id would say duplicate', async () => {
+  test('returns the first answer also when the platform id is a duplicate', async () => {
     const { rig } = holder;
     const session = newSession();
     const send = () => rig.post(pathOf(session), { text: 'a', messageId: 'p-1' }, { 'idempotency-key': 'k-6' });
@@ -148,7 +148,7 @@ describe('an Idempotency-Key', () => {
     expect(again.headers['idempotent-replayed']).toBe('true');
   });
 
-  test('of one API key says nothing to another one (G32)', async () => {
+  test('of one API key has no effect on another key (G32)', async () => {
     const { rig } = holder;
     const session = newSession();
     await rig.post(pathOf(session), { text: 'mine' }, { 'idempotency-key': 'k-4' });
@@ -172,7 +172,7 @@ describe('Prefer: wait', () => {
     const { rig } = holder;
     const session = newSession();
     const waiting = rig.post(pathOf(session), { text: '[[reply: done]]' }, { prefer: 'wait=20' });
-    // Nothing wakes this process: the worker has a wake of its own.
+    // No commit wakes this process: the worker has its own wake.
     await eventually(() => rig.work(session)).toMatchObject({ kind: 'ended' });
     const answer = await waiting;
     expect(answer).toMatchObject({
@@ -183,7 +183,7 @@ describe('Prefer: wait', () => {
     expect(answer.body.turn.steps).toHaveLength(1);
   });
 
-  test('answers the 202 form when the wait ends first', async () => {
+  test('answers in the 202 form when the wait ends first', async () => {
     const { rig } = holder;
     const answer = await rig.post(pathOf(newSession()), { text: 'nobody works' }, { prefer: 'respond-async, wait=1' });
     expect(answer).toMatchObject({ status: 202, body: { message: { status: 'waiting' }, disposition: 'queued' } });
@@ -201,7 +201,7 @@ describe('Prefer: wait', () => {
     expect([one.status, other.status]).toEqual([200, 200]);
   });
 
-  test('leaves no waiter behind when the client leaves', async () => {
+  test('removes its waiter when the client disconnects', async () => {
     const { rig } = holder;
     const url = await rig.listen();
     const leaving = new AbortController();
@@ -238,7 +238,7 @@ test('messages are listed newest first, by status and by ids', async () => {
   expect((await rig.get('/v1/messages?ids=x')).status).toBe(400);
 });
 
-test('GET /v1/messages of a session shows its messages newest first, each that waits with its reason', async () => {
+test('GET /v1/messages of a session shows its messages newest first, each waiting one with its reason', async () => {
   const { rig } = holder;
   const session = newSession();
   const answered = (await rig.post(pathOf(session), { text: 'first' })).body.message.id;

@@ -1,4 +1,4 @@
-// The document is made of the route table, so what can be wrong is the making.
+// The document is generated from the route table; these tests check the generation.
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { OPERATION_IDS } from '../../src/api/operation-ids.ts';
@@ -35,7 +35,7 @@ describe('openapi.json', () => {
     expect(operations).toHaveLength(ROUTES.length);
   });
 
-  test('has no reference that leads nowhere', () => {
+  test('has no dangling reference', () => {
     const references = JSON.stringify(document).matchAll(/"\$ref":"#\/([^"]+)"/g);
     let count = 0;
     for (const [, pointer = ''] of references) {
@@ -58,7 +58,7 @@ describe('openapi.json', () => {
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test('says what a message must have', () => {
+  test('names the required fields of a message', () => {
     expect(document.components.schemas['InboundMessage']?.required).toEqual(['text']);
     expect(document.components.schemas['InboundMessage']).toMatchObject({ additionalProperties: false });
     const post = document.paths['/v1/sessions/{key}/messages']?.['post'];
@@ -81,7 +81,7 @@ describe('openapi.json', () => {
     expect(bare).toEqual([]);
   });
 
-  test('has no field that may hold anything, and says what numbers and lists of a query are', () => {
+  test('has no untyped field, and gives the type of numbers and lists in a query', () => {
     const open: string[] = [];
     visit(document.components.schemas, [], (value, at) => {
       if (at.at(-2) !== 'properties') return;
@@ -100,7 +100,7 @@ describe('openapi.json', () => {
     });
   });
 
-  test('lets a client leave out what it need not send', () => {
+  test('makes omittable request fields optional', () => {
     const bodyOf = (path: string): { required?: string[] } => {
       const schema = document.paths[path]?.['post']?.requestBody?.content['application/json']?.schema;
       const name = (schema as { $ref?: string }).$ref?.split('/').at(-1);

@@ -35,7 +35,7 @@ describe('readyz', () => {
     });
   });
 
-  test('is 503 when one is missing, and says its code only (G31)', async () => {
+  test('is 503 when one is missing, and gives only its code (G31)', async () => {
     isQueueUp = false;
     const answer = await holder.rig.get('/readyz');
     expect(answer).toMatchObject({ status: 503, body: { status: 'unavailable' } });
@@ -45,7 +45,7 @@ describe('readyz', () => {
 });
 
 describe('stats', () => {
-  test('count what is there', async () => {
+  test('count the rows', async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/a/messages', { text: '[[reply: x]]' });
     await rig.work('a');
@@ -65,7 +65,7 @@ describe('stats', () => {
 });
 
 describe('metrics', () => {
-  test('have requests by route of the table, and what the database says', async () => {
+  test('have requests by route of the table, and the figures of the database', async () => {
     const { rig } = holder;
     await rig.get('/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3');
     await rig.post('/v1/sessions/c/messages', { text: 'three' });
@@ -101,14 +101,14 @@ describe('metrics', () => {
       expect(text).toContain(`${line}\n`);
     expect(text).toMatch(/^holdfast_batch_oldest_seconds [0-9.e-]+$/m);
     expect(text).not.toContain('holdfast_provider_batches{status="read"}');
-    // A scrape counts nothing twice.
+    // A second scrape counts nothing twice.
     expect((await rig.get('/metrics')).body).toContain(
       'holdfast_model_calls_unpriced_total{model="anthropic/mystery-1"} 1\n',
     );
   });
 });
 
-test('readyz is degraded when no process does the work that is there, without a name (G31)', async () => {
+test('readyz is degraded when no process does the pending work, and names none (G31)', async () => {
   const { rig } = holder;
   await rig.post('/v1/sessions/unserved/messages', { text: 'hello' });
   await rig.rows(`update holdfast.doorbells set due_at = now() - interval '1 minute'`);

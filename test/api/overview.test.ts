@@ -1,4 +1,4 @@
-// Goal: the overview says what the rows say. Method: real turns, with the roll-up in between, and a clock whose seconds the test makes.
+// Goal: the overview equals the rows. Method: real turns, with the roll-up in between, and a clock that the test advances.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { rollUp } from '../../src/store/usage/roll-up.ts';
@@ -9,7 +9,7 @@ let monotonicMs = 0;
 const clock = { now: () => new Date(), monotonicMs: () => monotonicMs };
 const holder = useApiRig({ context: { clock } });
 
-/** What was read before is too old. */
+/** Makes the cached values expire. */
 beforeEach(() => void (monotonicMs += 1_000));
 
 async function play(session: string, text: string): Promise<void> {
@@ -21,7 +21,7 @@ async function play(session: string, text: string): Promise<void> {
 const total = (column: number[]): number => column.reduce((sum, one) => sum + one, 0);
 
 describe('GET /v1/overview', () => {
-  test('has what waits, runs, arrived, ended and was spent, before and after the roll-up', async () => {
+  test('has waiting, running, arrived and ended messages and the spending, before and after the roll-up', async () => {
     const { rig } = holder;
     await play('seen', '[[usage: input=1000 output=200 cache-read=3000 cache-write=0]] [[reply: ok]]');
     await play('seen-too', 'bad [[error: 400]]');
@@ -67,7 +67,7 @@ describe('GET /v1/overview', () => {
     }
   });
 
-  test('is read once for all requests of a second, and is 304 while nothing has changed', async () => {
+  test('is read once for all requests of a second, and is 304 while it is unchanged', async () => {
     const { rig } = holder;
     const first = await rig.get('/v1/overview');
     await rig.post('/v1/sessions/waits-too/messages', { text: 'x' });
@@ -81,7 +81,7 @@ describe('GET /v1/overview', () => {
 });
 
 describe('GET /v1/attention', () => {
-  test('names what needs a person, errors first', async () => {
+  test('names the problems that need an operator, errors first', async () => {
     const { rig } = holder;
     await rig.rows(`delete from holdfast.dead_letters`);
     await rig.rows(`delete from holdfast.workers`);

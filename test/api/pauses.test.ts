@@ -14,7 +14,7 @@ async function send(session: string, text = '[[reply: done]]'): Promise<string> 
 
 const statusOf = async (id: string): Promise<string> => (await holder.rig.get(`/v1/messages/${id}`)).body.status;
 
-test('a paused session answers nothing until it is resumed, and its messages say who has paused it and why', async () => {
+test('a paused session answers nothing until it is resumed, and its messages name the principal and the reason of the pause', async () => {
   const { rig } = holder;
   const paused = await rig.post('/v1/pause', { session: 'held', reason: 'wrong prompt' }, ops);
   expect(paused).toMatchObject({
@@ -46,7 +46,7 @@ test.each([
   ['an agent', { agent: 'main' }, false],
   ['an agent in another lane', { agent: 'main', lane: 'batch' }, true],
   ['everything', {}, false],
-])('a pause of %s holds what fits all that it names', async (_name, scope, isAnswered) => {
+])('a pause of %s holds the messages that match its whole scope', async (_name, scope, isAnswered) => {
   const { rig } = holder;
   await rig.post('/v1/pause', scope);
   const id = await send('scoped');
@@ -57,7 +57,7 @@ test.each([
   expect(await statusOf(id)).toBe('answered');
 });
 
-test('an end of one pause leaves the others, and what they hold; without a scope all end', async () => {
+test('ending one pause leaves the others, and the messages that they hold; without a scope all end', async () => {
   const { rig } = holder;
   await rig.post('/v1/pause', { lane: 'main' });
   await rig.post('/v1/pause', { agent: 'main', reason: 'a second reason' });
@@ -74,7 +74,7 @@ test('an end of one pause leaves the others, and what they hold; without a scope
   expect(await statusOf(id)).toBe('answered');
 });
 
-test('a pause of the same scope is one pause, and a retry of an ended one does not make it again (G2)', async () => {
+test('a pause of the same scope is one pause, and a retry after its end does not create it again (G2)', async () => {
   const { rig } = holder;
   const first = await rig.post('/v1/pause', { lane: 'cron' }, { 'idempotency-key': 'pause-1' });
   expect((await rig.post('/v1/pause', { lane: 'cron' })).body.id).toBe(first.body.id);
@@ -118,7 +118,7 @@ test('the worker that holds a session claims it again although it was paused mea
   expect((await claim(ask)).kind).toBe('claimed');
 });
 
-test('the reconciler rings for no paused session, so that those do not take the room of others', async () => {
+test('the reconciler does not ring for paused sessions, so they do not take the room of others', async () => {
   const { rig } = holder;
   await rig.post('/v1/pause', { session: 'quiet' });
   await send('quiet');
@@ -133,7 +133,7 @@ test('the reconciler rings for no paused session, so that those do not take the 
   expect(keys).toEqual([{ key: 'agent:main:loud' }]);
 });
 
-test('what is wrong is refused, and pauses nothing', async () => {
+test('an invalid pause is refused, and pauses nothing', async () => {
   const { rig } = holder;
   await rig.post('/v1/resume');
   for (const [body, code] of [

@@ -1,4 +1,4 @@
-// The price table over HTTP, and the versions of it that are kept.
+// The price table over HTTP, and its stored versions.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { storePriceVersion } from '../../src/store/price-versions.ts';
@@ -26,7 +26,7 @@ test('the table in use is shown in dollars per million tokens', async () => {
   });
 });
 
-test('a version of the table is kept once, with its rows', async () => {
+test('a version of the table is stored once, with its rows', async () => {
   const { turns } = holder.rig;
   const book = priceBookOf(turns.config);
   await storePriceVersion(turns.database, book);

@@ -26,7 +26,7 @@ test('submissions to the provider are listed newest first, in pages and by statu
   expect((await rig.get('/v1/provider-batches?status=unheard')).status).toBe(400);
 });
 
-test('a message takes the ways that its model may be asked, and no others', async () => {
+test('a message accepts only the values of `via` that its model supports', async () => {
   const { rig } = holder;
   const send = (via: string) => rig.post('/v1/sessions/ways/messages', { text: 'hello', via });
   expect((await send('provider-batch')).status).toBe(202);

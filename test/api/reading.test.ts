@@ -1,11 +1,11 @@
-// Goal: reading, however slow, takes nothing from turns. Method: a lock makes reads wait until their time limit ends them.
+// Goal: slow reads do not slow turns down. Method: a lock makes reads wait until their time limit ends them.
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 
-test('reads that wait are ended by their time limit with a clear 503, and turns run meanwhile', async () => {
+test('blocked reads end at their time limit with a clear 503, and turns run meanwhile', async () => {
   const { rig } = holder;
   const locker = new pg.Client({ connectionString: rig.databaseUrl });
   await locker.connect();

@@ -1,4 +1,4 @@
-// `/reasoning` as its session meets it: in the prompt, the request, the reply, the live events and `/status`.
+// The effects of `/reasoning`: in the prompt, the request, the reply, the live events and `/status`.
 import { expect, test } from 'vitest';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -7,7 +7,7 @@ const holder = useApiRig({ ownerIds: ['the-owner'] });
 const say = (session: string, text: string, more: object = {}) =>
   holder.rig.post(`/v1/sessions/${session}/messages`, { text, ...more });
 
-/** Runs a turn whose model thinks first; answers its reply, its request and its events. */
+/** Runs a turn whose model thinks first; returns its reply, its request and its events. */
 async function think(session: string) {
   const { rig } = holder;
   const { body } = await say(session, '[[thinking: It is four.]] [[reply: Four.]]', { thinking: 'high' });
@@ -30,7 +30,7 @@ async function think(session: string) {
   };
 }
 
-test('it is off at first: what the model thinks is in no reply and no event', async () => {
+test("it is off by default: the model's thinking is in no reply and no event", async () => {
   const turn = await think('reason-off');
   expect(turn).toMatchObject({ reply: 'Four.', text: 'Four.', reasoning: '', thinking: { type: 'adaptive' } });
   expect(turn.thinking).not.toHaveProperty('display');
@@ -38,7 +38,7 @@ test('it is off at first: what the model thinks is in no reply and no event', as
   expect((await say('reason-off', '/status')).body.message.reply).not.toContain('Reasoning:');
 });
 
-test('/reasoning on puts what the model thought in front of replies, and /status shows it', async () => {
+test("/reasoning on puts the model's thinking before replies, and /status shows it", async () => {
   const set = await say('reason-on', '/reasoning on');
   expect(set.body).toMatchObject({
     disposition: 'command',
@@ -57,7 +57,7 @@ test('/reasoning on puts what the model thought in front of replies, and /status
   expect((await say('reason-on', '/status')).body.message.reply).toContain('Reasoning: on (replies begin');
 });
 
-test('/reasoning stream sends what the model thinks as live events, and not in the reply', async () => {
+test("/reasoning stream sends the model's thinking as live events, and not in the reply", async () => {
   await say('reason-stream', '/reasoning stream');
   const turn = await think('reason-stream');
   expect(turn).toMatchObject({ reply: 'Four.', text: 'Four.', reasoning: 'It is four.', matches: true });
@@ -66,7 +66,7 @@ test('/reasoning stream sends what the model thinks as live events, and not in t
   expect(await think('reason-stream')).toMatchObject({ reply: 'Four.', reasoning: '' });
 });
 
-test('a stranger does not change it, and PATCH clears it', async () => {
+test('an unauthorised sender does not change it, and PATCH clears it', async () => {
   const { rig } = holder;
   await say('reason-patch', '/reasoning on');
   const stranger = await say('reason-patch', '/reasoning off', { sender: { id: 'stranger' } });

@@ -1,4 +1,4 @@
-// The configuration is read again while the API runs: keys move on with overlap, bounds change, and what is at fault changes nothing.
+// The configuration is reloaded while the API runs: keys are rotated with overlap, bounds change, and an invalid configuration changes nothing.
 import { expect, test } from 'vitest';
 import { ConfigError, type Config } from '../../src/config.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -14,7 +14,7 @@ const reload = () => holder.rig.ask('PATCH', '/v1/config', { payload: { reload: 
 const statusWith = async (key: string) =>
   (await holder.rig.get('/v1/sessions', { authorization: `Bearer ${key}` })).status;
 
-test('a key is replaced with overlap: both hold after one reload, the old one is refused after the next (G32)', async () => {
+test('a key is replaced with overlap: both are valid after one reload, the old one is refused after the next (G32)', async () => {
   expect([await statusWith(OLD), await statusWith(NEW)]).toEqual([200, 401]);
   const { api } = holder.rig.context.config;
   changes = () => ({ api: { ...api, keys: [keyOf('deployer', OLD), keyOf('deployer-2', NEW)] } });
@@ -28,7 +28,7 @@ test('a key is replaced with overlap: both hold after one reload, the old one is
   expect(JSON.stringify(body)).not.toMatch(/old-key|new-key/);
 });
 
-test('the difference names what needs a restart, and a reload leaves that as it was', async () => {
+test('the difference names the settings that need a restart, and a reload leaves them unchanged', async () => {
   const { limits, lanes } = holder.rig.context.config;
   changes = () => ({
     limits: { ...limits, waitingPerSession: 1, pageItems: limits.pageItems + 1 },
@@ -66,7 +66,7 @@ test('the difference names what needs a restart, and a reload leaves that as it 
   );
 });
 
-test('a configuration with a fault changes nothing, and the answer and the log name it', async () => {
+test('an invalid configuration changes nothing, and the answer and the log name the fault', async () => {
   const before = holder.rig.context.config.limits;
   const fault = {
     path: 'agents.defaults.maxSteps',

@@ -1,4 +1,4 @@
-// What the outbox holds for the requester, as a client sees it: each kind of answer, to the address that the message named, in the shape
+// The outbox rows for the requester, as a client sees them: each kind of answer, to the address that the message named, in the form
 // that the OpenAPI document describes.
 import { describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/api/schemas/webhooks.ts';
@@ -32,7 +32,7 @@ interface Delivered {
   payload: Record<string, unknown> & { type: DeliveryType };
 }
 
-/** The deliveries of a session, oldest first; each was held against the schema of its type. */
+/** The deliveries of a session, oldest first; each was checked against the schema of its type. */
 async function deliveriesOf(session: string): Promise<Delivered[]> {
   const { items } = (await holder.rig.get(`/v1/deliveries?session=${session}`)).body as {
     items: (Delivered & { id: string })[];
@@ -42,7 +42,7 @@ async function deliveriesOf(session: string): Promise<Delivered[]> {
 }
 
 describe('a reply', () => {
-  test('says where it goes, as far as its message named it', async () => {
+  test('has the recipient that its message named', async () => {
     const { body } = await say('addressed', '[[reply: Hello.]]', address);
     await holder.rig.work('addressed');
     const [delivery, ...more] = await deliveriesOf('addressed');
@@ -63,7 +63,7 @@ describe('a reply', () => {
     });
   });
 
-  test('to a message that names nothing has no address', async () => {
+  test('to a message without a recipient has none', async () => {
     await say('plain', '[[reply: Hello.]]');
     await holder.rig.work('plain');
     const [delivery] = await deliveriesOf('plain');
@@ -104,7 +104,7 @@ describe('a turn that fails', () => {
 });
 
 describe('a chat command', () => {
-  test('is answered to the requester too, once for each key, after what its session has in the outbox (G2, G21)', async () => {
+  test('is also answered to the requester, once for each key, after the rows that its session has in the outbox (G2, G21)', async () => {
     const { rig } = holder;
     await say('commands', '[[reply: First.]]', address);
     await rig.work('commands');
@@ -119,7 +119,7 @@ describe('a chat command', () => {
     expect(rig.rings).toContainEqual(expect.objectContaining({ kind: 'deliver', ringNo: 2000 }));
   });
 
-  test('/stop and /queue say what they did, with their effect (G21, G24)', async () => {
+  test('/stop and /queue report what they did, in the statement of their effect (G21, G24)', async () => {
     await say('effects', '/queue followup');
     await say('effects', 'never answered');
     const stopped = await say('effects', '/stop');
@@ -130,13 +130,13 @@ describe('a chat command', () => {
     expect(stopped.body.message.reply).toContain('Cancelled 1 waiting message.');
   });
 
-  test('that takes its turn is answered when it is done', async () => {
+  test('that waits for its turn is answered when it is done', async () => {
     await say('compacted', '/compact');
     await holder.rig.work('compacted');
     expect(await deliveriesOf('compacted')).toMatchObject([{ payload: { type: 'command' } }]);
   });
 
-  test('a compaction by a request of its own has its answer in the turn, and delivers none', async () => {
+  test('a requested compaction has its answer in the turn, and delivers none', async () => {
     await say('asked', '[[reply: Hello.]]');
     await holder.rig.work('asked');
     await holder.rig.post('/v1/sessions/asked/compact');
@@ -146,7 +146,7 @@ describe('a chat command', () => {
 });
 
 describe('a subagent that was spawned over the API', () => {
-  test('is announced to where `deliver` of the request says', async () => {
+  test('is announced to the address in `deliver` of the request', async () => {
     const { rig } = holder;
     const { body } = await rig.post('/v1/sessions/office/spawn', { task: '[[reply: There are 3 files.]]', deliver });
     await rig.work(body.childSessionKey);

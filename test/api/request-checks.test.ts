@@ -1,4 +1,4 @@
-// What is refused before anything is done with it: bodies, strings, keys, queries. Every refusal is a problem with a code.
+// Requests that are refused before they have an effect: bodies, strings, keys, queries. Every refusal is a problem with a code.
 import { once } from 'node:events';
 import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
@@ -52,12 +52,12 @@ describe('a body', () => {
     expect(chunked).toBe(413);
   });
 
-  test('of 1 MiB is taken', async () => {
+  test('of 1 MiB is accepted', async () => {
     const frame = JSON.stringify({ text: '' }).length;
     expect((await postRaw(JSON.stringify({ text: 'x'.repeat(1_048_576 - frame) }))).status).toBe(202);
   });
 
-  test('deeper than 64 is 400, however it is deep; 64 is not too deep', async () => {
+  test('deeper than 64 is 400, at any depth; 64 is accepted', async () => {
     const deep = `{"text":"x","history":${nested(64)}}`;
     expect(await postRaw(deep)).toMatchObject({
       status: 400,
@@ -105,17 +105,17 @@ describe('a body', () => {
     ['{"text":"a","sender":{"id":"1","name":"x","id":"2"}}', 'sender.id'],
     ['{"text":"a","history":[{"body":"x"},{"body":"{\\"y\\":","body":"z"}]}', 'history[1].body'],
     ['{"text":"a","__proto__":1,"__proto__":2}', '__proto__'],
-  ])('that names a field twice is 400 with its path: %s', async (payload, path) => {
+  ])('that has a field twice is 400 with its path: %s', async (payload, path) => {
     expect(await postRaw(payload)).toMatchObject({ status: 400, body: { code: 'invalid_body', errors: [{ path }] } });
   });
 
-  test('may name a field once in each of its objects, and in its strings', async () => {
+  test('can have a field once in each of its objects, and in its strings', async () => {
     const text = String.raw`{"text":"\\","text": "x"}`;
     const body = { text, sender: { id: '1', name: 'text' }, history: [{ body: '\\' }, { body: '"body":' }] };
     expect((await postRaw(JSON.stringify(body, null, 2))).status).toBe(202);
   });
 
-  test('says nothing of what it held when it is not JSON (G31)', async () => {
+  test('is not quoted in the answer when it is not JSON (G31)', async () => {
     const answer = await postRaw('{"text": hunter2}');
     expect(JSON.stringify(answer.body)).not.toContain('hunter2');
   });
@@ -165,7 +165,7 @@ describe('a body', () => {
       headers: { authorization: `Bearer ${ADMIN_KEY}`, 'content-length': '1000', ...headers },
     });
     sending.on('error', () => {});
-    // Only a part of the body is ever sent.
+    // Only a part of the body is sent.
     sending.write('{"text":');
     const [response] = (await once(sending, 'response')) as [IncomingMessage];
     expect(response.statusCode).toBe(status);
@@ -184,7 +184,7 @@ describe('a body', () => {
     [{ text: 'a', channel: null }, 'channel'],
     [{ text: '' }, 'text'],
     [{}, 'text'],
-  ])('that does not fit is 400 with the path of what is wrong: %j', async (payload, path) => {
+  ])('that is invalid is 400 with the path of the fault: %j', async (payload, path) => {
     const answer = await holder.rig.post(PATH, payload);
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
     expect(answer.body.errors.map((error: { path: string }) => error.path)).toContain(path);
@@ -205,13 +205,13 @@ describe('a session key', () => {
     },
   );
 
-  test('is lower-cased and belongs to the agent main unless it says otherwise', async () => {
+  test('is lower-cased and belongs to the agent main unless it names another', async () => {
     const answer = await holder.rig.post('/v1/sessions/Telegram:Direct:Ada%40Example.org/messages', { text: 'x' });
     expect(answer.body.session.key).toBe('agent:main:telegram:direct:ada@example.org');
     expect((await holder.rig.get('/v1/sessions/agent:main:TELEGRAM:direct:ada@example.org')).status).toBe(200);
   });
 
-  test('of 200 characters is taken', async () => {
+  test('of 200 characters is accepted', async () => {
     const key = 'k'.repeat(200);
     expect((await holder.rig.post(`/v1/sessions/${key}/messages`, { text: 'x' })).status).toBe(202);
   });
@@ -233,7 +233,7 @@ describe('a query', () => {
     ['/v1/events?types=turn.started,nothing', 'types'],
     ['/v1/events?after=x', 'after'],
     ['/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3?x=1', 'x'],
-  ])('that does not fit is 400 with its name: %s', async (url, path) => {
+  ])('that is invalid is 400 with its name: %s', async (url, path) => {
     expect(await holder.rig.get(url)).toMatchObject({
       status: 400,
       body: { code: 'invalid_query', errors: [{ path }] },
@@ -257,7 +257,7 @@ test.each([
   expect(answer.body.detail).toContain(allow);
 });
 
-describe('what does not exist', () => {
+describe('an unknown path or id', () => {
   test.each([
     ['GET', '/v1/messages/01a200b2-af01-73e8-8681-83b97fe6f9f3'],
     ['GET', '/v1/messages/not-a-uuid'],
@@ -286,13 +286,13 @@ describe('what does not exist', () => {
 });
 
 describe('x-request-id', () => {
-  test('comes back as it was given, and in the problem', async () => {
+  test('is returned as it was sent, and in the problem', async () => {
     const answer = await holder.rig.get('/v1/nothing', { 'x-request-id': 'trace-42' });
     expect(answer.headers['x-request-id']).toBe('trace-42');
     expect(answer.body.requestId).toBe('trace-42');
   });
 
-  test('is made when there is none or it cannot be one', async () => {
+  test('is generated when it is missing or invalid', async () => {
     const answer = await holder.rig.get('/healthz', { 'x-request-id': 'a b' });
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}\.\d+$/);
   });

@@ -1,6 +1,6 @@
-// Goal: whatever retention and erasures do beside turns, they take nothing that is still needed and leave nothing that was to go. Method: random
-// histories over a few sessions, up to three things at once, with every age set to 0, so that all is deleted that nothing needs. A model knows
-// what each session was told; when a history is over, the tables are compared with it. `HOLDFAST_SEED` repeats a run.
+// Goal: whatever retention and erasures do concurrently with turns, they delete nothing that is needed and keep nothing that should go. Method: random
+// histories over a few sessions, up to three operations concurrently, with every age set to 0, so that everything unneeded is deleted. A model
+// records the messages of each session; when a history is over, the tables are compared with it. `HOLDFAST_SEED` repeats a run.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
@@ -27,7 +27,7 @@ interface Sent {
   fails: boolean;
 }
 
-/** What a session was told since it was made, or erased; `fresh`: since its last reset. */
+/** The messages of a session since it was created or erased; `fresh`: since its last reset. */
 interface Told {
   name: string;
   word: string;
@@ -38,7 +38,7 @@ interface Told {
 
 type Step = (told: Told) => Promise<void>;
 
-/** Runs passes over a kind until one is complete. Another one at the same time leaves it to this one, or this one to the other. */
+/** Runs passes over a kind until one is complete. A concurrent run leaves the work to this one, or this one to the other. */
 async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
   const { rig } = holder;
   await rig.rows('update holdfast.retention set completed_at = null where kind = $1', [each.kind]);
@@ -48,7 +48,7 @@ async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
   }
 }
 
-/** Ends what the session has to do, as a worker would. */
+/** Ends all work of the session, as a worker would. */
 async function work({ name }: Told): Promise<void> {
   const { rig } = holder;
   const worker = rig.turns.worker();
@@ -83,7 +83,7 @@ const STEPS_OF_A_SESSION: Step[] = [
   (told) => send(told, false),
   (told) => send(told, false),
   async (told) => {
-    // Alone in its turn: those that wait with it would fail, too.
+    // Alone in its turn: messages that wait with it would fail, too.
     await work(told);
     await send(told, true);
     await work(told);
@@ -127,7 +127,7 @@ async function play(history: number, random: () => number): Promise<{ sessions: 
     Object.assign(told, { word: wordOf(history, at, generation), generation, sent: [], fresh: [] });
   };
   for (let step = 1; step <= STEPS; step += 1) {
-    // Different sessions, so that the model knows the order within each; retention is beside all of them.
+    // Different sessions, so that the model knows the order within each; retention runs concurrently with all of them.
     const chosen = sessions
       .map((_, at) => at)
       .toSorted(() => random() - 0.5)
@@ -146,7 +146,7 @@ async function play(history: number, random: () => number): Promise<{ sessions: 
   return { sessions, goneWords };
 }
 
-/** What is wrong with a session, whose work is done. */
+/** Returns what is wrong with a session whose work is done. */
 async function faultsOf({ name, sent, fresh }: Told): Promise<string[]> {
   const { rig } = holder;
   const faults: string[] = [];
@@ -166,7 +166,7 @@ async function faultsOf({ name, sent, fresh }: Told): Promise<string[]> {
   return faults;
 }
 
-/** What is wrong with the tables as a whole. */
+/** Returns what is wrong with the tables as a whole. */
 async function tableFaults(): Promise<unknown[]> {
   return holder.rig.rows(
     `select 'waiting' as fault, s.key from holdfast.sessions s
@@ -187,7 +187,7 @@ async function calls(): Promise<unknown> {
   return holder.rig.rows(`select sum(calls)::int as calls from holdfast.usage_buckets where size = 'hour'`);
 }
 
-test('retention and erasures beside turns take what is to go and nothing else (G1, G2, G3)', async () => {
+test('retention and erasures delete, concurrently with turns, what they should and nothing else (G1, G2, G3)', async () => {
   const { rig } = holder;
   await beginRetention(rig.turns.database);
   const seed = seedOfRun();
@@ -198,7 +198,7 @@ test('retention and erasures beside turns take what is to go and nothing else (G
     for (const told of sessions) expect(await faultsOf(told), where).toEqual([]);
     for (const word of goneWords) expect(await tablesWith(rig.rows, word), where).toEqual({});
     expect(await tableFaults(), where).toEqual([]);
-    // Nothing waits any more: all goes that only explains, and the sums stay.
+    // No message waits any more: all explanatory rows are deleted, and the sums stay.
     const before = await calls();
     for (const each of RETENTION_KINDS) await pass(each);
     expect(await calls(), where).toEqual(before);

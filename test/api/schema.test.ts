@@ -1,4 +1,4 @@
-// The mirror of the tables says what the migrations made.
+// The mirror of the tables equals the migrated tables.
 import { getTableColumns, getTableName, is, Table } from 'drizzle-orm';
 import { expect, test } from 'vitest';
 import * as schema from '../../src/store/schema.ts';

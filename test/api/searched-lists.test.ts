@@ -86,7 +86,7 @@ describe('turns', () => {
     expect((await holder.rig.get('/v1/turns?session=whole')).body.items).toEqual([turn]);
   });
 
-  test('are listed without steps and spans on request, and their number stays', async () => {
+  test('are listed without steps and spans on request, with the number of steps', async () => {
     const { turn } = await turnOf('slim', 'do [[tool: echo {}]] [[reply: done]]');
     const [slim] = (await holder.rig.get('/v1/turns?session=slim&steps=none')).body.items;
     const { steps: _steps, spans: _spans, attempts: _attempts, previousTurnId, nextTurnId, ...rest } = turn;

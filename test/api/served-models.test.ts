@@ -17,7 +17,7 @@ const refusal = {
   },
 };
 
-test('a message with such a model is refused, and its session is not made', async () => {
+test('a message with such a model is refused, and its session is not created', async () => {
   const { rig } = holder;
   const sent = await rig.post('/v1/sessions/told/messages', { text: 'x', model: 'nowhere/x' });
   expect(sent).toMatchObject(refusal);
@@ -25,7 +25,7 @@ test('a message with such a model is refused, and its session is not made', asyn
   expect((await rig.post('/v1/sessions/told/messages', { text: 'x', model: 'anthropic/any' })).status).toBe(202);
 });
 
-test('a session keeps its model when such a one is set', async () => {
+test('a session keeps its model when such a model is set', async () => {
   const { rig } = holder;
   await rig.post('/v1/sessions/set/messages', { text: 'x' });
   const patch = (model: string | null) => rig.ask('PATCH', '/v1/sessions/set', { payload: { model } });

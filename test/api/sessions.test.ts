@@ -51,7 +51,7 @@ describe('sessions', () => {
     expect(wrong.body.errors.map((error: { path: string }) => error.path)).toEqual(['queueCap', 'epoch']);
   });
 
-  test('say what waits and what ran', async () => {
+  test('show their waiting messages and their last turn', async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/counted/messages', { text: 'x' });
     await rig.post('/v1/sessions/counted/system-events', { text: 'a fact' });
@@ -68,7 +68,7 @@ describe('sessions', () => {
 });
 
 describe('abort', () => {
-  test('cancels what waits', async () => {
+  test('cancels waiting messages', async () => {
     const { rig } = holder;
     const { body } = await rig.post('/v1/sessions/aborted/messages', { text: 'one' });
     await rig.post('/v1/sessions/aborted/messages', { text: 'two' });
@@ -79,7 +79,7 @@ describe('abort', () => {
     });
   });
 
-  test('with queued: keep keeps what waits', async () => {
+  test('with queued: keep keeps waiting messages', async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/kept/messages', { text: 'one' });
     expect((await rig.post('/v1/sessions/kept/abort', { queued: 'keep' })).body).toEqual({
@@ -89,7 +89,7 @@ describe('abort', () => {
     expect((await rig.get('/v1/sessions/kept')).body.waitingMessages).toBe(1);
   });
 
-  test('with an Idempotency-Key happens once and says the same again', async () => {
+  test('with an Idempotency-Key happens once and returns the same answer again', async () => {
     const { rig } = holder;
     const headers = { 'idempotency-key': 'abort-1' };
     await rig.post('/v1/sessions/once/messages', { text: 'one' });
@@ -121,7 +121,7 @@ describe('a transcript', () => {
     expect(items[3]).toMatchObject({ content: [{ type: 'text', text: 'two' }], state: 'active' });
   });
 
-  test('shows entries that are not active only when asked', async () => {
+  test('shows entries that are not active only on request', async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/hidden/messages', { text: 'x' });
     await rig.work('hidden');
@@ -134,7 +134,7 @@ describe('a transcript', () => {
     expect(all.body.items.map((item: { state: string }) => item.state)).toEqual(['pruned', 'active']);
   });
 
-  test('comes in pages that are bounded in bytes too (G28)', async () => {
+  test('has pages that are also bounded in bytes (G28)', async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/heavy/messages', { text: 'x' });
     const [session] = await rig.rows("select id from holdfast.sessions where key = 'agent:main:heavy'");
@@ -176,7 +176,7 @@ describe('an Idempotency-Key of any POST', () => {
     expect(answers.filter((answer) => answer.headers['idempotent-replayed'] === 'true')).toHaveLength(9);
   });
 
-  test('is not used up by a request that was refused', async () => {
+  test('is not used up by a refused request', async () => {
     const { rig } = holder;
     const headers = { 'idempotency-key': 'late-1' };
     expect((await rig.post('/v1/sessions/not-yet/abort', {}, headers)).status).toBe(404);
@@ -186,7 +186,7 @@ describe('an Idempotency-Key of any POST', () => {
 });
 
 describe('system events', () => {
-  test('are queued, found to be duplicates, and listed with what became of them', async () => {
+  test('are queued, deduplicated, and listed with their outcome', async () => {
     const { rig } = holder;
     const path = '/v1/sessions/facts/system-events';
     const first = await rig.post(path, { text: ' rain today ', contextKey: 'weather', trusted: false });

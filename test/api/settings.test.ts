@@ -25,7 +25,7 @@ const holder = useApiRig({
   context: { live },
 });
 
-test('an admin reads every setting with its source, and what the service runs on', async () => {
+test('an admin reads every setting with its source, and the facts about the environment', async () => {
   const { rig } = holder;
   const { status, body } = await rig.get('/v1/config');
   expect(status).toBe(200);

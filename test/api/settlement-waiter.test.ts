@@ -1,4 +1,4 @@
-// The waiter by itself, with a database that is a set of ids: how often it asks, for whom, and that nobody waits for ever.
+// The waiter alone, with a database that is a set of ids: how often it queries, for which messages, and that no wait is endless.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { SettlementWaiter } from '../../src/api/settlement-waiter.ts';
 import { createWake } from '../../src/wake.ts';
@@ -63,7 +63,7 @@ describe('a wait', () => {
     expect(await other).toBeNull();
   });
 
-  test('ends with the commit that says how, and nothing is looked at, not even for others of the session', async () => {
+  test('ends with the commit that reports the end, and queries nothing, not even for other messages of the session', async () => {
     const { waiter, wake } = createWaiter();
     const waits = ['a', 'a', 'b', 'c'].map((id) => waiter.wait({ id, sessionId: 's' }, 40, never));
     expect([wake.isAwaited('s'), wake.isAwaited('t')]).toEqual([true, false]);
@@ -76,7 +76,7 @@ describe('a wait', () => {
     waiter.close();
   });
 
-  test('is looked at soon although others have waited long', async () => {
+  test('is checked soon although others have waited long', async () => {
     const { waiter } = createWaiter();
     void waiter.wait({ id: 'old', sessionId: 's' }, 100_000, never);
     await vi.advanceTimersByTimeAsync(5_000);
@@ -87,7 +87,7 @@ describe('a wait', () => {
     waiter.close();
   });
 
-  test('ends with its time, with its client, and with the process', async () => {
+  test('ends with its timeout, with its client, and with the process', async () => {
     const { waiter } = createWaiter();
     const client = new AbortController();
     const timed = waiter.wait({ id: 'a', sessionId: 's' }, 1_000, never);

@@ -1,6 +1,6 @@
-// Goal: a request that waits for a message whose turn ends in its own process is answered by the statement that ends the turn: exactly
-// what a look would say, without one. Method: the database is behind a proxy that holds every look for settlements, so that a wait
-// can end by nothing else.
+// Goal: a request that waits for a message whose turn ends in its own process is answered by the statement that ends the turn, with exactly
+// what a query would return. Method: the database is behind a proxy that holds every query for settlements, so that nothing else can end
+// a wait.
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
@@ -12,9 +12,9 @@ import { eventually } from './use-api-rig.ts';
 let database: TestDatabase;
 let proxy: PostgresProxy;
 let rig: ApiRig;
-/** The looks for settlements since the test began. */
+/** The queries for settlements since the test began. */
 let looks: RoundTrip[] = [];
-/** How often turns were ended since then. */
+/** The ends of turns since then. */
 let ends = 0;
 
 beforeAll(async () => {
@@ -38,7 +38,7 @@ beforeEach(() => {
   ends = 0;
 });
 
-/** Holds the next look until the test is over; the waiter makes one at a time, so there is no other. */
+/** Holds the next query until the test is over; the waiter sends one at a time, so there is no other. */
 function holdLooks(): void {
   const { promise, resolve } = Promise.withResolvers<'forward'>();
   const held = proxy.arm({ when: 'before', matches: (trip) => trip.tag === 'settlements', at: 1, hit: () => promise });
@@ -48,10 +48,10 @@ function holdLooks(): void {
   });
 }
 
-/** Looks that the server has seen. */
+/** Queries that the server has received. */
 const looksMade = () => looks.filter((trip) => trip.outcome !== 'pending').length;
 
-/** Sends messages to a new session, one after another, and runs its next turn when all of them are waited for. */
+/** Sends messages to a new session, one after another, and runs its next turn when requests wait for all of them. */
 async function answersOf(...texts: string[]): Promise<JsonAnswer[]> {
   const key = `in-process-${newId<string>()}`;
   const sessionId = await rig.turns.sessionOf(key);
@@ -71,10 +71,10 @@ async function waitingRequests(): Promise<number> {
   return Number(/^holdfast_waiting_requests (\d+)/m.exec((await rig.get('/metrics')).body)?.[1]);
 }
 
-/** The spans that the turn's own times give; what it waited for besides is looked up for its detail alone. */
+/** The spans that follow from the turn's own times; its other waits are only read for its detail. */
 const OF_ITS_TIMES = new Set(['queue.wait', 'prompt.assemble', 'rate.wait', 'model.call', 'compaction', 'tool.exec']);
 
-/** Expects of an answer that it says what is said of its message and its turn afterwards, but for what only the detail of a turn has. */
+/** Expects an answer to equal what is later read of its message and its turn, except for what only the detail of a turn has. */
 async function expectTrue({ status, body }: JsonAnswer): Promise<void> {
   expect(status).toBe(200);
   const [message, turn] = await Promise.all([
@@ -106,7 +106,7 @@ describe('a wait that ends with its turn', () => {
     await expectTrue(answer as JsonAnswer);
   });
 
-  test('says why a turn failed', async () => {
+  test('has the reason why a turn failed', async () => {
     holdLooks();
     const [answer] = await answersOf('[[tool: echo {}]] [[error: 400 times=always]]');
     expect(looksMade()).toBe(0);
@@ -128,7 +128,7 @@ describe('a wait that ends with its turn', () => {
   });
 });
 
-test('what the end of a turn cannot tell is looked for (G23)', async () => {
+test('queries what the end of a turn cannot report (G23)', async () => {
   const dropped = proxy.arm({ when: 'after', matches: (trip) => trip.tag === 'finish-turn', at: 1, hit: () => 'drop' });
   const [answer] = await answersOf('[[reply: Heard twice.]]');
   expect((await dropped.reached).tag).toBe('finish-turn');

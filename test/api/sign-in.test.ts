@@ -1,4 +1,4 @@
-// Browsers: signing in with a key or a code, and what a cookie alone may not do.
+// Browsers: signing in with a key or a code, and the limits of a cookie.
 import { describe, expect, test } from 'vitest';
 import { ADMIN_KEY } from './api-rig.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
@@ -7,12 +7,12 @@ const holder = useApiRig({ keys: [{ name: 'screen', role: 'viewer', key: 'screen
 
 const PATH = '/v1/auth/sessions';
 const HOST = '127.0.0.1:7420';
-/** What a page of the service sends along. */
+/** The headers of a request from a page of the service. */
 const ASKED = { 'x-holdfast-request': '1', origin: `http://${HOST}`, 'sec-fetch-site': 'same-origin' };
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
-/** As a browser asks: with cookies, and without an API key. */
+/** Sends requests like a browser: with cookies, and without an API key. */
 async function browse(method: Method, url: string, headers: Record<string, string> = {}, payload?: object) {
   const answer = await holder.rig.app.inject({
     method,
@@ -116,7 +116,7 @@ describe('a page of another site', () => {
     expect((await browse('GET', `${PATH}/current`, cookie)).status).toBe(200);
   });
 
-  test('a form cannot send a body that is read', async () => {
+  test('a form cannot send a body that is accepted', async () => {
     const headers = { ...(await signedIn()), 'content-type': 'application/x-www-form-urlencoded' };
     const answer = await holder.rig.app.inject({
       method: 'POST',
@@ -127,7 +127,7 @@ describe('a page of another site', () => {
     expect(answer.statusCode).toBe(403);
   });
 
-  test('a page of the service itself may', async () => {
+  test('a page of the service itself can', async () => {
     const answer = await browse(
       'POST',
       '/v1/sessions/page/messages',
@@ -147,7 +147,7 @@ describe('a sign-in ends', () => {
     expect((await browse('GET', '/v1/turns', cookie)).status).toBe(401);
   });
 
-  test('everywhere, when the browser asks for that', async () => {
+  test('everywhere, when the browser asks for it', async () => {
     const [one, other] = [await signedIn(), await signedIn()];
     expect((await browse('DELETE', `${PATH}/current?all=true`, { ...one, ...ASKED })).status).toBe(204);
     for (const cookie of [one, other]) expect((await browse('GET', '/v1/turns', cookie)).status).toBe(401);
@@ -163,14 +163,14 @@ describe('a sign-in ends', () => {
     expect((await browse('POST', PATH, {}, { code: unused })).status).toBe(401);
   });
 
-  test('after its time', async () => {
+  test('when it expires', async () => {
     const cookie = await signedIn();
     await holder.rig.rows(`update holdfast.web_sessions set expires_at = now() - interval '1 second'`);
     await eventually(async () => (await browse('GET', '/v1/turns', cookie)).status).toBe(401);
   });
 });
 
-test('a cookie that is none of ours opens nothing', async () => {
+test('an unknown cookie opens nothing', async () => {
   const { cookie } = await signedIn();
   const [name = '', value = ''] = cookie.split('=');
   const forged = [
@@ -183,12 +183,12 @@ test('a cookie that is none of ours opens nothing', async () => {
   for (const each of forged) expect((await browse('GET', '/v1/turns', { cookie: each })).status).toBe(401);
 });
 
-test('a key in the Authorization header counts more than a cookie', async () => {
+test('a key in the Authorization header takes precedence over a cookie', async () => {
   const headers = { ...(await signedIn()), authorization: 'Bearer wrong' };
   expect((await browse('GET', '/v1/turns', headers)).status).toBe(401);
 });
 
-test('a request that came with a key has no sign-in to end', async () => {
+test('a request with a key has no sign-in to end', async () => {
   const answer = await holder.rig.ask('DELETE', `${PATH}/current`);
   expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
 });

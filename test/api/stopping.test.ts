@@ -1,4 +1,4 @@
-// What happens to those who are connected when the process stops, and to those that it cannot take (G26, G27, G28).
+// What connected clients receive when the process stops, and how clients that it cannot serve are disconnected (G26, G27, G28).
 import { Agent, get, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -10,7 +10,7 @@ import { eventually } from './use-api-rig.ts';
 
 const authorization = `Bearer ${ADMIN_KEY}`;
 
-/** An API of the test's own on a database of its own: it is closed in the test, or else when that ends. */
+/** An API and a database of this test: it is closed in the test, or else when the test ends. */
 async function openRig(): Promise<ApiRig> {
   const database = await withTestDatabase();
   onTestFinished(() => database.drop());
@@ -30,7 +30,7 @@ async function flood(rig: ApiRig, session: string, count: number, bytes: number)
   );
 }
 
-test('a client that does not read what is live is disconnected, and resumes by its id without a gap (G28)', async () => {
+test('a client that does not read live events is disconnected, and resumes by its id without a gap (G28)', async () => {
   const rig = await openRig();
   const url = await rig.listen();
   const request = get(`${url}/v1/events?session=slow`, { headers: { authorization } });
@@ -56,8 +56,8 @@ test('a client that does not read what is live is disconnected, and resumes by i
 });
 
 /**
- * Reads events after an id, and connects again whenever the server disconnects, as a browser does: a burst of live events may be more
- * than a stream buffers. Resolves with their ids when there are `count`.
+ * Reads events after an id, and reconnects whenever the server disconnects, like a browser: a burst of live events can be larger than
+ * the buffer of a stream. Resolves with their ids when there are `count`.
  */
 async function readOn(url: string, lastId: string, count: number): Promise<string[]> {
   const ids: string[] = [];
@@ -70,10 +70,10 @@ async function readOn(url: string, lastId: string, count: number): Promise<strin
   return ids;
 }
 
-/** How long the client of the next test would wait. */
+/** The `Prefer: wait` of the client of the next test. */
 const waitSeconds = 60;
 
-test('closing ends streams, answers waiting requests with the 202 form, and keeps no connection', async () => {
+test('closing ends streams, answers waiting requests in the 202 form, and keeps no connection', async () => {
   const other = await openRig();
   const url = await other.listen();
   const stream = await openEvents(`${url}/v1/events`);
@@ -97,7 +97,7 @@ test('closing ends streams, answers waiting requests with the 202 form, and keep
   expect(performance.now() - startedAt).toBeLessThan(waitSeconds * 500);
 });
 
-test('a body that never comes whole leaves the count of requests inside', async () => {
+test('a body that never arrives completely is removed from the count of open requests', async () => {
   const other = await openRig();
   const url = await other.listen();
   const broken = request(`${url}/v1/sessions/broken/messages`, {
@@ -109,13 +109,13 @@ test('a body that never comes whole leaves the count of requests inside', async 
   const inside = async (): Promise<string | undefined> =>
     /^holdfast_http_requests_inside (\d+)/m.exec((await other.get('/metrics')).body)?.[1];
   broken.write('{"text":');
-  // The scrape itself is inside too.
+  // The scrape itself is counted too.
   await eventually(inside).toBe('2');
   broken.destroy();
   await eventually(inside).toBe('1');
 });
 
-test('closing does not wait for a connection on which nothing was asked', async () => {
+test('closing does not wait for a connection without a request', async () => {
   const silentRig = await openRig();
   const { port } = new URL(await silentRig.listen());
   const socket = connect(Number(port), '127.0.0.1');

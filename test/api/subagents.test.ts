@@ -1,4 +1,4 @@
-// Subagents over HTTP: spawned, listed, spoken to and stopped, with real turns.
+// Subagents over HTTP: spawned, listed, messaged and stopped, with real turns.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -15,7 +15,7 @@ async function work(key: string) {
 }
 
 describe('POST /v1/sessions/{key}/spawn', () => {
-  test('spawns in the background, and the result reaches the session as a turn of its own (G18)', async () => {
+  test('spawns in the background, and the result reaches the session in its own turn (G18)', async () => {
     const { rig } = holder;
     const answer = await spawn('boss', { task: '[[reply: forty-two]]', label: 'count' });
     expect(answer).toMatchObject({ status: 202, body: { runId: expect.any(String) } });
@@ -63,7 +63,7 @@ describe('POST /v1/sessions/{key}/spawn', () => {
     expect((await rig.get('/v1/sessions/keyed/subagents')).body.items).toHaveLength(1);
   });
 
-  test('names what it refuses', async () => {
+  test('names the reason of a refusal', async () => {
     expect((await spawn('picky', {})).body.errors).toMatchObject([{ path: 'task' }]);
     expect(
       (await spawn('picky', { task: ' ', depth: 1 })).body.errors.map(({ path }: { path: string }) => path),
@@ -79,7 +79,7 @@ describe('POST /v1/sessions/{key}/spawn', () => {
     expect((await spawn('agent:nobody:x', { task: 'x' })).body.code).toBe('unknown_agent');
   });
 
-  test('over the limits writes nothing: too many, with a time to come back; too deep, for good (G27)', async () => {
+  test('over the limits writes nothing: too many, with Retry-After; too deep, permanently (G27)', async () => {
     const { rig } = holder;
     for (let n = 0; n < 5; n += 1) expect((await spawn('full', { task: 'waits' })).status).toBe(202);
     const over = await spawn('full', { task: 'one more' });
@@ -117,7 +117,7 @@ describe('a run', () => {
     expect((await rig.post('/v1/subagents/none/kill')).status).toBe(404);
   });
 
-  test('takes a word while it works, and refuses it afterwards', async () => {
+  test('accepts a message while it works, and refuses it afterwards', async () => {
     const { rig } = holder;
     const { body } = await spawn('steerer', { task: '[[reply: first]]' });
     const steer = (payload: object) => rig.post(`/v1/subagents/${body.runId}/steer`, payload);

@@ -1,6 +1,6 @@
-// Looks for a word in the whole database.
+// Searches the whole database for a text.
 
-/** Every table with a row that has the text in any of its columns, with how many rows. */
+/** Every table that has the text in any of its columns, with the number of rows. */
 export async function tablesWith(
   rows: (sql: string, values?: unknown[]) => Promise<Record<string, unknown>[]>,
   text: string,

@@ -1,4 +1,4 @@
-// A session's transcript as a whole, from outside: condensed, restored, ended by a reset, copied by a fork.
+// A session's transcript as a whole, over the API: compacted, restored, ended by a reset, copied by a fork.
 import { expect, test } from 'vitest';
 import { seedHistory } from '../turn/seed-history.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -22,14 +22,14 @@ function textsOf(entries: Entry[]): string[] {
   return entries.map(({ content }) => content.map(({ text = '' }) => text).join('\n'));
 }
 
-/** Says something and has it answered. */
+/** Sends a message and has it answered. */
 async function say(session: string, text: string): Promise<void> {
   const { status } = await holder.rig.post(`/v1/sessions/${session}/messages`, { text });
   expect(status).toBe(202);
   await holder.rig.work(session);
 }
 
-/** A session with 8,000 tokens of history that was condensed. */
+/** A session with 8,000 tokens of history that was compacted. */
 async function condensed(session: string) {
   await seedHistory(holder.rig.turns, session, { turns: 10, tokens: 8_000 });
   const asked = await holder.rig.post(`/v1/sessions/${session}/compact`, {});
@@ -55,7 +55,7 @@ test('a requested compaction answers with its result', async () => {
   expect(body.compaction.tokensAfter).toBeLessThan(body.compaction.tokensBefore);
 });
 
-test('the same Idempotency-Key asks once', async () => {
+test('the same Idempotency-Key requests one compaction', async () => {
   await seedHistory(holder.rig.turns, 'keyed', { turns: 10, tokens: 8_000 });
   const ask = () => holder.rig.post('/v1/sessions/keyed/compact', {}, { 'idempotency-key': 'one' });
   const [first, second] = [await ask(), await ask()];
@@ -77,7 +77,7 @@ test('a session without messages cannot be compacted, reset, copied or listed', 
   expect((await holder.rig.get('/v1/sessions/nobody/compactions')).status).toBe(404);
 });
 
-test('the rows that a summary stands for stay, and come back when it is undone (G15)', async () => {
+test('the rows that a summary replaces stay, and are restored when it is undone (G15)', async () => {
   const compaction = await condensed('undone');
   const all = await entriesOf('undone', '&state=all');
   expect(all).toHaveLength(21);
@@ -112,7 +112,7 @@ test('a request from before and one from after a compaction that was undone are 
   }
 });
 
-test('an earlier compaction is undone together with those that stand on it', async () => {
+test('an earlier compaction is undone together with later ones that build on it', async () => {
   const first = await condensed('twice');
   for (let n = 1; n <= 4; n += 1) await say('twice', `${n} [[fill: 4000]]`);
   await holder.rig.post('/v1/sessions/twice/compact', {});
@@ -153,7 +153,7 @@ test('a reset begins a new transcript under the same key, and the old one is kep
   expect(event!['data']).toEqual({ transcriptNo: 2, previousTranscriptNo: 1, reason: 'api' });
 });
 
-test('what waits when a session is reset belongs to the new transcript (G1)', async () => {
+test('messages that wait when a session is reset belong to the new transcript (G1)', async () => {
   await say('waiting', 'Before.');
   await holder.rig.post('/v1/sessions/waiting/messages', { text: 'Waits.' });
   await holder.rig.post('/v1/sessions/waiting/reset', {});
@@ -163,7 +163,7 @@ test('what waits when a session is reset belongs to the new transcript (G1)', as
   expect(texts.join()).not.toContain('Before.');
 });
 
-test('a session whose turn runs is not reset, unless it is to be stopped', async () => {
+test('a session with a running turn is not reset, unless the request stops the turn', async () => {
   await holder.rig.post('/v1/sessions/busy/messages', { text: '[[delay: 10000]] [[reply: Late.]]' });
   const working = holder.rig.work('busy');
   await expect.poll(async () => (await holder.rig.get('/v1/sessions/busy')).body.status).toBe('running');
@@ -193,7 +193,7 @@ test('a worker that had claimed a session before its reset opens no turn on the 
   expect(textsOf(await entriesOf('raced')).join()).toContain('Waits.');
 });
 
-test('a fork is a copy of the active path, and the two go their own ways', async () => {
+test('a fork is a copy of the active path, and the two change independently', async () => {
   await condensed('source');
   const { status, body, headers } = await holder.rig.post('/v1/sessions/source/fork', { key: 'copy-1' });
   expect(status).toBe(201);
@@ -210,7 +210,7 @@ test('a fork is a copy of the active path, and the two go their own ways', async
   expect(JSON.stringify(request.messages[0])).toContain('[Conversation summary]');
 });
 
-test('a fork ends with the entry that is named, and takes the results of its calls along (G12)', async () => {
+test('a fork ends with the named entry, and includes the results of its calls (G12)', async () => {
   await say('steps', 'Look. [[tool: echo {"n": 1}]] [[reply: Seen.]]');
   const [, call] = await entriesOf('steps');
   const { status, body } = await holder.rig.post('/v1/sessions/steps/fork', { key: 'steps-copy', entryId: call!.id });

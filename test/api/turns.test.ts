@@ -49,7 +49,7 @@ describe('a turn', () => {
     ]);
   });
 
-  test('says what answered it and why; a compaction has no harness', async () => {
+  test('names the harness that answered it and the reason; a compaction has no harness', async () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'harnessed', '[[reply: ok]]');
     expect(turn.harness).toEqual({ id: 'built-in', reason: 'auto_fallback' });
@@ -121,7 +121,7 @@ describe('turns', () => {
     expect((await rig.get('/v1/turns?session=no-such-session')).body.items).toEqual([]);
   });
 
-  test('in a list show their last 20 steps and say how many there are', async () => {
+  test('in a list have their last 20 steps and the number of all', async () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'long', '[[reply: ok]]');
     for (let step = 2; step <= 30; step += 1) {
@@ -161,7 +161,7 @@ describe('the outbox', () => {
     expect((await rig.get('/v1/deliveries?status=failed')).body.items).toHaveLength(1);
   });
 
-  test('sends a failed delivery again with time to do it, and closes its dead letter', async () => {
+  test('sends a failed delivery again with a new deadline, and closes its dead letter', async () => {
     const { rig } = holder;
     const id = await newDelivery('failed');
     await rig.rows(
@@ -189,7 +189,7 @@ describe('the outbox', () => {
 });
 
 describe('dead letters', () => {
-  test('are grouped by what went wrong', async () => {
+  test('are grouped by code', async () => {
     const { rig } = holder;
     const sessionId = await rig.turns.sessionOf('dead');
     for (let n = 1; n <= 25; n += 1) {

@@ -1,4 +1,4 @@
-// An API rig for the tests of a file, on a database of its own: made before the first, closed after the last.
+// An API rig for the tests of a file, with its own database: created before the first test, closed after the last.
 import { expect } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -17,7 +17,7 @@ export function useApiRig(options: ApiRigOptions = {}): { rig: ApiRig } {
   return holder;
 }
 
-/** Expects of a value what becomes true in time; on a busy machine that may take a while. */
+/** Expects a value to become true in time; on a busy machine that may take a while. */
 export function eventually<Value>(read: () => Value | Promise<Value>) {
   return expect.poll(read);
 }

@@ -3,7 +3,7 @@ import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 
-test('a message that waits is listed with its reason until a turn has answered it', async () => {
+test('a waiting message is listed with its reason until a turn has answered it', async () => {
   const { rig } = holder;
   const sent = await rig.post('/v1/sessions/waits/messages', { text: '[[reply: done]]' });
   const { id } = sent.body.message;
@@ -22,7 +22,7 @@ test('a message that waits is listed with its reason until a turn has answered i
   expect((await rig.get('/v1/waiting?batch=none')).status).toBe(400);
 });
 
-test('a list of long texts can be asked for their beginnings only', async () => {
+test('a list can be requested with only the beginnings of long texts', async () => {
   const { rig } = holder;
   const text = `${'🦀'.repeat(600)} [[reply: ${'done '.repeat(200)}]]`;
   const { id } = (await rig.post('/v1/sessions/long/messages', { text })).body.message;

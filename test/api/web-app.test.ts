@@ -1,4 +1,4 @@
-// How the dashboard is served: without a key, compressed, cached by its names, and with headers that keep everything foreign out.
+// How the dashboard is served: without a key, compressed, cached by its file names, and with headers that block third-party content.
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('the paths of screens answer the page without a key, and other paths ask for one (G32)', async () => {
+test('the paths of screens return the page without a key, and other paths require one (G32)', async () => {
   const screens = ['/', ...SCREENS.flatMap((screen) => [`/${screen}`, `/${screen}/anything/below`])];
   for (const url of screens) {
     const answer = await built.inject({ url });
@@ -43,7 +43,7 @@ test('the paths of screens answer the page without a key, and other paths ask fo
   }
 });
 
-test('a page is never cached, and may load and ask nothing but its own service', async () => {
+test('a page is never cached, and can load and request nothing but its own service', async () => {
   const { headers } = await built.inject({ url: '/turns' });
   expect(headers).toMatchObject({
     'cache-control': 'no-cache',
@@ -58,7 +58,7 @@ test('a page is never cached, and may load and ask nothing but its own service',
   expect(policy).not.toMatch(/unsafe|\*|https?:/);
 });
 
-test('a file with a hashed name is cached for good, and sent in the form that the browser prefers', async () => {
+test('a file with a hashed name is cached permanently, and sent in the encoding that the browser prefers', async () => {
   const url = '/assets/app-1a2b.js';
   const ask = (accept?: string) =>
     built.inject({ url, headers: accept === undefined ? {} : { 'accept-encoding': accept } });
@@ -76,7 +76,7 @@ test('a file with a hashed name is cached for good, and sent in the form that th
   expect([head.statusCode, head.body]).toEqual([200, '']);
 });
 
-test('without a build, the page says which command makes it, and the API works', async () => {
+test('without a build, the page names the command that makes it, and the API works', async () => {
   const answer = await unbuilt.inject({ url: '/' });
   expect(answer.statusCode).toBe(200);
   expect(answer.body).toContain('npm run build:web');
