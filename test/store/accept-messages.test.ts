@@ -16,7 +16,7 @@ test('messages of one session get their numbers in the order of their arrival (G
   );
 });
 
-test('only the message that finds its session without work asks for a ring', async () => {
+test('only the message that finds its session without work requests a ring', async () => {
   const sessionId = await rig.session();
   const first = await rig.accept(rig.input(sessionId));
   const second = await rig.accept(rig.input(sessionId));
@@ -50,7 +50,7 @@ test('the same idempotency key with another body is refused and writes nothing (
   expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
 });
 
-test('a platform message that is delivered again is a duplicate without a time limit (G2)', async () => {
+test('a platform message that is received again is a duplicate without a time limit (G2)', async () => {
   const sessionId = await rig.session();
   const platformKey = newId<string>();
   const first = rig.input(sessionId, { platformKey });
@@ -62,7 +62,7 @@ test('a platform message that is delivered again is a duplicate without a time l
   });
 });
 
-test('a statement that is sent again after an unknown COMMIT stores nothing twice (G23)', async () => {
+test('a statement that is sent again after a COMMIT with an unknown outcome stores nothing twice (G23)', async () => {
   const sessionId = await rig.session();
   const input = rig.input(sessionId);
   const first = await rig.accept(input);
@@ -71,7 +71,7 @@ test('a statement that is sent again after an unknown COMMIT stores nothing twic
   expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
 });
 
-test('over the bound of its inbox a session accepts nothing (G27)', async () => {
+test('a session whose inbox is full accepts nothing (G27)', async () => {
   const sessionId = await rig.session();
   const results = await Promise.all(
     Array.from({ length: 5 }, () => rig.accept(rig.input(sessionId, { waitingMax: 3 }))),
@@ -80,7 +80,7 @@ test('over the bound of its inbox a session accepts nothing (G27)', async () => 
 });
 
 test('a message that arrives while the turn ends is never left without a ring (G4)', async () => {
-  // Goal: whatever order the two statements take, either the end sees the message or the message rings.
+  // Goal: in whatever order the two statements run, either the end sees the message or the message rings.
   for (let round = 0; round < 40; round += 1) {
     const sessionId = await rig.session();
     await rig.accept(rig.input(sessionId));
@@ -92,7 +92,7 @@ test('a message that arrives while the turn ends is never left without a ring (G
   }
 });
 
-test('text that PostgreSQL calls text cannot hold stays in a body as it was', async () => {
+test('text that a PostgreSQL text column cannot hold is stored unchanged in a body', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId, { body: '{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}' }));
   const [row] = await rig.rows('select body::text as body from holdfast.inbox where session_id = $1', [sessionId]);

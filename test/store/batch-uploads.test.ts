@@ -1,4 +1,4 @@
-// An upload that is given up leaves nothing behind, also when items of it are still being stored.
+// An abandoned upload leaves no rows, also when items of it are still being stored.
 import { expect, test } from 'vitest';
 import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/store/batches/upload.ts';
 import { newId } from '../../src/ids.ts';
@@ -42,7 +42,7 @@ test('items that are stored while their upload is deleted are deleted with it', 
   const { database } = rig;
   const id = newId<string>();
   await beginUpload(database, { ...UPLOAD, id });
-  // Items whose connection broke: their statement is still under way.
+  // Items whose connection broke: their statement is still running.
   const late = await database.views.connect();
   await late.query('begin');
   await addItems({ ...database, views: late as unknown as typeof database.views }, id, { firstN: 1, items: [item] });

@@ -1,5 +1,5 @@
-// Goal: statistics cost the same however much there is. Method: a database with many rows of every kind, and the plans of the statements that
-// read it, with the settings of the connections that run them: none reads a growing table as a whole.
+// Goal: statistics cost the same however many rows there are. Method: a database with many rows of every kind, and the plans of the statements that
+// read it, with the settings of the connections that run them: none reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COUNT_SESSIONS, ROLL_UP } from '../../src/store/usage/roll-up.ts';
@@ -42,14 +42,14 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51, null]],
   ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, 51, null]],
   ['the count of what waits', waiting.COUNT_WAITING, [null, null, null]],
-])('%s reads no growing table as a whole', async (_name, statement, values) => {
+])('%s does not read a whole growing table', async (_name, statement, values) => {
   const { text } = statement.prepared(values);
   const reads = await growingReads(views, text, values);
   expect(reads.length).toBeGreaterThan(0);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
 });
 
-test('the statistics of many rows are those of the rows', async () => {
+test('the statistics of many rows equal counts of the rows', async () => {
   const [row] = (await views.query(STATS.prepared([]))).rows;
   expect(row.stats).toMatchObject({
     sessions: SESSIONS,

@@ -18,7 +18,7 @@ async function running() {
 const entriesOf = (turnId: string) =>
   rig.rows('select kind, seq::int from holdfast.entries where turn_id = $1 order by seq', [turnId]);
 
-test('a step appends its entries after the prompt and says how many messages wait', async () => {
+test('a step appends its entries after the prompt and returns the number of waiting messages', async () => {
   const { sessionId, turnId, write } = await running();
   await rig.accept(rig.input(sessionId));
   const verdict = await rig.commitStep({ ...write, entries: [answer('one'), answer('two')] });
@@ -55,7 +55,7 @@ test('a step that PostgreSQL refuses fails alone, although it shares a statement
   const [first, bad, last] = await Promise.allSettled(
     turns.map(({ write }, index) => {
       const entry = answer(`step ${index}`);
-      // The second has an id that is no UUID.
+      // The second has an id that is not a UUID.
       return rig.commitStep({ ...write, entries: [index === 1 ? { ...entry, id: 'no uuid' as EntryId } : entry] });
     }),
   );

@@ -1,4 +1,4 @@
-// The statements of a compaction by themselves: fenced, and harmless to send twice.
+// The statements of a compaction alone: they are fenced and can be sent twice.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { EntryId, SystemEventId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-/** A turn with a prompt (entry 1) and two answers, at which a compaction may begin. */
+/** A turn with a prompt (entry 1) and two answers, at which a compaction can begin. */
 async function running() {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
@@ -61,7 +61,7 @@ function statesOf(sessionId: string) {
 }
 
 describe('a summary', () => {
-  test('stands for what it retires, and nothing else leaves its place (G15)', async () => {
+  test('replaces the entries that it retires, and nothing else leaves its place (G15)', async () => {
     const { sessionId, write: journal } = await running();
     const started = beginning(journal);
     expect(await begin(started)).toMatchObject({ kind: 'begun', attempt: 1, mayFlush: true });
@@ -101,7 +101,7 @@ describe('a summary', () => {
     expect(await rig.rows('select id from holdfast.system_events where session_id = $1', [sessionId])).toHaveLength(1);
   });
 
-  test('is not written by a worker that has lost the session (G7)', async () => {
+  test('is not written by a worker that lost the session (G7)', async () => {
     const { sessionId, write: journal } = await running();
     const started = beginning(journal);
     await begin(started);
@@ -142,7 +142,7 @@ describe('an attempt', () => {
     ]);
   });
 
-  test('that came as far as its answer is taken up', async () => {
+  test('that stored an answer is resumed', async () => {
     const { write: journal } = await running();
     const started = beginning(journal);
     await begin(started);
@@ -156,7 +156,7 @@ describe('an attempt', () => {
     });
   });
 
-  test('after one that has flushed and failed does not flush again', async () => {
+  test('after one that flushed and failed does not flush again', async () => {
     const { write: journal } = await running();
     const started = beginning(journal, newId<string>(), 5);
     await begin(started);
@@ -174,7 +174,7 @@ describe('an attempt', () => {
   });
 });
 
-test('when as many events wait as may, the rules take the place of the oldest (G14)', async () => {
+test('when the queue of events is full, the rules replace the oldest (G14)', async () => {
   const { sessionId, write: journal } = await running();
   for (let n = 1; n <= 20; n += 1) {
     await rig.rows('insert into holdfast.system_events (id, session_id, text) values ($1, $2, $3)', [

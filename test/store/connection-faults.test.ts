@@ -1,4 +1,4 @@
-// What `pg` says of broken connections, and the codes that it gets: against the installed sources, and against a real server.
+// The errors of `pg` for broken connections, and the codes that they get: against the installed sources, and against a real server.
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -30,12 +30,12 @@ afterAll(async () => {
   await server?.drop();
 });
 
-test.each([...CONNECTION_FAULTS])('pg says %j, and it is a fault of the database', (sentence, code) => {
+test.each([...CONNECTION_FAULTS])('pg throws %j, and it is a fault of the database', (sentence, code) => {
   expect(sources).toContain(`'${sentence}'`);
   expect(isFaultOfDatabase(code)).toBe(true);
 });
 
-test('a connection that breaks during a statement rejects with a code, and the fault passes', async () => {
+test('a connection that breaks during a statement rejects with a code, and the fault is temporary', async () => {
   proxy.arm({ when: 'before', at: 1, matches: ({ tag }) => tag === 'broken', hit: () => 'drop' });
   const fault = await database.hot.query('/* broken */ select 1').catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: 'connection_lost' });
@@ -43,12 +43,12 @@ test('a connection that breaks during a statement rejects with a code, and the f
   expect((await database.hot.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });
 
-test('an error of a statement keeps its own code, and does not pass', async () => {
+test('an error of a statement keeps its own code, and is permanent', async () => {
   const fault = await database.hot.query('select nothing').catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: '42703' });
   expect(isPassingFault(fault)).toBe(false);
 });
 
-test('an error that quotes the words of pg gets no code', () => {
+test('an error that quotes a message of pg gets no code', () => {
   expect(withCode(new Error('The tool said: Connection terminated'))).not.toHaveProperty('code');
 });

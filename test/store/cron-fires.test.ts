@@ -63,7 +63,7 @@ test('a due slot becomes a fire, an input, a ring, an event and the next slot in
   });
 });
 
-test('of many schedulers that fire the same slot one does, and a plan that comes late fires nothing (G20)', async () => {
+test('one of many schedulers fires a slot, and a plan that arrives late fires nothing (G20)', async () => {
   const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
   const { due, nowMs } = await readDueCrons(rig.database, 100);
   const mine = due.filter(({ id }) => id === cron.id);
@@ -74,7 +74,7 @@ test('of many schedulers that fire the same slot one does, and a plan that comes
   expect(await inputsOf(cron.id)).toHaveLength(1);
 });
 
-test('a firing that is sent again after an unknown commit stores nothing twice', async () => {
+test('a fire that is sent again after an unknown COMMIT stores nothing twice', async () => {
   const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
   const sessionId = await rig.session();
   const slotMs = cron.nextSlotMs!;
@@ -127,7 +127,7 @@ describe('missed slots', () => {
     expect((await again(rig.database, cron)).nextSlotMs).toBe(times.at(-1)! + 1000);
   });
 
-  test('of a long absence share one row, with their number', async () => {
+  test('of a long downtime share one row, with their number', async () => {
     const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 3_000_000 });
     await fireAll(schedulerParts(rig.database));
     const fires = await firesOf(cron.id);
@@ -144,7 +144,7 @@ describe('system events', () => {
     schedule: { kind: 'every', everyMs: 1000 },
   };
 
-  test('wait in the main session, and a poll makes sure that a turn reads them', async () => {
+  test('wait in the main session, and a poll ensures that a turn reads them', async () => {
     const cron = await makeCron(rig.database, { ...reminder, name: 'kettle' }, { dueAgoMs: 1000 });
     const parts = schedulerParts(rig.database);
     await fireAll(parts);
@@ -156,7 +156,7 @@ describe('system events', () => {
     ]);
     expect(input?.['body']).toMatchObject({ eventId: events[0]?.['id'], text: expect.stringContaining('reminder') });
     expect(parts.rings).toHaveLength(1);
-    // The same line does not wait twice, and nobody is asked twice.
+    // The same line does not wait twice, and there is no second poll.
     await rig.database.views.query(
       'update holdfast.crons set due_at = clock_timestamp(), next_slot_at = clock_timestamp() where id = $1',
       [cron.id],
@@ -202,7 +202,7 @@ describe('system events', () => {
 });
 
 describe('the end of a run', () => {
-  test('that went well completes the fire', async () => {
+  test('that succeeded completes the fire', async () => {
     const parts = schedulerParts(rig.database);
     const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
     await fireAll(parts);
@@ -211,7 +211,7 @@ describe('the end of a run', () => {
     expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'completed' })]);
   });
 
-  test('that failed makes the cron rest, and a good one ends the rest', async () => {
+  test('that failed pauses the cron, and a good one ends the pause', async () => {
     const parts = schedulerParts(rig.database);
     const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
     await fireAll(parts);
@@ -222,7 +222,7 @@ describe('the end of a run', () => {
     expect(resting.failures).toBe(1);
     expect(resting.notBeforeMs! - endedMs).toBeGreaterThan(20_000);
     expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'failed', reason: 'model_overloaded' })]);
-    // Slots in the rest are passed over, as rows.
+    // Slots in the pause are skipped, as rows.
     await rig.database.views.query(
       `update holdfast.crons set next_slot_at = next_slot_at - interval '1 hour', due_at = due_at - interval '1 hour' where id = $1`,
       [cron.id],
@@ -234,7 +234,7 @@ describe('the end of a run', () => {
     );
   });
 
-  test('that failed ten times in a row switches the cron off, with one notice', async () => {
+  test('that failed ten times in a row disables the cron, with one notice', async () => {
     const parts = schedulerParts(rig.database);
     const cron = await makeCron(rig.database, { ...everySecond, name: 'broken' }, { dueAgoMs: 1000 });
     await rig.database.views.query('update holdfast.crons set consecutive_errors = 9 where id = $1', [cron.id]);
@@ -252,7 +252,7 @@ describe('the end of a run', () => {
     expect(notices).toEqual([{ text: expect.stringContaining('"broken" was disabled') }]);
   });
 
-  test('of something that happens once is retried when its failure may pass, and else switched off', async () => {
+  test('of a one-time cron is retried when its failure is temporary, otherwise the cron is disabled', async () => {
     const parts = schedulerParts(rig.database);
     const at = {
       schedule: { kind: 'at', at: new Date(Date.now() - 1000).toISOString() },
@@ -271,7 +271,7 @@ describe('the end of a run', () => {
     expect(await again(rig.database, lasting)).toMatchObject({ isEnabled: false, nextSlotMs: null });
   });
 
-  test('of something that happens once retires it, and deletes it when it was to go', async () => {
+  test('of a one-time cron retires it, and deletes it if it was to be deleted', async () => {
     const parts = schedulerParts(rig.database);
     const at = {
       schedule: { kind: 'at', at: new Date(Date.now() - 1000).toISOString() },
@@ -291,7 +291,7 @@ describe('the end of a run', () => {
     await expect(again(rig.database, going)).rejects.toThrow('is gone');
   });
 
-  test('that a person cancelled says nothing about the cron', async () => {
+  test('that a person cancelled does not count for the cron', async () => {
     const parts = schedulerParts(rig.database);
     const cron = await makeCron(rig.database, everySecond, { dueAgoMs: 1000 });
     await fireAll(parts);

@@ -1,4 +1,4 @@
-// Builders for tests of crons over the store: crons that are due, and a scheduler's round without its clock.
+// Builders for tests of crons over the store: crons that are due, and one round of a scheduler without its clock.
 import type { Ring } from '../../src/after-commit.ts';
 import { loadConfig, type Config } from '../../src/config.ts';
 import { cronInput } from '../../src/config/schema-crons.ts';
@@ -14,13 +14,13 @@ import type { Service } from '../../src/service/service.ts';
 
 const silent = createLogger({ level: 'silent', format: 'json', name: 'test' });
 
-/** The configuration of no file, with changes. */
+/** The default configuration, with changes. */
 export function configWith(change: (config: Config) => Partial<Config> = () => ({})): Config {
   const config = loadConfig({ env: {}, cwd: '/nowhere' });
   return { ...config, ...change(config) };
 }
 
-/** What a scheduler's round works with, and the rings that it made. */
+/** The arguments of a scheduler's round, and the rings that it made. */
 export function schedulerParts(
   database: Database,
   config: Config = configWith(),
@@ -35,7 +35,7 @@ export function schedulerParts(
   };
 }
 
-/** A cron as a call would make it; made `dueAgoMs` ago, with nobody who looked since. */
+/** A cron as a request would create it, created `dueAgoMs` ago and not looked at since. */
 export async function makeCron(
   database: Database,
   input: object,
@@ -58,7 +58,7 @@ export async function makeCron(
   return made.cron;
 }
 
-/** Fires what is due, as often as it takes. */
+/** Fires all due slots, in as many calls as necessary. */
 export async function fireAll(parts: HeartbeatParts): Promise<void> {
   for (let go = 1; go <= 10; go += 1) {
     const { due, nowMs } = await readDueCrons(parts.database, 100);
@@ -73,7 +73,7 @@ export async function settleAll(parts: HeartbeatParts): Promise<void> {
   await settleEndedFires(parts, await readDatabaseTime(parts.database));
 }
 
-/** The cron as it is now. Throws when it is gone. */
+/** The current row of the cron. Throws when it was deleted. */
 export async function again(database: Database, cron: Pick<Cron, 'id'>): Promise<Cron> {
   const found = await findCron(database, cron.id);
   if (found === null) throw new Error(`The cron ${cron.id} is gone.`);

@@ -1,4 +1,4 @@
-// What an erasure deletes is a list; this compares it with the tables that there are.
+// An erasure deletes from a list of tables; this compares the list with the existing tables.
 import { expect, test } from 'vitest';
 import { ERASED_OTHERWISE, ERASED_ROWS } from '../../src/store/erasure/erased-rows.ts';
 import { createStoreRig } from './store-rig.ts';
@@ -17,7 +17,7 @@ const KEPT: Record<string, string> = {
   cron_fires: 'go with their cron; those of other crons have ids only',
 };
 
-test('an erasure knows every table that refers to a session', async () => {
+test('an erasure covers every table that refers to a session', async () => {
   const { rows } = await holder.rig.database.views.query<{ table: string }>(
     `select distinct c.table_name as table from information_schema.columns c
       join information_schema.tables t using (table_schema, table_name)

@@ -1,4 +1,4 @@
-// The check that each new connection makes: users who are told different things about one server must not look like two servers.
+// The check that each new connection makes: users who can see different facts about one server must not look like two servers.
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { checkEventIds } from '../../src/store/event-ids.ts';
@@ -15,7 +15,7 @@ async function offset(): Promise<unknown> {
   return row;
 }
 
-/** A connection of this database whose user is told nothing about the server. */
+/** A connection of this database whose user cannot read the server's identity. */
 async function withUntoldClient<Result>(work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   const role = `untold_${new URL(rig.url).pathname.slice(1)}`;
   await rig.rows('revoke execute on function pg_control_system() from public');
@@ -35,7 +35,7 @@ async function withUntoldClient<Result>(work: (client: pg.Client) => Promise<Res
 }
 
 test('a user without the right to read the server identity raises no ids, and does not hide the server from others', async () => {
-  // The connections of the rig have named the server.
+  // The connections of the rig have stored the server's identity.
   const before = await offset();
   expect(before).toMatchObject({ server: expect.stringMatching(/^\d+\/\d+$/) });
   expect(await withUntoldClient(checkEventIds)).toBe(false);

@@ -1,10 +1,10 @@
-// Builders for tests of families: a session that spawns, and what it asks for.
+// Builders for tests of families: a session that spawns, and its request.
 import type { SessionId, SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { storeSpawn, type NewSpawn, type SpawnResult } from '../../src/store/spawn.ts';
 import type { StoreRig } from './store-rig.ts';
 
-/** A spawn from outside that nothing is special about. */
+/** An ordinary spawn from outside a turn. */
 export async function spawnFrom(
   rig: StoreRig,
   parentId: SessionId,
@@ -44,7 +44,7 @@ export async function childOf(rig: StoreRig, parentId: SessionId): Promise<{ chi
   return result;
 }
 
-/** What the row of a session counts. */
+/** The counts in the row of a session. */
 export async function familyCounts(rig: StoreRig, sessionId: SessionId): Promise<unknown> {
   const columns = 'waiting, live_children as children, live_descendants as descendants';
   const [row] = await rig.rows(`select ${columns} from holdfast.sessions where id = $1`, [sessionId]);

@@ -35,7 +35,7 @@ test('an end settles the messages, releases the session and removes its doorbell
   expect(await doorbellsOf(sessionId)).toEqual([]);
 });
 
-test('a message that came during the turn keeps the doorbell and gets the next ring (G4)', async () => {
+test('a message that arrived during the turn keeps the doorbell and gets the next ring (G4)', async () => {
   const { sessionId, write } = await running();
   await rig.accept(rig.input(sessionId));
   const [before] = await doorbellsOf(sessionId);
@@ -62,7 +62,7 @@ test('an end that is sent again is stored once, with one event (G23)', async () 
   expect(await stored()).toEqual([{ entries: 2, ended: 1 }]);
 });
 
-test('replies go to the outbox in their order, with one ring, and an end without success leaves a dead letter', async () => {
+test('replies go to the outbox in order, with one ring, and a failed end leaves a dead letter', async () => {
   const { turnId, write } = await running();
   const delivery = () => ({ id: newId<DeliveryId>(), channel: 'webhook', target: {}, payload: {}, expiresMs: 60_000 });
   const deliveries = [delivery(), delivery()];

@@ -1,11 +1,11 @@
-// What is sent after an input is stored does not make its acceptance fail.
+// A failure of a statement that follows the acceptance of an input does not make the acceptance fail.
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { createInbox } from '../../src/store/inbox.ts';
 import { startPostgresProxy } from '../servers/postgres-proxy.ts';
 import { createStoreRig } from './store-rig.ts';
 
-test('a message over the cap is accepted and rung for although the connection broke while the oldest was dropped (G1, G23)', async () => {
+test('a message over the cap is accepted and rung for even if the connection breaks while the oldest is dropped (G1, G23)', async () => {
   const rig = await createStoreRig();
   onTestFinished(() => rig.drop());
   const { hostname, port } = new URL(rig.url);

@@ -1,5 +1,5 @@
-// Goal: a list costs the same however many turns and sessions there are. Method: a database with many rows, and the plans of the queries of
-// lists with each of their filters.
+// Goal: a list costs the same however many turns and sessions there are. Method: a database with many rows, and the plans of the list
+// queries with each of their filters.
 import type { SQL } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { PgDialect } from 'drizzle-orm/pg-core';

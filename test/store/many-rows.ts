@@ -1,4 +1,4 @@
-// A database with many rows of every kind, and the plans of what reads it: for tests that hold that nothing reads a growing table as a whole.
+// A database with many rows of every kind, and the plans of its queries, for tests that no query reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { rollUp, countSessions } from '../../src/store/usage/roll-up.ts';
 import { createStoreRig } from './store-rig.ts';
@@ -23,7 +23,7 @@ export const BATCH_ID = '01900000-0000-7000-8000-000000000000';
 export const SESSIONS = 2_000;
 const TURNS = 20_000;
 
-/** A rig with them; its statistics are up to date but for the events of the last second. */
+/** A rig with them; its statistics are up to date except for the events of the last second. */
 export async function createManyRows() {
   const rig = await createStoreRig();
   for (const fill of FILLS) await rig.rows(fill);
@@ -77,7 +77,7 @@ const FILLS = [
   eventsSql(1, TURNS),
 ];
 
-/** How a statement reads the tables that grow. */
+/** How a statement reads the growing tables. */
 export async function growingReads(client: PoolClient, text: string, values: unknown[]) {
   const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(`explain (format json) ${text}`, values);
   const reads = rows.flatMap((row) => row['QUERY PLAN'].flatMap(({ Plan }) => readsOf(Plan)));

@@ -1,4 +1,4 @@
-// A database that a newer version has migrated: which older versions may work with it (G26).
+// A database that a newer version has migrated: which older versions can work with it (G26).
 import pg from 'pg';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrate, pendingMigrations, requireLayout } from '../../src/store/migrate.ts';
@@ -16,7 +16,7 @@ async function applyNext(name: string, needs: string | null): Promise<void> {
   );
 }
 
-test('this version starts on a layout with migrations of later versions that only add, and names them', async () => {
+test('this version starts on a layout with later migrations that only add, and names them', async () => {
   await applyNext('9997_more.sql', null);
   await applyNext('9998_still_more.sql', '0044_older_code.sql');
   const ahead = ['9997_more.sql', '9998_still_more.sql'];
@@ -33,7 +33,7 @@ test('it refuses a layout with a migration that needs newer code, and names both
   for (const look of [migrate, requireLayout, pendingMigrations]) await expect(look(rig.url)).rejects.toThrow(says);
 });
 
-test('a database from before migrations said what they need is brought up to date', async () => {
+test('a database whose migrations do not state their requirements yet is brought up to date', async () => {
   await rig.rows(`delete from holdfast.migrations where name = '0044_older_code.sql'`);
   await rig.rows('alter table holdfast.migrations drop column needs');
   expect(await migrate(rig.url)).toEqual({ applied: ['0044_older_code.sql'], ahead: [] });

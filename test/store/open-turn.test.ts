@@ -1,4 +1,4 @@
-// `open-turn`: one statement makes the turn, its prompt and the claim of its messages.
+// `open-turn`: one statement creates the turn and its prompt and claims its messages.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';

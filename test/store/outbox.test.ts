@@ -1,4 +1,4 @@
-// The outbox as rows: order, leases and the end of a delivery. What is sent is in test/workers/outbox-relay.test.ts.
+// The outbox as rows: order, leases and the end of a delivery. Sending is tested in test/workers/outbox-relay.test.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -69,7 +69,7 @@ test('after the lease another relay claims the reply, and the first one writes n
   expect(await statusOf(ids[0])).toBe('sending');
 });
 
-test('a reply that fails for good is a dead letter, and the next one is due', async () => {
+test('a reply that fails permanently is a dead letter, and the next one is due', async () => {
   const { sessionId, ids } = await withReplies(2);
   await settle(await claim(sessionId), { status: 'failed', lastStatus: 410, lastError: 'gone' });
   expect(await rig.rows('select kind, reason from holdfast.dead_letters where delivery_id = $1', [ids[0]])).toEqual([

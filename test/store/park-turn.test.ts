@@ -1,4 +1,4 @@
-// Parking: an open turn gives its lock back, says why it waits, and is claimed again when its time has come or when it is stopped.
+// Parking: an open turn releases its lock, stores why it waits, and is claimed again when it is due or stopped.
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -123,14 +123,14 @@ describe('a parked turn', () => {
     expect(due.getTime() > Date.now() + 30_000).toBe(way === 'park');
   });
 
-  test('waits on when an ordinary message comes', async () => {
+  test('keeps waiting when an ordinary message arrives', async () => {
     const { sessionId, park } = await openedTurn();
     await rig.parkTurn(park);
     await rig.accept(rig.input(sessionId, { mode: 'collect' }));
     expect(await claim(sessionId)).toEqual({ kind: 'early', after: { changed: [], rings: [] } });
   });
 
-  test('tells the next worker what it waited for, until the model has answered', async () => {
+  test('gives the next worker the reason of its wait, until the model has answered', async () => {
     const { sessionId, park, turnId } = await openedTurn();
     await rig.parkTurn({ ...park, delayMs: 0 });
     const again = await claim(sessionId);
@@ -144,7 +144,7 @@ describe('a parked turn', () => {
   });
 });
 
-describe('a turn that is parked until something happens', () => {
+describe('a turn that is parked until an event', () => {
   async function parkedTurn(more: Partial<TurnPark> = {}) {
     const opened = await openedTurn();
     const outcome = await rig.parkTurn({ ...opened.park, delayMs: null, ...more });
@@ -251,7 +251,7 @@ describe('when the provider answers again, parked turns', () => {
     expect(untouched).toEqual(before[1]);
   });
 
-  test('become due also when the statement that wakes them was ended by a deadlock', async () => {
+  test('also become due when the statement that wakes them was ended by a deadlock', async () => {
     const by = 'contended-provider';
     const first = await openedTurn();
     const second = await openedTurn();

@@ -1,4 +1,4 @@
-// A round of the reconciler reads what is due. The pages that its statement reads are compared, not times.
+// A round of the reconciler reads only due rows. The test compares the pages that its statement reads, not times.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RECONCILE } from '../../src/store/reconcile.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -31,7 +31,7 @@ test('a round of the reconciler reads at most twice as many pages with 100,000 p
     );
     await rig.rows('analyze holdfast.doorbells, holdfast.sessions');
   };
-  // The sessions are there before, because the size of their table changes the plan.
+  // The sessions exist before, because the size of their table changes the plan.
   await addSessions('due', 100);
   await addSessions('parked', 100_000);
   await addDoorbells('due', 100, '0 s');

@@ -1,4 +1,4 @@
-// `reconcile`: which sessions are rung again, by the rows alone. What the worker makes of it is in test/workers/reconciler.test.ts.
+// `reconcile`: which sessions are rung again, from the rows alone. The worker's part is tested in test/workers/reconciler.test.ts.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { countRings, selectStaleRings } from '../../src/store/reconcile.ts';
@@ -21,13 +21,13 @@ const select = (staleAfterMs: number, room = 100) =>
 
 const ids = ({ stale }: Awaited<ReturnType<typeof select>>): string[] => stale.map(({ sessionId }) => sessionId);
 
-test('an old ring is selected, a fresh one is not, and the next deadline is known (G22)', async () => {
+test('an old ring is selected, a recent one is not, and the next deadline is returned (G22)', async () => {
   const sessionId = await waiting();
   const fresh = await select(60_000);
   expect(ids(fresh)).not.toContain(sessionId);
   expect(fresh.nextInMs).toBeGreaterThan(0);
   expect(ids(await select(0))).toContain(sessionId);
-  // It counts as rung now.
+  // It now counts as rung.
   expect(ids(await select(60_000))).not.toContain(sessionId);
 });
 
@@ -40,7 +40,7 @@ test('a session that a worker holds is not selected before its lease has expired
   expect(stale.find((ring) => ring.sessionId === sessionId)).toMatchObject({ isAbandoned: true });
 });
 
-test('a lane gets as many as it has room for, the oldest first', async () => {
+test('a lane gets as many as it has room for, oldest first', async () => {
   await select(0);
   const [older] = [await waiting(), await waiting()];
   await rig.rows(

@@ -1,4 +1,4 @@
-// What old rows are deleted, and what stays: real rows in each state are aged by SQL, a pass runs, and the tables are read.
+// Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs, and the tables are read.
 import { expect, test } from 'vitest';
 import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/retention-check.ts';
 import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
@@ -72,7 +72,7 @@ async function oldTurn({ days = 100, isOpen = false, status = 'answered' } = {})
 const ids = async (table: string, column = 'id'): Promise<unknown[]> =>
   (await rig.rows(`select ${column} as id from holdfast.${table}`)).map((row) => row['id']);
 
-test('a turn that ended long ago goes with its calls; its message keeps the reply, and its entries stay', async () => {
+test('a turn that ended long ago is deleted with its calls; its message keeps the reply, and its entries stay', async () => {
   const old = await oldTurn();
   const young = await oldTurn({ days: 10 });
   expect(await pass('turns')).toBe(1);
@@ -85,7 +85,7 @@ test('a turn that ended long ago goes with its calls; its message keeps the repl
   expect(await rig.rows('select 1 from holdfast.entries where session_id = $1', [old.sessionId])).toHaveLength(1);
 });
 
-// What open work may need of an ended turn, one statement each.
+// The ways in which open work can need an ended turn, one statement each.
 test.each([
   ['that is open (G3)', { isOpen: true }, null],
   ['that its session has claimed', {}, 'update holdfast.sessions set turn_id = $1 where id = $2'],
@@ -225,7 +225,7 @@ test('deliveries, dead letters, system events and commands that have ended long 
   expect((await of('system_events')).map((row) => (row as { state: string }).state)).toEqual(['queued']);
 });
 
-test('one process deletes at a time, and a pass that broke off in the middle is continued', async () => {
+test('one process deletes at a time, and an interrupted pass is continued', async () => {
   await oldTurn();
   await pass('turns');
   await rig.database.views.query(
@@ -251,7 +251,7 @@ test('one process deletes at a time, and a pass that broke off in the middle is 
   expect(await rig.rows('select id from holdfast.turns where id = $1', [before.id])).toEqual([]);
 });
 
-test('every table is either deleted from by a named rule or kept for a reason', async () => {
+test('every table either has a deletion rule or a reason to be kept', async () => {
   const tables = await rig.rows(`select tablename as name from pg_tables where schemaname = 'holdfast'`);
   expect(Object.keys(TABLE_FATES).toSorted()).toEqual(tables.map((row) => String(row['name'])).toSorted());
   const kinds = new Set<string>(RETENTION_KINDS.map(({ kind }) => kind));
@@ -259,7 +259,7 @@ test('every table is either deleted from by a named rule or kept for a reason', 
   expect(named.filter((kind) => !kinds.has(kind))).toEqual([]);
 });
 
-test('no row holds what a pass deletes by a foreign key', async () => {
+test('no foreign key prevents a pass from deleting its rows', async () => {
   const keys = await rig.rows(
     `select c.confrelid::regclass::text as target from pg_constraint c where c.contype = 'f' and c.confdeltype <> 'c' and c.connamespace = 'holdfast'::regnamespace`,
   );
@@ -269,12 +269,12 @@ test('no row holds what a pass deletes by a foreign key', async () => {
   expect(keys.map((row) => row['target']).filter((name) => deleted.includes(String(name)))).toEqual([]);
 });
 
-test('the doctor names the kinds that are deleted too late, and none that is not configured', async () => {
+test('the doctor names the kinds whose deletion is late, and none that is not configured', async () => {
   const config = { retention: { turns: KEEP_MS } };
   await pass('turns');
   await pass('deliveries');
   expect(await retentionFinding(rig.url, config)).toMatchObject({ status: 'ok' });
-  // As when no scheduler has run for two days.
+  // As if no scheduler had run for two days.
   await rig.rows(`update holdfast.retention set completed_to = completed_to - interval '2 days'`);
   expect(await retentionFinding(rig.url, config)).toMatchObject({
     status: 'warning',

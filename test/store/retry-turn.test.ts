@@ -1,4 +1,4 @@
-// Retrying a turn while a worker holds its session: what that worker has read must stay as it is.
+// Retrying a turn while a worker holds its session: the rows that the worker has read must not change.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -22,12 +22,12 @@ async function failedTurn() {
   return { sessionId, turnId, messageId: input.messageId };
 }
 
-test('the last turn of a session is taken back: its own message waits again', async () => {
+test('the last turn of a session is undone: its own message waits again', async () => {
   const { turnId, messageId } = await failedTurn();
   expect(await retryTurn(rig.database, turnId)).toMatchObject({ kind: 'ok', messageIds: [messageId] });
 });
 
-test('a turn whose session is claimed for the next one is not taken back: its message comes again as a new one', async () => {
+test('a turn whose session is claimed for the next one is not undone: its message is sent again as a new one', async () => {
   const { sessionId, turnId, messageId } = await failedTurn();
   await rig.accept(rig.input(sessionId));
   const taken = await rig.claimed(sessionId, 'next');
@@ -36,7 +36,7 @@ test('a turn whose session is claimed for the next one is not taken back: its me
   expect(retried).not.toMatchObject({ messageIds: [messageId] });
   const next = newId<TurnId>();
   expect(await rig.openTurn(newTurn(taken, next))).toMatchObject({ kind: 'ok' });
-  // The new turn continues the transcript that its prompt was made on.
+  // The new turn continues the transcript on which its prompt was built.
   const entries = await rig.rows(
     `select e.turn_id, e.state, e.parent_seq is not null as has_parent from holdfast.entries e where e.session_id = $1 order by e.seq`,
     [sessionId],

@@ -14,10 +14,10 @@ shareAmongTests(async (onEnd) => {
 
 const daily = { schedule: { kind: 'every', everyMs: 86_400_000 }, payload: { kind: 'agentTurn', message: 'Tick.' } };
 
-test('a run on request in a millisecond that has a fire takes a later one (G2)', async () => {
+test('a requested run in a millisecond that already has a fire uses a later one (G2)', async () => {
   const parts = schedulerParts(rig.database);
   const cron = await makeCron(rig.database, { ...daily, name: 'busy' });
-  // Every millisecond from now on for a while has its fire.
+  // Every millisecond of the near future has its fire.
   const taken = await rig.rows(
     `with taken as (
        insert into holdfast.cron_fires (cron_id, scheduled_for, status, fired_at, ended_at, is_manual)

@@ -1,4 +1,4 @@
-// What keeps the service from working, as it is read from rows: one database, in which each trouble is made and repaired.
+// Faults that keep the service from working, as read from rows: one database, in which each fault is created and repaired.
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ beforeEach(() =>
   rig.rows('truncate holdfast.workers, holdfast.doorbells, holdfast.crons, holdfast.inbox, holdfast.batches cascade'),
 );
 
-/** Without what other tests do on the same server. */
+/** Without the effects of other tests on the same server. */
 async function troubles() {
   const facts = await readServiceHealth(rig.database.reads);
   return facts.filter(({ kind }) => kind !== 'events_held').map(({ kind, name, count }) => `${kind} ${name} ${count}`);
@@ -39,7 +39,7 @@ async function report(more: Process = {}): Promise<string> {
   return identity.id;
 }
 
-test('work that is due has no worker until a process with slots in its lane reports', async () => {
+test('due work has no worker until a process with slots in its lane reports', async () => {
   for (const id of [await rig.session(), await rig.session()])
     await rig.rows(
       `insert into holdfast.doorbells (session_id, lane, due_at, rings) values ($1, 'main', now() - interval '10 seconds', 1)`,
@@ -68,7 +68,7 @@ test('crons have no scheduler until one reports', async () => {
   expect(await troubles()).toEqual([]);
 });
 
-test('a delayed message whose time has come, and a batch that runs, have no scheduler until one reports', async () => {
+test('a due delayed message and a running batch have no scheduler until one reports', async () => {
   await report();
   const sessionId = await rig.session();
   await rig.rows(
@@ -86,7 +86,7 @@ test('a delayed message whose time has come, and a batch that runs, have no sche
   expect(await troubles()).toEqual([]);
 });
 
-test('a stalled reconciler, versions that differ and a clock that is off are reported with the process', async () => {
+test('a stalled reconciler, differing versions and a wrong clock are reported with the process', async () => {
   await report({ name: 'stuck', isReconcilerStalled: true });
   const id = await report({ name: 'late', version: '2.0.0' });
   await rig.rows('update holdfast.workers set clock_ahead_ms = -6000 where id = $1', [id]);
@@ -97,7 +97,7 @@ test('a stalled reconciler, versions that differ and a clock that is off are rep
   ]);
 });
 
-test('a process reports how far its clock is ahead of that of the database', async () => {
+test('a process reports how far its clock is ahead of the clock of the database', async () => {
   await report();
   const [row] = await rig.rows('select abs(clock_ahead_ms) < 1000 as agrees from holdfast.workers');
   expect(row).toEqual({ agrees: true });

@@ -10,7 +10,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-/** Lets a lease run out without waiting for it. */
+/** Makes a lease expire without waiting for it. */
 async function expire(sessionId: string): Promise<void> {
   await rig.database.views.query(
     "update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1",
@@ -58,7 +58,7 @@ test('every claim raises the epoch, and only the newest may write (G7)', async (
   expect(entries).toEqual([{ kind: 'prompt' }]);
 });
 
-test('a worker that slept between claim and opening opens nothing (G7)', async () => {
+test('a worker that was paused between claim and opening opens nothing (G7)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const slept = await rig.claimed(sessionId, 'sleeper');
@@ -67,7 +67,7 @@ test('a worker that slept between claim and opening opens nothing (G7)', async (
   expect(await rig.openTurn(newTurn(slept, newId<TurnId>()))).toEqual({ kind: 'fenced' });
 });
 
-test('the lease is judged by the time of the database (G8)', async () => {
+test('the lease is judged by the clock of the database (G8)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   await rig.claimed(sessionId, 'holder', 60_000);
@@ -78,7 +78,7 @@ test('the lease is judged by the time of the database (G8)', async () => {
   expect(row.left.seconds).toBeGreaterThan(50);
 });
 
-test('a dead worker is counted when the next one takes its turn, a released turn is not (G17)', async () => {
+test('a crashed worker is counted when the next one claims its turn, a released turn is not (G17)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   await rig.opened(sessionId, 'first');
@@ -107,7 +107,7 @@ test('a claim contains the last answer of a turn that ends at the same time', as
   }
 });
 
-test('a worker that remembers a transcript is given only what is new', async () => {
+test('a worker that remembers a transcript receives only the new entries', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const { write, taken } = await rig.opened(sessionId);

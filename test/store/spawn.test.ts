@@ -1,4 +1,4 @@
-// `spawn`: one statement makes the session of a subagent, its run, its first input and the ring.
+// `spawn`: one statement creates the session of a subagent, its run, its first input and the ring.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { childOf, familyCounts, spawnFrom } from './family-builders.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-test('a spawn makes the session, its run, its first input and its ring, and counts it above (G18)', async () => {
+test('a spawn creates the session, its run, its first input and its ring, and updates the counts above (G18)', async () => {
   const parentId = await rig.session();
   const spawned = await spawnFrom(rig, parentId);
   expect(spawned).toMatchObject({ kind: 'spawned', after: { rings: [{ kind: 'inbound', lane: 'subagent' }] } });

@@ -1,4 +1,4 @@
-// Rows that are bound as one value come out of PostgreSQL as they went in.
+// Rows that are bound as one value come out of PostgreSQL unchanged.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SqlColumn } from '../../src/store/record-set.ts';
 import { rows, statement } from '../../src/store/statement.ts';
@@ -57,7 +57,7 @@ test('no rows are an empty table', async () => {
   expect(await returned<number>([], { n: ['int', (n) => n], content: ['json', String] })).toEqual([]);
 });
 
-test('what only JSON may hold stays in JSON', async () => {
+test('characters that only JSON can hold stay in JSON', async () => {
   const content = { nul: 'a\u0000b', half: '\ud83d', literal: '\\u0000 and \\ud83d' };
   const sent = [JSON.stringify(content)];
   const columns: Record<string, SqlColumn<string | undefined>> = { content: ['json', (text) => text] };

@@ -1,4 +1,4 @@
-// Goal: what `npm run sql` prints is what PostgreSQL accepts, and the statements of a turn stay quick while tables grow. Method: prepare
+// Goal: PostgreSQL accepts what `npm run sql` prints, and the statements of a turn stay fast while tables grow. Method: prepare
 // every form of every statement on a migrated database with rows in it, with the settings of the connections that run them, and read
 // the generic plans.
 import type { PoolClient } from 'pg';
@@ -9,7 +9,7 @@ import type { VisibleStatement } from '../../src/store/statement.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 const SESSIONS = 200;
-/** How a plan may read a table: by an index. A table that is written is named by its own node. */
+/** How a plan is allowed to read a table: by an index. A table that is written is named by its own node. */
 const READS_BY_INDEX = new Set(['Index Scan', 'Index Only Scan', 'ModifyTable']);
 
 /** Options that a statement never has without others. */

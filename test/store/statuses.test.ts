@@ -1,5 +1,5 @@
-// The statuses that the code knows are those that the database permits: each list is written in a constant of src/store/views and in a
-// CHECK of a migration, and neither may change alone.
+// The statuses in the code are those that the database permits: each list is written in a constant of src/store/views and in a
+// CHECK of a migration, and the two must not differ.
 import { expect, test } from 'vitest';
 import { STOP_KINDS } from '../../src/core/session-stop.ts';
 import { COMPACTION_REASONS, COMPACTION_STATUSES } from '../../src/store/views/compactions.ts';
@@ -16,7 +16,7 @@ import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 const lists: [column: string, known: readonly string[]][] = [
-  // To those who ask, a message that is delivered later waits.
+  // The API shows a message with `deliverAt` as waiting.
   ['inbox.status', ['delayed', ...MESSAGE_STATUSES]],
   ['turns.status', TURN_STATUSES],
   ['entries.kind', ENTRY_KINDS],
@@ -40,7 +40,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.drop());
 });
 
-/** What the CHECK of one column permits; null: there is no such list. */
+/** The values that the CHECK of one column permits; null: there is no such list. */
 async function permitted(table: string, column: string): Promise<string[] | null> {
   const rows = await rig.rows(
     `select pg_get_constraintdef(c.oid) as text from pg_constraint c
@@ -52,7 +52,7 @@ async function permitted(table: string, column: string): Promise<string[] | null
   return list === undefined ? null : [...list.matchAll(/'([^']+)'::text/g)].map(([, value = '']) => value);
 }
 
-test.each(lists)('%s holds what the code knows, and nothing else', async (name, known) => {
+test.each(lists)('%s permits the values of the code, and no others', async (name, known) => {
   const [table = '', column = ''] = name.split('.');
   expect((await permitted(table, column))?.toSorted()).toEqual([...known].toSorted());
 });

@@ -1,4 +1,4 @@
-// `stop-family`: one statement stops a session and all that work below it.
+// `stop-family`: one statement stops a session and all runs below it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
@@ -26,7 +26,7 @@ const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}) =>
 const statusOf = async (runId: string): Promise<unknown> =>
   (await rig.rows('select status from holdfast.subagent_runs where id = $1', [runId]))[0]?.status;
 
-test('a stop signals the running turn, cancels what waits and ends the runs below (G18, G24)', async () => {
+test('a stop signals the running turn, cancels waiting messages and ends the runs below (G18, G24)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const { turnId } = await rig.opened(sessionId);
@@ -52,7 +52,7 @@ test('a stop signals the running turn, cancels what waits and ends the runs belo
   expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
 });
 
-test('a stop of a subagent leaves its sisters alone and notifies the session above', async () => {
+test('a stop of a subagent does not affect its siblings and notifies the session above', async () => {
   const sessionId = await rig.session();
   const [child, sister] = [await childOf(rig, sessionId), await childOf(rig, sessionId)];
   const stopped = await stop(child.childId, { runId: child.runId });

@@ -1,4 +1,4 @@
-// Builders for tests of the store: a migrated database of its own, and the few calls that bring a session to where a test begins.
+// Builders for tests of the store: a migrated database, and the calls that bring a session to the state in which a test begins.
 import type { EntryId, MessageId, SessionId, SystemEventId, TurnId } from '../../src/core/ids.ts';
 import { canonicalSessionKey } from '../../src/core/session-key.ts';
 import { newId } from '../../src/ids.ts';
@@ -33,7 +33,7 @@ export async function createStoreRig() {
     return ensure({ key, candidateId: newId<SessionId>(), agentId: 'main', kind: 'main', lane: 'main', channel: null });
   }
 
-  /** An input that nothing is special about. */
+  /** An ordinary input. */
   function input(sessionId: SessionId, more: Partial<NewInput> = {}): NewInput {
     return {
       messageId: newId<MessageId>(),
@@ -55,7 +55,7 @@ export async function createStoreRig() {
     return result;
   }
 
-  /** Opens a turn over all that waits, and returns what its next writes need. */
+  /** Opens a turn over all waiting inputs, and returns what its next writes need. */
   async function opened(sessionId: SessionId, owner = 'worker-1', leaseMs = 60_000) {
     const taken = await claimed(sessionId, owner, leaseMs);
     const turnId = newId<TurnId>();
@@ -90,7 +90,7 @@ export async function createStoreRig() {
   };
 }
 
-/** A turn over everything that a claim brought. */
+/** A turn over all inputs that a claim returned. */
 export function newTurn({ session, inputs, events }: Claimed, turnId: TurnId) {
   return {
     fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq },
@@ -114,7 +114,7 @@ export function newTurn({ session, inputs, events }: Claimed, turnId: TurnId) {
   };
 }
 
-/** An empty write behind the prompt of a turn. */
+/** An empty write after the prompt of a turn. */
 export function writeAfter({ session }: Claimed, turnId: TurnId): JournalWrite {
   return {
     fence: { sessionId: session.id, epoch: session.epoch, baseSeq: session.entrySeq + 1 },
@@ -144,7 +144,7 @@ export function answer(text: string): JournalWrite['entries'][number] {
   return { id: newId<EntryId>(), kind: 'answer', role: 'assistant', content: [{ type: 'text', text }] };
 }
 
-/** A good end with a reply. */
+/** A successful end with a reply. */
 export function goodEnd(write: JournalWrite, more: Partial<TurnEnd> = {}): TurnEnd {
   return {
     ...write,

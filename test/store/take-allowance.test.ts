@@ -1,4 +1,4 @@
-// What workers take from a rate limit, in the database.
+// The allowance that workers take from a rate limit, in the database.
 import { beforeAll, afterAll, expect, test } from 'vitest';
 import { noCalls } from '../../src/core/governor/share-calls.ts';
 import { openRateWindows, takeAllowance, type AllowanceAsk } from '../../src/store/governor/take-allowance.ts';
@@ -8,7 +8,7 @@ let rig: StoreRig;
 beforeAll(async () => (rig = await createStoreRig()));
 afterAll(() => rig.drop());
 
-/** Without a refill, so that no time matters. */
+/** Without a refill, so that the result does not depend on time. */
 function ask(limitId: string, wanted: number, more: Partial<AllowanceAsk> = {}): AllowanceAsk {
   return {
     limitId,
@@ -25,7 +25,7 @@ function ask(limitId: string, wanted: number, more: Partial<AllowanceAsk> = {}):
 const take = async (worker: string, wish: AllowanceAsk) =>
   (await takeAllowance(rig.database, worker, [wish])).get(wish.limitId);
 
-test('many workers together get no more than the limit has', async () => {
+test('many workers together take no more than the limit has', async () => {
   await Promise.all(Array.from({ length: 4 }, () => openRateWindows(rig.database, [ask('shared', 0)])));
   const grants = await Promise.all(Array.from({ length: 16 }, (_, worker) => take(`w${worker}`, ask('shared', 7))));
   const granted = grants.map((grant) => grant?.granted.requests ?? 0);
@@ -34,14 +34,14 @@ test('many workers together get no more than the limit has', async () => {
   expect(await take('late', ask('shared', 7))).toMatchObject({ granted: { requests: 0 }, left: { requests: 0 } });
 });
 
-test('what is returned is there for others, up to the size of the limit', async () => {
+test('returned allowance is available to others, up to the size of the limit', async () => {
   await openRateWindows(rig.database, [ask('returned', 0)]);
   await take('one', ask('returned', 60));
   expect(await take('one', ask('returned', -50))).toMatchObject({ left: { requests: 90 } });
   expect(await take('other', ask('returned', -50))).toMatchObject({ left: { requests: 100 } });
 });
 
-test('what calls have used beyond their allowance is missing for the next ones', async () => {
+test('what calls used beyond their allowance is subtracted from the following ones', async () => {
   await openRateWindows(rig.database, [ask('owed', 0)]);
   expect(await take('one', ask('owed', 10, { owed: { requests: 120 } }))).toMatchObject({
     granted: { requests: 0 },
@@ -49,13 +49,13 @@ test('what calls have used beyond their allowance is missing for the next ones',
   });
 });
 
-test('what the provider says is left lowers what is left, and never raises it', async () => {
+test("the remaining amount that the provider reports lowers the limit's, and never raises it", async () => {
   await openRateWindows(rig.database, [ask('said', 0)]);
   expect(await take('one', ask('said', 0, { remaining: { requests: 3 } }))).toMatchObject({ left: { requests: 3 } });
   expect(await take('one', ask('said', 0, { remaining: { requests: 50 } }))).toMatchObject({ left: { requests: 3 } });
 });
 
-test('a limit refills by the time of the database', async () => {
+test('a limit refills by the clock of the database', async () => {
   await openRateWindows(rig.database, [ask('refilled', 0)]);
   await take('one', ask('refilled', 100));
   await rig.rows(
@@ -66,7 +66,7 @@ test('a limit refills by the time of the database', async () => {
   expect(grant?.granted.requests).toBeLessThan(60);
 });
 
-test('each worker learns what the others want, by lane', async () => {
+test('each worker learns the demand of the others, by lane', async () => {
   await openRateWindows(rig.database, [ask('wanted', 0)]);
   await take('one', ask('wanted', 0, { demand: { ...noCalls(), main: 2, batch: 5 } }));
   await take('two', ask('wanted', 0, { demand: { ...noCalls(), batch: 1 } }));

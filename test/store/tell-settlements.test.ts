@@ -1,5 +1,5 @@
-// Goal: what the end of a turn says of its messages is what a look at them says afterwards, whatever the end itself writes; and when it
-// cannot know, it says nothing.
+// Goal: the end of a turn reports of its messages exactly what a later query returns, whatever the end itself writes; and if it
+// cannot know, it reports nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-/** A turn over messages of a new session, and a first step of it that is in the journal: a call of the model and two of tools. */
+/** A turn over messages of a new session, and its first step in the journal: a model call and two tool calls. */
 async function begun(messages = 1) {
   const sessionId = await rig.session();
   const inputs = Array.from({ length: messages }, (_, index) =>
@@ -77,7 +77,7 @@ async function toldBy(end: TurnEnd) {
 
 const readOf = (ids: string[]) => viewSettlements(drizzle({ client: rig.database.views }), ids);
 
-test('an end tells what it writes and what was there, for each of its messages', async () => {
+test('an end reports its own writes and the earlier rows, for each of its messages', async () => {
   const { ids, next } = await begun(2);
   const told = await toldBy(
     goodEnd(next, {
@@ -106,7 +106,7 @@ test.for<[string, Partial<TurnEnd>]>([
   ],
   ['silent', { status: 'silent', messageStatus: 'silent', reply: null, entries: [] }],
   ['rolled back', { status: 'aborted', messageStatus: 'cancelled', reply: null, hides: 'turn', entries: [] }],
-])('a turn that is %s tells of it', async ([, more]) => {
+])('a turn that is %s reports it', async ([, more]) => {
   const { ids, next } = await begun();
   const told = await toldBy(goodEnd(next, { isAwaited: true, ...more }));
   expect(told.size).toBe(1);
@@ -130,7 +130,7 @@ test('an end that leaves a message for another session and ends a run reports it
   expect(told).toEqual(await readOf(ids));
 });
 
-test('of turns that end together only those with waiting requests are reported', async () => {
+test('of turns that end together, only those with waiting requests are reported', async () => {
   const turns = await Promise.all(Array.from({ length: 6 }, () => begun()));
   const told = await Promise.all(
     turns.map(({ next }, index) =>
@@ -142,14 +142,14 @@ test('of turns that end together only those with waiting requests are reported',
   }
 });
 
-test('an end that was committed before tells nothing', async () => {
+test('an end that was committed before reports nothing', async () => {
   const { next } = await begun();
   const end = goodEnd(next, { isAwaited: true });
   expect((await toldBy(end)).size).toBe(1);
   expect((await toldBy(end)).size).toBe(0);
 });
 
-test('an end that had to wait for its session tells nothing: what was written meanwhile it cannot see', async () => {
+test('an end that had to wait for its session reports nothing, because it cannot see what was written meanwhile', async () => {
   const { sessionId, ids, next } = await begun();
   const client = await rig.database.views.connect();
   try {

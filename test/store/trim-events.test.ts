@@ -1,4 +1,4 @@
-// Old events are deleted from the beginning of the log, and a mark says up to where.
+// Old events are deleted from the beginning of the log, and a mark stores up to which id.
 import { beforeEach, expect, test } from 'vitest';
 import { drizzle } from '../../src/store/drizzle.ts';
 import { trimEvents } from '../../src/store/trim-events.ts';
@@ -20,7 +20,7 @@ beforeEach(async () => {
   await rig.database.views.query('update holdfast.roll_up_cursor set after_id = 1000');
 });
 
-/** Writes events with these ids, each as old as said. */
+/** Writes events with these ids and ages. */
 async function writeEvents(hoursById: Record<number, number>): Promise<void> {
   await rig.database.views.query(
     `insert into holdfast.events (id, type, data, created_at)
@@ -63,7 +63,7 @@ test('readers get no mark, and learn whether events after their last id were del
   expect(trimmed).toEqual([expect.any(String), expect.any(String), null, null, null]);
 });
 
-test('a trim deletes a bounded number of events, and says whether there may be more', async () => {
+test('a trim deletes a bounded number of events, and returns whether there may be more', async () => {
   await rig.database.views.query(
     `insert into holdfast.events (id, type, data, created_at)
      select n, 'turn.started', '{}', now() - interval '9 hours' from generate_series(1, 6000) n`,

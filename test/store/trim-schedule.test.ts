@@ -14,7 +14,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => made.drop());
 });
 
-test('fires of a month ago are deleted, unless they still run', async () => {
+test('fires older than a month are deleted, unless they are still running', async () => {
   const cron = await makeCron(rig.database, {
     schedule: { kind: 'every', everyMs: 1000 },
     payload: { kind: 'agentTurn', message: 'x' },

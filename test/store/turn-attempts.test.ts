@@ -12,7 +12,7 @@ afterAll(() => rig.drop());
 
 const see = async (id: string) => (await viewTurn(drizzle({ client: rig.database.views }), id))!;
 
-test('a turn that no other worker has claimed has one attempt and no row of it', async () => {
+test('a turn that no other worker has claimed has one attempt and no row for it', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const { turnId, write } = await rig.opened(sessionId);

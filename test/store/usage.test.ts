@@ -1,5 +1,5 @@
-// Goal: what is shown as used and counted is exactly what the rows say, before, while and after it is rolled up. Method: turns of several
-// kinds run on a real database, and every answer is compared with a count of the rows themselves.
+// Goal: usage and counts are exactly those of the rows, before, during and after the roll-up. Method: turns of several
+// kinds run on a real database, and every answer is compared with a count of the rows.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/store/control.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
@@ -58,7 +58,7 @@ async function playAll(): Promise<void> {
 const byGroup = (group: UsageGroup | null = null, by: 'hour' | 'day' | 'minute' = 'day') =>
   viewUsage(views, { by, group, ...EVER });
 
-/** The same sums from the rows themselves, by model. */
+/** The same sums from the rows, by model. */
 async function journalByModel(): Promise<Record<string, unknown>[]> {
   return await rig.rows(
     `select model as "group", count(*)::int as calls, count(*) filter (where status = 'failed')::int as failures,
@@ -148,7 +148,7 @@ describe('usage and counts', () => {
     await expectExact();
   });
 
-  test('hold back no event of a transaction that still runs', async () => {
+  test('skip no event of a transaction that is still running', async () => {
     const slow = await rig.database.hot.connect();
     await slow.query('begin');
     await slow.query('select pg_current_xact_id()');
@@ -202,7 +202,7 @@ describe('usage and counts', () => {
     await expectExact();
   });
 
-  test('include what was there before the upgrade, once', async () => {
+  test('include the rows from before the upgrade, once', async () => {
     const before = await byGroup('model');
     await rig.rows('delete from holdfast.usage_buckets');
     await rig.rows('delete from holdfast.row_counts');

@@ -1,4 +1,4 @@
-// Why messages wait, from real rows: claims, turns and parks by the statements that make them, and rows of workers as processes write them.
+// Why messages wait, from real rows: claims, turns and parks are made by their statements, rows of workers as processes write them.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -42,7 +42,7 @@ async function send(sessionId: SessionId): Promise<string> {
 const whyOf = async (id: string) => (await viewMessage(views(), id))?.why;
 
 describe('a message waits', () => {
-  test('for a worker, while none reports that serves its lane', async () => {
+  test('for a worker, while no process that serves its lane reports', async () => {
     const id = await send(await rig.session());
     expect(await whyOf(id)).toMatchObject({ code: 'no_worker', by: 'main' });
     await report('draining', { isDraining: true });
@@ -81,7 +81,7 @@ describe('a message waits', () => {
     expect(await whyOf(id)).toMatchObject({ code: 'session_busy', by: turnId });
   });
 
-  test('for what the parked turn of its session waits for, and no longer when that turn is claimed again', async () => {
+  test("for the reason of its session's parked turn, and no longer when that turn is claimed again", async () => {
     const sessionId = await rig.session();
     const claimed = await send(sessionId);
     await report('worker-1');
@@ -97,7 +97,7 @@ describe('a message waits', () => {
     expect(await whyOf(claimed)).toBeNull();
   });
 
-  test('for quiet, for a time, for the end of a wait, and for the queue', async () => {
+  test('for the end of gathering, for a time, for the end of a wait, and for the queue', async () => {
     await report('worker', { isQueueAway: true });
     const sessionId = await rig.session();
     const id = await send(sessionId);
@@ -116,7 +116,7 @@ describe('a message waits', () => {
   });
 });
 
-test('what waits is listed oldest first with its place and its reason, in pages, by session and lane', async () => {
+test('waiting messages are listed oldest first with their place and reason, in pages, by session and lane', async () => {
   const [one, two] = [await rig.session(), await rig.session()];
   const ids = [await send(one), await send(two), await send(one), await send(one)];
   const first = await listWaiting(views(), {}, { limit: 3, after: null });
@@ -134,7 +134,7 @@ test('what waits is listed oldest first with its place and its reason, in pages,
   expect(shown.items.map(({ id, why }) => [id, why?.code])).toEqual(ids.toReversed().map((id) => [id, 'no_worker']));
 });
 
-test('what waits of a batch is what is in flight of it and no turn has claimed', async () => {
+test('the waiting messages of a batch are those in flight that no turn has claimed', async () => {
   const [sessionId, batchId] = [await rig.session(), newId<string>()];
   const id = await send(sessionId);
   await send(sessionId);

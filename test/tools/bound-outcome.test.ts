@@ -1,14 +1,14 @@
-// Whatever a tool answers, its result is bounded, well-formed and not empty.
+// Whatever a tool returns, its result is bounded, well-formed and not empty.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { boundOutcome } from '../../src/tools/bound-outcome.ts';
 import type { ToolOutcome } from '../../src/tools/tool.ts';
 import { contentOf } from './workspace.ts';
 
-// Plugins may be plain JavaScript, so the port's types are not to be relied on.
+// Plugins may be plain JavaScript, so the port's types are no guarantee.
 const bound = (outcome: unknown, charsMax?: number) => boundOutcome(outcome as ToolOutcome, charsMax);
 
-test('a result that fits is left as it is', () => {
+test('a result that fits is unchanged', () => {
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } };
   const outcome = { content: [{ type: 'text', text: 'a' }, image], isError: false };
   expect(bound(outcome)).toEqual(outcome);
@@ -57,7 +57,7 @@ test('no result is blank (G12)', () => {
   }
 });
 
-test('lone surrogates, also those that a cut makes, are replaced', () => {
+test('lone surrogates, also those at a cut, are replaced', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: fc.constantFrom('a', 'é', '\ud83d', '\ude00'), maxLength: 40 }),

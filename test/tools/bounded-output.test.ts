@@ -1,4 +1,4 @@
-// What is kept of a long output: properties over any bytes in any chunks.
+// The kept part of a long output: properties over any bytes in any chunks.
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { BoundedOutput } from '../../src/tools/bounded-output.ts';
@@ -9,7 +9,7 @@ function textOf(chunks: readonly Uint8Array[], bytesMax: number): string {
   return output.text();
 }
 
-test('output that fits comes back whole, however it was cut into chunks', () => {
+test('output that fits is returned whole, however it was split into chunks', () => {
   const chunksOf = fc.array(fc.uint8Array({ maxLength: 10 }), { maxLength: 10 });
   fc.assert(
     fc.property(chunksOf, (chunks) => {

@@ -1,4 +1,4 @@
-// What of the service's environment a command may see.
+// Which variables of the service's environment a command can see.
 import { expect, test } from 'vitest';
 import { execEnvironment } from '../../src/tools/exec-environment.ts';
 

@@ -1,6 +1,6 @@
-// The exec tool with real processes: that a command's whole process group ends with its call, whatever ends it (G24, G25), that
-// memory stays bounded and text valid (G28), and that no secret is in its environment (G31). "Gone" is never guessed by waiting: a
-// named pipe that the processes hold open ends when the last of them does.
+// The exec tool with real processes: a command's whole process group ends with its call, however that ends (G24, G25),
+// memory stays bounded and text valid (G28), and its environment has no secret (G31). The end of processes is never guessed by waiting: they
+// hold a named pipe open, which ends when the last of them does.
 import { readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ describe('a command', () => {
     expect(await run({ command: 'echo no; exit 3' })).toEqual({ content: 'no\n[exit code 3]', isError: true });
   });
 
-  test('that a signal ends says which', async () => {
+  test('that a signal ended names the signal', async () => {
     expect(await run({ command: 'kill -SEGV $$' })).toEqual({ content: '[ended by SIGSEGV]', isError: true });
   });
 
@@ -48,7 +48,7 @@ describe('a command', () => {
     expect(outcome.content).toContain('syntax error');
   });
 
-  test('may begin with a dash and holds its quotes', async () => {
+  test('can begin with a dash, and keeps its quotes', async () => {
     expect(await outputOf('--none')).toContain('command not found');
     expect(await outputOf(`printf '%s\\n' "it's" '$HOME'`)).toBe("it's\n$HOME\n[exit code 0]");
   });
@@ -81,7 +81,7 @@ describe('where a command runs (G30)', () => {
   test.each([['..'], ['/'], ['link'], ['link/..']])('is never outside: %s', async (workdir) => {
     await symlink(workspace.outsideDir, join(workspace.dir, 'link'));
     const outcome = await run({ command: 'echo ran', workdir });
-    // `..` is taken off before symlinks are followed, so that `link/..` is the workspace.
+    // `..` is resolved before symlinks are followed, so `link/..` is the workspace.
     if (workdir === 'link/..') return expect(outcome.content).toContain('ran');
     expect(outcome.isError).toBe(true);
     expect(outcome.content).toMatch(/^exec: workdir: .*outside/);
@@ -109,10 +109,10 @@ describe('output (G28)', () => {
 });
 
 describe('a time limit (G25)', () => {
-  /** A command has to come as far as its `echo` in this time. */
+  /** Long enough that a command reaches its `echo`. */
   const echoSeconds = 6;
 
-  test('ends the command with its grandchildren and gives what was printed', async () => {
+  test('ends the command with its grandchildren and returns what was printed', async () => {
     const lifeline = createLifeline(workspace.dir);
     const command = `${lifeline.hold}; echo started; (sleep 300 & sleep 300) & sleep 300`;
     const outcome = await run({ command, timeoutSeconds: echoSeconds });
@@ -130,14 +130,14 @@ describe('a time limit (G25)', () => {
     await lifeline.gone;
   });
 
-  test('that is longer than the configured one is cut to it', async () => {
+  test('that is longer than the configured one is reduced to it', async () => {
     const limited = createExecTool({ timeoutSeconds: 0.3, environment: { PATH: process.env['PATH'] } });
     const input = { command: 'sleep 300', timeoutSeconds: 600 };
     const { content } = await limited.run(input, aToolCall({ workspaceDir: workspace.dir }));
     expect(content).toBe('[exec timed out after 0.3 s and was stopped]');
   });
 
-  test('kept by the runner of tools gives what was printed, too', async () => {
+  test('that the runner of tools enforces returns what was printed, too', async () => {
     const limited = { ...exec, timeoutMs: echoSeconds * 1_000 };
     const call = aToolCall({ workspaceDir: workspace.dir });
     const outcome = await runTool(limited, { command: 'echo started; sleep 300' }, call, { timeoutMs: 60_000 });
@@ -180,13 +180,13 @@ describe('an abort (G24)', () => {
     await lifeline.gone;
   });
 
-  test('that came before starts nothing', async () => {
+  test('before the start starts nothing', async () => {
     await expect(run({ command: 'touch ran' }, AbortSignal.abort(new Error('stop')))).rejects.toThrow('stop');
     await expect(readFile(join(workspace.dir, 'ran'))).rejects.toThrow('ENOENT');
   });
 });
 
-describe('processes in the background', () => {
+describe('background processes', () => {
   test('end with the command, and the result says so', async () => {
     const lifeline = createLifeline(workspace.dir);
     const outcome = await run({ command: `${lifeline.hold}; sleep 300 > /dev/null & echo done` });
@@ -197,7 +197,7 @@ describe('processes in the background', () => {
     await lifeline.gone;
   });
 
-  test('that left the group do not hold the call up', async () => {
+  test('that left the group do not delay the end of the call', async () => {
     const outcome = await run({
       command: `setsid sh -c 'echo $$ > pid; exec sleep 300' & while [ ! -s pid ]; do :; done`,
     });
@@ -223,12 +223,12 @@ describe('bad input is an error result that names the field', () => {
     expect(outcome.content).toContain(text);
   });
 
-  test('the longest command that is allowed starts', async () => {
+  test('the longest allowed command starts', async () => {
     expect(await outputOf(`true ${'x'.repeat(130_990)}`)).toBe('[exit code 0]');
   });
 });
 
-test('what a command moved out of its process group ends with it, and the result says so (G24)', async () => {
+test("processes that left the command's group end with it, and the result says so (G24)", async () => {
   const lifeline = createLifeline(workspace.dir);
   const { content, isError } = await run({
     command: `${lifeline.hold}; setsid sh -c 'echo > away; sleep 300' & until [ -e away ]; do sleep 0.01; done; echo left`,
@@ -238,7 +238,7 @@ test('what a command moved out of its process group ends with it, and the result
   expect(isError).toBe(false);
 });
 
-test('a command whose lease ran out while its shell was started does not begin (G7)', async () => {
+test('a command whose lease expired while its shell started does not begin (G7)', async () => {
   const lease = {
     epoch: 1,
     assertHeld: () => {
@@ -248,7 +248,7 @@ test('a command whose lease ran out while its shell was started does not begin (
   const call = aToolCall({ workspaceDir: workspace.dir, lease });
   const lifeline = createLifeline(workspace.dir);
   await expect(exec.run({ command: `${lifeline.hold}; echo ran > late` }, call)).rejects.toThrow('the lease ran out');
-  // The first command that begins holds the lifeline, so the one before it did not.
+  // The first command that begins holds the lifeline, so the one before it did not begin.
   await run({ command: lifeline.hold });
   await lifeline.gone;
   expect(await readdir(workspace.dir)).not.toContain('late');

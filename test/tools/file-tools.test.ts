@@ -1,4 +1,4 @@
-// The file tools on a real file system: what they do, and that nothing outside of the workspace is read or written by them.
+// The file tools on a real file system: their effects, and that they read or write nothing outside the workspace.
 import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -30,7 +30,7 @@ async function file(path: string, content: string): Promise<void> {
 }
 
 describe('the path of a file', () => {
-  test('may be called `path`, as other tools call it', async () => {
+  test('can be called `path`, as other tools call it', async () => {
     expect((await run(writeTool, { path: 'a.txt', content: 'one' })).isError).toBe(false);
     const edited = await run(editTool, { path: 'a.txt', old_string: 'one', new_string: 'two' });
     expect(edited.isError).toBe(false);
@@ -49,8 +49,8 @@ describe('the path of a file', () => {
   });
 });
 
-describe('a folder that may be read beside the workspace', () => {
-  test('is read by whole paths, and nothing around it', async () => {
+describe('a folder outside the workspace that is configured as readable', () => {
+  test('is read by absolute paths, and nothing around it', async () => {
     const other = await createWorkspace();
     await writeFile(join(other.dir, 'outside.md'), 'secret');
     await mkdir(join(other.dir, 'docs'));
@@ -69,7 +69,7 @@ describe('a folder that may be read beside the workspace', () => {
 });
 
 describe('read', () => {
-  test('a file comes back as it is', async () => {
+  test('a file is returned unchanged', async () => {
     await file('a.txt', 'one\ntwo\n');
     expect(await run(readTool, { file_path: 'a.txt' })).toEqual({ content: 'one\ntwo\n', isError: false });
   });
@@ -124,7 +124,7 @@ describe('write', () => {
     expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('text');
   });
 
-  test('a call that is aborted already writes nothing and rejects with the reason', async () => {
+  test('an aborted call writes nothing and rejects with the reason', async () => {
     const reason = new Error('stop');
     const call = aToolCall({ workspaceDir: workspace.dir, signal: AbortSignal.abort(reason) });
     await expect(writeTool.run({ file_path: 'a.txt', content: 'text' }, call)).rejects.toBe(reason);
@@ -160,7 +160,7 @@ describe('edit', () => {
     expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('y y');
   });
 
-  test('replacing a letter by a book is refused before it fills the memory (G28)', async () => {
+  test('replacing a letter by a long text is refused before it fills the memory (G28)', async () => {
     await file('a.txt', 'x'.repeat(200_000));
     const input = { file_path: 'a.txt', old_string: 'x', new_string: 'y'.repeat(10_000), replace_all: true };
     const outcome = await run(editTool, input);
@@ -170,7 +170,7 @@ describe('edit', () => {
 });
 
 describe('grep', () => {
-  test('matching lines come back with path and number', async () => {
+  test('matching lines are returned with path and number', async () => {
     await file('a.txt', 'one\ntwo\n');
     const outcome = await run(grepTool, { pattern: 't.o' });
     expect(outcome.content).toContain(`${join(workspace.dir, 'a.txt')}:2:two`);
@@ -188,7 +188,7 @@ describe('grep', () => {
     expect(content).toContain('truncated');
   });
 
-  test('a pattern that backtracks without end ends at its deadline (G25)', async () => {
+  test('a pattern that backtracks endlessly ends at its deadline (G25)', async () => {
     await file('a.txt', `${'a'.repeat(1_900)}\n`.repeat(2_000));
     const startMs = performance.now();
     const call = aToolCall({ workspaceDir: workspace.dir });
@@ -263,7 +263,7 @@ describe('confinement (G30)', () => {
     expect((await run(grepTool, { pattern: 'secret' })).content).toBe('no matches');
   });
 
-  test('an absolute path inside is taken', async () => {
+  test('an absolute path inside is accepted', async () => {
     await file('a.txt', 'text');
     expect((await run(readTool, { file_path: join(workspace.dir, 'a.txt') })).content).toBe('text');
   });

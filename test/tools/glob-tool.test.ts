@@ -1,4 +1,4 @@
-// The glob tool on a real file system, and the bounds that keep a pattern from holding up the process.
+// The glob tool on a real file system, and the bounds that keep a pattern from blocking the process.
 import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -28,12 +28,12 @@ async function files(...paths: string[]): Promise<void> {
   }
 }
 
-test('matching files come back newest first', async () => {
+test('matching files are returned newest first', async () => {
   await files('b.ts', 'src/deep/a.ts', 'src/c.md');
   expect(await glob({ pattern: '**/*.ts' })).toBe('b.ts\nsrc/deep/a.ts');
 });
 
-test('a pattern and a path go together', async () => {
+test('a pattern and a path can be combined', async () => {
   await files('src/a.ts', 'test/a.ts', 'src/deep/b.tsx');
   expect(await glob({ pattern: '**/*.{ts,tsx}', path: 'src' })).toBe('src/a.ts\nsrc/deep/b.tsx');
   expect(await glob({ pattern: 'test/*.ts' })).toBe('test/a.ts');
@@ -111,12 +111,12 @@ describe('the cost of a pattern is bounded (G28)', () => {
     '[a-z]?.md',
     'a..b',
     '...',
-  ])('%s is taken', (pattern) => {
+  ])('%s is accepted', (pattern) => {
     expect(faultOfGlobPattern(pattern)).toBeUndefined();
   });
 
-  // Measured as the time of the processor that this process uses, which other programs do not change.
-  test('the dearest pattern that is taken does not hold up the process', async () => {
+  // Measured in CPU time of this process, which other programs do not change.
+  test('the most expensive accepted pattern does not block the process', async () => {
     await files(`${'a/'.repeat(39)}${'a'.repeat(200)}`);
     const before = process.cpuUsage();
     await glob({ pattern: `${'**/*a*a/'.repeat(4)}*a*a*b` });

@@ -1,4 +1,4 @@
-// The test tool itself, loaded as a plugin the way product processes load it.
+// The test tool itself, loaded as a plugin like in product processes.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

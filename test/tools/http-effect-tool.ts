@@ -1,19 +1,19 @@
 // A tool whose effect can be counted from outside: each run is one POST to a server of the test. Crash tests load this module as a
-// plugin into real worker processes; `HTTP_EFFECT_URL` says where the effects go.
+// plugin into real worker processes; `HTTP_EFFECT_URL` names the server.
 import { z } from 'zod';
 import { defineTool } from '../../src/tools/define-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 
 export interface HttpEffectOptions {
   url: string;
-  /** What the tool declares; the tool itself does the same either way. */
+  /** The tool's declaration; its behaviour is the same either way. */
   isIdempotent: boolean;
   name?: string;
 }
 
 /** The body of each POST. */
 export interface HttpEffect {
-  /** What the model said this effect is. */
+  /** The model's name for this effect. */
   key: string;
   idempotencyKey: string;
   callId: string;
@@ -22,8 +22,8 @@ export interface HttpEffect {
 }
 
 /**
- * POSTs an `HttpEffect` and answers with the text of the response, as an error when its status is not 2xx. How long it takes is up to
- * the server.
+ * POSTs an `HttpEffect` and returns the text of the response, as an error when its status is not 2xx. The server decides how long it
+ * takes.
  */
 export function createHttpEffectTool({ url, isIdempotent, name = 'http_effect' }: HttpEffectOptions): Tool {
   return defineTool({

@@ -1,4 +1,4 @@
-// The memory tools on real files and a real database: what is found is what is on disk now, with its lines, and nothing outside
+// The memory tools on real files and a real database: a search finds the current text on disk, with its lines, and nothing outside
 // MEMORY.md and memory/ is read (G30).
 import { mkdir, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -70,7 +70,7 @@ describe('memory_search', () => {
     expect(found).toContain('MEMORY.md#L5-L6');
   });
 
-  test('finds what was written since the last search, and no more what is gone', async () => {
+  test('finds text written since the last search, and no longer deleted text', async () => {
     await write('MEMORY.md', ['The colour is red.']);
     expect(await find('colour')).toContain('red');
     await write('MEMORY.md', ['The colour is blue.']);
@@ -82,7 +82,7 @@ describe('memory_search', () => {
     expect(await find('colour')).toBe('Nothing about "colour" in 1 file of memory.');
   });
 
-  test('indexes a file that has not changed once only', async () => {
+  test('indexes an unchanged file only once', async () => {
     await write('MEMORY.md', ['one']);
     await utimes(join(workspace.dir, 'MEMORY.md'), 1_000_000, 1_000_000);
     await find('one');
@@ -90,7 +90,7 @@ describe('memory_search', () => {
     expect(await countRows('memory_chunks')).toBe(1);
   });
 
-  test('sweeps out contents that have been gone for long', async () => {
+  test('deletes contents that left the disk long ago', async () => {
     await write('MEMORY.md', ['old']);
     await find('old');
     await database.views.query(
@@ -111,13 +111,13 @@ describe('memory_search', () => {
     expect(await find('shared')).toContain('There is no memory yet');
   });
 
-  test('finds words without regard to case, accents and scripts without blanks', async () => {
+  test('finds words regardless of case, accents and scripts without blanks', async () => {
     await write('MEMORY.md', ['Das CAFÉ heißt Größenwahn.', '', '# 计划', '我们决定明天去东京。']);
     expect(await find('cafe grossenwahn größenwahn')).toContain('#L1');
     expect(await find('东京')).toContain('#L3-L4');
   });
 
-  test('takes any text for a query', async () => {
+  test('accepts any text as a query', async () => {
     await write('MEMORY.md', ["it's a 'quoted' \\ back|slash & more"]);
     for (const query of ["it's", "' | '", '\\', '&', '!!!', '((', ':*', "quoted'", 'a b <-> c', '\0x']) {
       await find(query);
@@ -125,7 +125,7 @@ describe('memory_search', () => {
     expect(await find("'quoted'")).toContain('#L1');
   });
 
-  test('finds at most what is asked for, and nothing below the score', async () => {
+  test('finds at most the requested number, and nothing below the score', async () => {
     await write(
       'memory/a.md',
       Array.from({ length: 30 }, (_, index) => `# ${index}\nword ${index}`),
@@ -135,7 +135,7 @@ describe('memory_search', () => {
     expect(await find('word unicorn', { minScore: 0.9 })).toMatch(/^memory\/b\.md#L1 \(score 1\.00\)\nword unicorn$/);
   });
 
-  test('reads nothing through links and no pipe (G30)', async () => {
+  test('follows no link and reads no pipe (G30)', async () => {
     await writeFile(join(workspace.outsideDir, 'x.md'), 'outside secret');
     await mkdir(join(workspace.dir, 'memory'));
     await symlink(join(workspace.outsideDir, 'x.md'), join(workspace.dir, 'MEMORY.md'));
@@ -172,7 +172,7 @@ describe('memory_get', () => {
     );
   });
 
-  test('bounds what it gives (G28)', async () => {
+  test('bounds its result (G28)', async () => {
     await write(
       'MEMORY.md',
       Array.from({ length: 3000 }, () => 'x'.repeat(100)),
@@ -202,7 +202,7 @@ describe('memory_get', () => {
     });
   });
 
-  test('says what is not there', async () => {
+  test('reports a missing file', async () => {
     await write('memory/a.md', ['one']);
     await symlink(join(workspace.outsideDir, 'secret.txt'), join(workspace.dir, 'memory', 'link.md'));
     expect(contentOf(await get({ path: 'memory/b.md' }))).toContain('the file memory/b.md does not exist');

@@ -1,5 +1,5 @@
-// Goal: a command does not outlive the process that runs it, even when that is killed with SIGKILL. Method: a real process runs
-// a command whose grandchildren hold a named pipe; the process is killed, and the end of the pipe is waited for.
+// Goal: a command does not outlive the process that runs it, even if that is killed with SIGKILL. Method: a real process runs
+// a command whose grandchildren hold a named pipe; the process is killed, and the test waits for the end of the pipe.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ const [workspaceDir, first, command] = process.argv.slice(1);
 const exec = createExecTool({ timeoutSeconds: 600, environment: { PATH: process.env.PATH } });
 const lease = { epoch: 1, assertHeld: () => undefined };
 const call = { workspaceDir, idempotencyKey: 'key', lease, signal: new AbortController().signal };
-// The first ends by itself: the guard must know that it did and still watch the second.
+// The first ends by itself: the guard must notice that and still watch the second.
 await exec.run({ command: first }, call);
 await exec.run({ command }, call);
 `;
@@ -33,7 +33,7 @@ test('a command and its grandchildren end when their process is killed (G11)', a
   expect(runner.signalCode).toBe('SIGKILL');
 });
 
-test('a process that has run commands ends when it has nothing more to do', async () => {
+test('a process that has run commands exits when it has nothing more to do', async () => {
   await using workspace = Object.assign(await createWorkspace(), {
     [Symbol.asyncDispose]: () => workspace.remove(),
   });

@@ -1,4 +1,4 @@
-// A session with an open turn on a real database, and keepers of background commands for it: as many as wanted, each a worker of its own.
+// A session with an open turn on a real database, and keepers of background commands for it: any number, each its own worker.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ export async function createProcessRig() {
     return { sessionKey: row?.key ?? '', sessionId, turnId, epoch: taken.session.epoch };
   }
 
-  /** A worker that keeps commands; unless told otherwise, it does not die by itself. */
+  /** A worker that keeps commands; unless an option says otherwise, it does not crash by itself. */
   function worker({ leaseMs = 15_000, timeoutSeconds = 60 } = {}) {
     const name = newId<string>();
     const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
@@ -58,7 +58,7 @@ export async function createProcessRig() {
     return { keeper, name, exec, process: createProcessTool({ store, keeper, dataDir }) };
   }
 
-  /** A call in the session, with an idempotency key of its own. */
+  /** A call in the session, with its own idempotency key. */
   function call(of: Omit<OpenTurn, 'sessionId'>, more: Partial<ToolCall> = {}): ToolCall {
     calls += 1;
     const { sessionKey, turnId, epoch } = of;
@@ -85,7 +85,7 @@ export async function createProcessRig() {
   };
 }
 
-/** The id that an outcome of exec names. */
+/** The id in an outcome of exec. */
 export function idOf({ content }: ToolOutcome): string {
   const [id] = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(JSON.stringify(content)) ?? [];
   if (id === undefined) throw new Error(`No process is named in ${JSON.stringify(content)}.`);

@@ -1,5 +1,5 @@
-// Commands in the background, with real processes and a real database: they outlive their call, every end is written down and told to
-// the session, whoever asks is answered the same by any worker, and a worker's death makes them lost, never silent.
+// Background commands, with real processes and a real database: they outlive their call, every end is stored and reported to
+// the session, a call gets the same answer from any worker, and commands of a crashed worker become lost, which is reported too.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
@@ -31,7 +31,7 @@ interface Row {
   exit_code: number | null;
 }
 
-/** The row of a process once it has ended so: rows are the only signal that crosses workers. */
+/** The row of a process once it has this end: rows are the only signal that crosses workers. */
 function rowOf(id: string, status: string): Promise<Row> {
   return waitUntil(`process ${id} to be ${status}`, 15_000, async () => {
     const [row] = await rig.rows<Row>('select * from holdfast.processes where id = $1', [id]);
@@ -47,12 +47,12 @@ async function eventsOf(sessionId: string): Promise<{ text: string; context_key:
 }
 
 describe('exec', () => {
-  test('leaves a command in the background immediately, where it outlives the call', async () => {
+  test('starts a command in the background immediately, where it outlives the call', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const line = lifeline();
     const outcome = await exec.run(
-      // It prints nothing before it is told to: what it printed in time would be in the outcome.
+      // It prints nothing before the test lets it: earlier output would be in the outcome.
       { command: `read -r go; ${line.hold}; echo started; read -r x; echo got $x`, background: true },
       rig.call(session),
     );
@@ -71,7 +71,7 @@ describe('exec', () => {
     expect(contentOf(await process.run(poll, rig.call(session)))).toMatch(/^got that\n\[exit code 0 after [\d.]+ s\]$/);
   });
 
-  test('does not begin a command whose lease ran out while it was prepared (G7)', async () => {
+  test('does not begin a command whose lease expired while it was prepared (G7)', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
     const lease = {
@@ -89,7 +89,7 @@ describe('exec', () => {
     expect(existsSync(join(rig.workspace.dir, 'ran-late'))).toBe(false);
   });
 
-  test('starts nothing for a turn whose session was claimed again since (G7)', async () => {
+  test('starts nothing for a turn whose session was claimed again meanwhile (G7)', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
     await rig.rows('update holdfast.sessions set epoch = epoch + 1 where id = $1', [session.sessionId]);
@@ -99,7 +99,7 @@ describe('exec', () => {
     expect(rows).toEqual([]);
   });
 
-  test('waits as long as requested, and then is as if it had run in the foreground', async () => {
+  test('waits as long as requested, and if the command ends in that time, the result is that of the foreground', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
     const quick = await exec.run({ command: 'echo done; exit 3', yieldMs: 50_000 }, rig.call(session));
@@ -109,7 +109,7 @@ describe('exec', () => {
     expect(await eventsOf(session.sessionId)).toEqual([]);
   });
 
-  test('tells the session of the end, with what was printed as text of others', async () => {
+  test('notifies the session of the end, with the output as untrusted text', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
     const noisy = idOf(
@@ -135,7 +135,7 @@ describe('exec', () => {
     ]);
   });
 
-  test('ends a command that runs longer than it may', async () => {
+  test('ends a command that exceeds its time limit', async () => {
     const { exec } = rig.worker({ timeoutSeconds: 1 });
     const session = await rig.session();
     const line = lifeline();
@@ -151,7 +151,7 @@ describe('exec', () => {
     expect(event?.text).toContain('was ended: it ran longer than 1 s');
   });
 
-  test('ends the command when the call is aborted in the wait (G24)', async () => {
+  test('ends the command when the call is aborted during the wait (G24)', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
     const line = lifeline();
@@ -167,7 +167,7 @@ describe('exec', () => {
     await line.gone;
   });
 
-  test('starts nothing for a turn that is over, and no more than allowed', async () => {
+  test('starts nothing for a turn that is over, and no more than the limits', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const other = await rig.session();
@@ -182,7 +182,7 @@ describe('exec', () => {
     expect(listed[0]).toMatch(/^[0-9a-f-]{36} running for [\d.]+ s: sleep 300$/);
   });
 
-  test('has no background when there is none to be had', async () => {
+  test('has an input `background`, and refuses a negative yieldMs by name', async () => {
     const { exec } = rig.worker();
     expect(exec.spec.input_schema).toHaveProperty('properties.background');
     const outcome = await exec.run({ command: 'true', yieldMs: -1 }, rig.call(await rig.session()));
@@ -191,7 +191,7 @@ describe('exec', () => {
 });
 
 describe('process', () => {
-  test('shows each output once, and a call that is run again the same', async () => {
+  test('returns each output once, and the same output when a call is run again', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const id = idOf(
@@ -226,7 +226,7 @@ describe('process', () => {
     expect(contentOf(late)).toContain('process: sessionId: the command is no longer running (exit code 0');
   });
 
-  test('kills the whole group, and says so to the model alone', async () => {
+  test('kills the whole group, and reports it only to the model', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const line = lifeline();
@@ -247,7 +247,7 @@ describe('process', () => {
     expect(await eventsOf(session.sessionId)).toEqual([]);
   });
 
-  test('works from another worker just as well', async () => {
+  test('works the same from another worker', async () => {
     const owner = rig.worker();
     const { process } = rig.worker();
     const session = await rig.session();
@@ -267,7 +267,7 @@ describe('process', () => {
     await line.gone;
   });
 
-  test('knows the commands of its own session alone', async () => {
+  test('sees only the commands of its own session', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const other = await rig.session();
@@ -287,7 +287,7 @@ describe('process', () => {
     );
   });
 
-  test('gives the lines of a log that are asked for', async () => {
+  test('returns the requested lines of a log', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const id = idOf(await exec.run({ command: 'seq 1 1000', background: true }, rig.call(session)));
@@ -299,7 +299,7 @@ describe('process', () => {
     expect((await log({ offset: 5000 }))[0]).toBe('[no lines of 1000]');
   });
 
-  test('keeps the last of an output that never ends (G28)', async () => {
+  test('keeps the last part of an endless output (G28)', async () => {
     const { exec, process } = rig.worker();
     const session = await rig.session();
     const command = `head -c 20000000 /dev/zero | tr '\\0' x; printf 'é%.0s' {1..10}; echo; echo last`;
@@ -330,8 +330,8 @@ describe('process', () => {
   });
 });
 
-describe('what is over for long', () => {
-  test('leaves neither outputs nor inputs; what is not over stays', async () => {
+describe('a command that ended long ago', () => {
+  test('keeps neither outputs nor inputs; a running one keeps them', async () => {
     const { exec, process, keeper } = rig.worker();
     const session = await rig.session();
     const start = async () => idOf(await exec.run({ command: 'cat', background: true }, rig.call(session)));
@@ -353,7 +353,7 @@ describe('what is over for long', () => {
   });
 });
 
-describe('what ends a command from outside', () => {
+describe('the end of a command from outside', () => {
   test('an abort of the session ends its commands (G24)', async () => {
     const { exec } = rig.worker();
     const session = await rig.session();
@@ -365,7 +365,7 @@ describe('what ends a command from outside', () => {
     expect(await rowOf(id, 'killed')).toMatchObject({ reason: 'stopped by the user' });
   });
 
-  test('a worker that leaves ends its commands and tells their sessions', async () => {
+  test('a draining worker ends its commands and notifies their sessions', async () => {
     const { exec, keeper } = rig.worker();
     const session = await rig.session();
     const line = lifeline();
@@ -380,7 +380,7 @@ describe('what ends a command from outside', () => {
     expect(contentOf(late)).toBe('exec: background: the worker is shutting down');
   });
 
-  test('a worker that sleeps past its lease gives its commands up', async () => {
+  test('a worker that is paused past its lease gives its commands up', async () => {
     const sleeper = rig.worker({ leaseMs: 600_000 });
     const session = await rig.session();
     const line = lifeline();
@@ -391,7 +391,7 @@ describe('what ends a command from outside', () => {
     await rig.rows(`update holdfast.processes set lease_expires_at = now() - interval '1 second' where id = $1`, [id]);
     rig.worker({ leaseMs: 500 });
     await rowOf(id, 'lost');
-    // The sweeper could tell that the process is one of this machine, and ended it.
+    // The sweeper could see that the process belongs to this machine, and ended it.
     await line.gone;
     const events = await eventsOf(session.sessionId);
     expect(events).toEqual([
@@ -403,7 +403,7 @@ describe('what ends a command from outside', () => {
     ]);
   });
 
-  test('a command whose end could not be stored is lost, though its worker lives and keeps another', async () => {
+  test('a command whose end could not be stored is lost, although its worker lives and keeps another', async () => {
     const { exec } = rig.worker({ leaseMs: 1_000 });
     const session = await rig.session();
     const line = lifeline();
@@ -458,7 +458,7 @@ when (new.id = '${ended}' and new.status in ('exited', 'killed')) execute functi
   });
 });
 
-/** A worker of its own that starts one command and lives until it is killed. */
+/** A separate worker that starts one command and lives until it is killed. */
 const RUNNER = `
 import { createLogger } from ${JSON.stringify(new URL('../../src/logger.ts', import.meta.url).href)};
 import { openDatabase } from ${JSON.stringify(new URL('../../src/store/database.ts', import.meta.url).href)};

@@ -1,4 +1,4 @@
-// Deadline, abort and errors of a call, with tools that behave well and tools that do not.
+// Deadline, abort and errors of a call, with cooperative tools and others.
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runTool } from '../../src/tools/run-tool.ts';
 import { type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from '../../src/tools/tool.ts';
@@ -8,7 +8,7 @@ beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 });
 afterEach(() => {
-  // A timer that is left would keep a worker from ending.
+  // A timer that is left over would keep a worker from exiting.
   expect(vi.getTimerCount()).toBe(0);
   vi.useRealTimers();
 });
@@ -26,7 +26,7 @@ function start(tool: Tool, signal = new AbortController().signal): Promise<ToolO
   return runTool(tool, { a: 1 }, aToolCall({ workspaceDir: '/workspace', signal }), { timeoutMs: 30_000 });
 }
 
-test('a tool gets its input and its call, and its outcome comes back', async () => {
+test('a tool gets its input and its call, and its outcome is returned', async () => {
   const tool = aTool(async (input, call) => ({ content: `${JSON.stringify(input)} ${call.callId}`, isError: false }));
   expect(await start(tool)).toEqual({ content: '{"a":1} toolu_1', isError: false });
 });
@@ -63,19 +63,19 @@ test('a long result is cut (G28)', async () => {
 describe('the deadline (G25)', () => {
   const timedOut = { content: expect.stringMatching(/^probe timed out after 30 s and was stopped/), isError: true };
 
-  test('ends a tool that listens immediately, and names the tool and the limit', async () => {
+  test('ends a tool that reacts to the signal immediately, and names the tool and the limit', async () => {
     const running = start(aTool((_input, call) => untilAborted(call)));
     await vi.advanceTimersByTimeAsync(30_000);
     expect(await running).toEqual(timedOut);
   });
 
-  test('ends a tool that does not listen within a second', async () => {
+  test('ends a tool that ignores the signal within a second', async () => {
     const running = start(aTool(never));
     await vi.advanceTimersByTimeAsync(31_000);
     expect(await running).toEqual(timedOut);
   });
 
-  test('lets a tool say how far it came', async () => {
+  test('lets a tool report its progress', async () => {
     const tool = aTool(async (_input, call) => {
       await untilAborted(call).catch(() => undefined);
       return { content: 'half of it', isError: true };
@@ -103,7 +103,7 @@ describe('the deadline (G25)', () => {
     expect((await running).content).toContain('probe timed out after 5 s');
   });
 
-  test('may be longer than a timer can run', async () => {
+  test('can be longer than the maximum of a timer', async () => {
     const tool = aTool(async () => ({ content: 'x', isError: false }), Infinity);
     expect((await start(tool)).content).toBe('x');
   });
@@ -120,7 +120,7 @@ describe('an abort (G24)', () => {
     await running;
   });
 
-  test('rejects within 3 s when the tool does not listen', async () => {
+  test('rejects within 3 s when the tool ignores the signal', async () => {
     const stop = new AbortController();
     const running = expect(start(aTool(never), stop.signal)).rejects.toBe(reason);
     stop.abort(reason);
@@ -128,13 +128,13 @@ describe('an abort (G24)', () => {
     await running;
   });
 
-  test('that came before runs nothing', async () => {
+  test('before the start runs nothing', async () => {
     const run = vi.fn<Tool['run']>(never);
     await expect(start(aTool(run), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('keeps the answer of a tool that finishes all the same', async () => {
+  test('keeps the answer of a tool that finishes nevertheless', async () => {
     const stop = new AbortController();
     const tool = aTool(async (_input, call) => {
       await untilAborted(call).catch(() => undefined);
@@ -145,7 +145,7 @@ describe('an abort (G24)', () => {
     expect(await running).toEqual({ content: 'done', isError: false });
   });
 
-  test('that comes while a tool runs out of time is what counts', async () => {
+  test("that arrives after a tool's deadline takes precedence", async () => {
     const stop = new AbortController();
     const running = expect(start(aTool(never), stop.signal)).rejects.toBe(reason);
     await vi.advanceTimersByTimeAsync(30_000);

@@ -1,4 +1,4 @@
-// What the model is told about its session and the time.
+// The session facts and the time that the model receives.
 import { expect, test } from 'vitest';
 import { createSessionStatusTool, type SessionStatus } from '../../src/tools/session-status-tool.ts';
 import { aToolCall, contentOf } from './workspace.ts';

@@ -43,7 +43,7 @@ const store = {
 };
 const keeper = { run: unused, wait: unused, look: unused };
 
-/** The functions of tools that are only looked at. */
+/** The functions of tools that are not run. */
 const ports = new Proxy({}, { get: () => unused }) as CronPort & SessionsPort;
 
 const coreTools = createCoreTools({
@@ -84,12 +84,12 @@ describe('policy (G30)', () => {
     expect(isToolAllowed(name, policy)).toBe(isAllowed);
   });
 
-  test('several policies must all let a tool through', () => {
+  test('several policies must all allow a tool', () => {
     const policy = [{ allow: ['read', 'exec'] }, { deny: ['exec'] }];
     expect(namesOf(['read', 'exec', 'write'], policy)).toEqual(['read']);
   });
 
-  test('a tool that is denied is neither shown nor found', () => {
+  test('a denied tool is neither shown nor found', () => {
     const toolset = createToolset({ tools: toolsNamed('read', 'exec'), policy: { deny: ['exec'] } });
     expect(toolset.tools.map((tool) => tool.spec.name)).toEqual(['read']);
     expect(toolset.findTool('exec')).toBeUndefined();
@@ -125,14 +125,14 @@ describe('order', () => {
 describe('finding', () => {
   const toolset = createToolset({ tools: toolsNamed('read', 'Exec') });
 
-  test('is exact, blanks around the name aside', () => {
+  test('is exact, except for blanks around the name', () => {
     expect(toolset.findTool(' read\n')?.spec.name).toBe('read');
     expect(toolset.findTool('Exec')?.spec.name).toBe('Exec');
     expect(toolset.findTool('exec')).toBeUndefined();
     expect(toolset.findTool('constructor')).toBeUndefined();
   });
 
-  test('an unknown tool is answered with those that exist', () => {
+  test('an unknown tool is answered with the known ones', () => {
     expect(unknownToolOutcome('run', toolset)).toEqual({
       content: 'Unknown tool "run". Available tools: read, Exec.',
       isError: true,
@@ -144,7 +144,7 @@ test('two tools of one name are refused', () => {
   expect(() => createToolset({ tools: toolsNamed('read', 'Read') })).toThrow(DuplicateToolError);
 });
 
-test('a spec holds only what the API of the model takes', () => {
+test('a spec has only the fields that the API of the model accepts', () => {
   const [tool] = toolsNamed('a');
   const extended = { ...tool, spec: { ...tool?.spec, note: 'x' } } as Tool;
   expect(Object.keys(createToolset({ tools: [extended] }).specs[0] ?? {})).toEqual([
@@ -157,7 +157,7 @@ test('a spec holds only what the API of the model takes', () => {
 describe('the core tools', () => {
   const toolset = createToolset({ tools: coreTools });
 
-  test('declare whether they may run twice (G11)', () => {
+  test('declare whether they can run twice (G11)', () => {
     expect(Object.fromEntries(toolset.tools.map((tool) => [tool.spec.name, tool.isIdempotent]))).toEqual({
       read: true,
       write: true,
@@ -174,13 +174,13 @@ describe('the core tools', () => {
     });
   });
 
-  test('have names that a policy may contain, as do all tools of Holdfast', () => {
+  test('have names that a policy can contain, as do all tools of Holdfast', () => {
     const others = [createCronTool(ports), ...createSessionTools(ports)];
     const names = [...coreTools, ...others].map((tool) => tool.spec.name);
     expect(names.toSorted()).toEqual(BUILT_IN_TOOLS.toSorted());
   });
 
-  test('keep the bytes of their specs, which the prompt cache depends on', () => {
+  test('keep the bytes of their specs, on which the prompt cache depends', () => {
     expect(JSON.stringify(toolset.specs, undefined, 1)).toMatchSnapshot();
   });
 

@@ -1,4 +1,4 @@
-// Builders for tool tests: a workspace on the real file system with an outside next to it, and calls in it.
+// Builders for tool tests: a workspace on the real file system with a directory outside, and calls in it.
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, createReadStream, existsSync, openSync } from 'node:fs';
@@ -11,7 +11,7 @@ import type { ToolCall, ToolOutcome } from '../../src/tools/tool.ts';
 export interface Workspace {
   /** The agent's workspace. */
   dir: string;
-  /** A directory beside the workspace, with a file `secret.txt` in it. */
+  /** A directory next to the workspace, with a file `secret.txt` in it. */
   outsideDir: string;
   remove(): Promise<void>;
 }
@@ -26,7 +26,7 @@ export async function createWorkspace(): Promise<Workspace> {
   return { dir, outsideDir, remove: () => rm(base, { recursive: true, force: true }) };
 }
 
-/** A call in `workspaceDir`, with no abort of its own unless one is given. */
+/** A call in `workspaceDir`, without an abort signal unless one is given. */
 export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): ToolCall {
   return {
     sessionKey: 'agent:main:test',
@@ -57,13 +57,13 @@ export interface Lifeline {
   gone: Promise<unknown>;
 }
 
-/** A named pipe that processes keep open while they live: its end is the signal that they all are gone. */
+/** A named pipe that processes keep open while they live: its end signals that all have exited. */
 export function createLifeline(dir: string, name = 'lifeline'): Lifeline {
   const path = join(dir, name);
   execFileSync('mkfifo', [path]);
   const reader = createReadStream(path);
   reader.resume();
-  // A process that ended before it held the pipe leaves a reader that waits for it, and with that a thread of all file access.
+  // If a process exits before it holds the pipe, a reader is left waiting, and blocks a thread of the pool for file access.
   onTestFinished(() => {
     if (existsSync(path)) closeSync(openSync(path, 'r+'));
   });

@@ -1,4 +1,4 @@
-// The `cron` tool over a real database: what an agent may do with crons, and what it may not.
+// The `cron` tool on a real database: what an agent can do with crons, and what it cannot.
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { CRONS_PER_AGENT_MAX } from '../../src/store/crons.ts';
@@ -72,7 +72,7 @@ test('a call that is run again after a crash makes one cron and runs it once (G1
   expect((await call({ action: 'fires', id: first.value.id })).value).toHaveLength(1);
 });
 
-test('its words are not trusted when they come back (G29)', async () => {
+test('its text is untrusted when it returns in a prompt (G29)', async () => {
   const { value } = await call({
     action: 'add',
     job: {
@@ -89,7 +89,7 @@ test('its words are not trusted when they come back (G29)', async () => {
 });
 
 describe('it cannot', () => {
-  test('touch what a person has set up, or another agent has (G30)', async () => {
+  test("touch what a person has set up, or another agent's crons (G30)", async () => {
     const persons = await makeCron(rig.database, { ...reminder, name: 'persons' });
     expect((await call({ action: 'list' })).value.crons).toContainEqual(
       expect.objectContaining({ id: persons.id, madeBy: 'a person' }),
@@ -119,7 +119,7 @@ describe('it cannot', () => {
     expect(refused.text).toContain('a subagent cannot schedule anything');
   });
 
-  test('make more than it may have', async () => {
+  test('make more than its limit', async () => {
     onTestFinished(async () => {
       await rig.database.views.query(`delete from holdfast.crons where name like 'n%'`);
     });
@@ -138,7 +138,7 @@ test.each([
   [{ action: 'remove' }, 'id'],
   [{ action: 'remove', id: 'x' }, 'there is no cron'],
   [{ action: 'dance' }, 'action'],
-])('%j is an error result that names what is wrong', async (input, part) => {
+])('%j is an error result that names the fault', async (input, part) => {
   const refused = await call(input);
   expect(refused.isError).toBe(true);
   expect(refused.text).toContain(part);

@@ -1,4 +1,4 @@
-// What /metrics says of requests in batches of the provider: each result once, also when a reading breaks off.
+// The metrics of requests in provider batches: each result is counted once, also when reading them is interrupted.
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
@@ -27,7 +27,7 @@ function laneWithMetrics() {
   return { parts, requests, text: () => registry.metrics() };
 }
 
-test('each result is counted once, also when a reading breaks off and is repeated', async () => {
+test('each result is counted once, also when a reading is interrupted and repeated', async () => {
   const { parts, requests, text } = laneWithMetrics();
   for (let n = 0; n < 3; n += 1) await rig.send(`counted-${n}`, '[[reply: yes]]', { via: 'provider-batch' });
   rig.scripted.batches.faults = { ...NO_FAULTS, brokenResults: 2 };
@@ -37,7 +37,7 @@ test('each result is counted once, also when a reading breaks off and is repeate
   expect(await text()).toContain('holdfast_provider_cost_wasted_dollars_total 0\n');
 });
 
-test('a request that left and its late answer are counted, with what the answer has cost', async () => {
+test('a request that left and its late answer are counted, with the cost of the answer', async () => {
   const { parts, requests, text } = laneWithMetrics();
   await rig.send('late', '[[reply: live]]', { via: 'provider-batch' });
   await rig.runDue();

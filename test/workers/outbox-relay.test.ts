@@ -17,9 +17,9 @@ import { createStoreRig, goodEnd, type StoreRig } from '../store/store-rig.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
 
-/** A secret that a receiver repeats. */
+/** A secret that a receiver returns in its answer. */
 const KEY = 'key-of-the-model-that-stays-secret';
-/** A service that listens on loopback only and has no webhook of its own. */
+/** A service that listens on loopback only and has no configured webhook. */
 const onLoopback: WebhookOptions = {
   secrets: [SECRET],
   timeoutMs: 2_000,
@@ -38,7 +38,7 @@ interface Received {
 let rig: StoreRig;
 let receiver: Server;
 let received: Received[];
-/** What the receiver answers, in turn; then 200. */
+/** The answers of the receiver, in turn; then 200. */
 let answers: { status: number; headers?: Record<string, string>; body?: string }[];
 let relay: OutboxRelay;
 const never = new AbortController().signal;
@@ -108,12 +108,12 @@ async function statusesOf(sessionId: SessionId): Promise<string[]> {
   return rows.map((row) => row.status);
 }
 
-/** Makes what waits for its next attempt due now. */
+/** Makes deliveries that wait for their next attempt due now. */
 async function makeDue(sessionId: SessionId): Promise<void> {
   await rig.rows('update holdfast.deliveries set due_at = clock_timestamp() where session_id = $1', [sessionId]);
 }
 
-test('replies leave in their order, signed, each with its own dedupe key (G21)', async () => {
+test('replies are sent in order, signed, each with its own dedupe key (G21)', async () => {
   const sessionId = await sessionWithReplies(['one', 'two', 'three']);
   expect(await relayDeliveries(relay, sessionId, never)).toBe(3);
   expect(received.map(({ body }) => JSON.parse(body).text)).toEqual(['one', 'two', 'three']);
@@ -124,7 +124,7 @@ test('replies leave in their order, signed, each with its own dedupe key (G21)',
   expect(await statusesOf(sessionId)).toEqual(['sent', 'sent', 'sent']);
 });
 
-test('a delivery that fails for a passing reason waits, and no later one overtakes it (G21)', async () => {
+test('a delivery with a temporary failure waits, and no later one overtakes it (G21)', async () => {
   const sessionId = await sessionWithReplies(['first', 'second']);
   answers = [{ status: 503 }];
   await relayDeliveries(relay, sessionId, never);
@@ -136,7 +136,7 @@ test('a delivery that fails for a passing reason waits, and no later one overtak
   expect(received[0]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
 });
 
-test('the receiver decides how long to wait at least', async () => {
+test('the receiver decides the minimum wait', async () => {
   const sessionId = await sessionWithReplies(['patient']);
   answers = [{ status: 429, headers: { 'retry-after': '3600' } }];
   await relayDeliveries(relay, sessionId, never);
@@ -147,7 +147,7 @@ test('the receiver decides how long to wait at least', async () => {
   expect(Number(row.seconds)).toBeGreaterThan(3_500);
 });
 
-test('what will never succeed is a dead letter, and the next reply leaves', async () => {
+test('a delivery that can never succeed is a dead letter, and the next reply is sent', async () => {
   const sessionId = await sessionWithReplies(['refused', 'fine']);
   answers = [{ status: 404 }];
   await relayDeliveries(relay, sessionId, never);
@@ -204,7 +204,7 @@ describe('a URL that a message names', () => {
     expect(await deliveryOf(sessionId)).toMatchObject({ status: 'sent' });
   });
 
-  test('is not followed to where its receiver redirects (G30)', async () => {
+  test('is not sent to the target of a redirect (G30)', async () => {
     answers = [{ status: 302, headers: { location: '/elsewhere' } }];
     const sessionId = await sessionWithReplies(['redirected']);
     await relayDeliveries(relay, sessionId, never);
@@ -212,7 +212,7 @@ describe('a URL that a message names', () => {
     expect(await deliveryOf(sessionId)).toMatchObject({ status: 'failed', last_error: 'HTTP 302' });
   });
 
-  test('leaves no word of its answer in the database; the answer of the configured host is kept (G31)', async () => {
+  test('leaves nothing of its answer in the database; the answer of the configured host is kept (G31)', async () => {
     answers = [{ status: 404 }, { status: 404 }];
     const named = await sessionWithReplies(['named']);
     await relayDeliveries(relay, named, never);
@@ -222,7 +222,7 @@ describe('a URL that a message names', () => {
     expect(await deliveryOf(configured)).toMatchObject({ last_error: 'HTTP 404: no' });
   });
 
-  test('of the configuration may contain a user and a password, which are sent as a header (G31)', async () => {
+  test('from the configuration can contain a user and a password, which are sent as a header (G31)', async () => {
     const url = ownUrl().replace('http://', 'http://user:pa%20ss@');
     const sessionId = await sessionWithReplies(['guarded'], { url });
     await relayDeliveries(relayWith({ mayReachLoopback: false, trustedUrl: url }), sessionId, never);
@@ -257,7 +257,7 @@ test('two relays never send the same reply at the same time', async () => {
   expect(received).toHaveLength(1);
 });
 
-test('what a dead relay was sending is sent again with the same dedupe key', async () => {
+test('a delivery of a crashed relay is sent again with the same dedupe key', async () => {
   const sessionId = await sessionWithReplies(['interrupted']);
   const taken = await claimDelivery(rig.database, { sessionId, owner: 'dead', leaseMs: 1 });
   await expect.poll(() => relayDeliveries(relay, sessionId, never), { interval: 5 }).toBe(1);

@@ -1,4 +1,4 @@
-// What bounds the wait of requests in the provider lane: keys that change, batches that the provider does not know, and adoptions without proof.
+// Bounds of the wait of requests in the provider lane: key rotations, batches that the provider does not know, and adoptions without proof.
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { expect, test } from 'vitest';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
@@ -32,7 +32,7 @@ async function submitted(name: string, lane = rig.lane()) {
 const statusOf = async (submissionId: string) =>
   (await rig.submissions()).find((row) => row['id'] === submissionId)?.['status'];
 
-test('after a rotation of the key, batches that are out are asked for with the new key', async () => {
+test('after a rotation of the key, submitted batches are polled with the new key', async () => {
   const { messageId } = await submitted('rotated');
   const port = createAnthropicBatches({ apiKey: 'rotated', baseUrl: rig.scripted.url });
   await rig.untilSettled(rig.lane({ port }));
@@ -64,7 +64,7 @@ test('requests of a batch that the provider has not known for 10 minutes go into
   expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'unknown' });
 });
 
-test('an adopted batch that was not proved within unprovenMs is given up, and its place in the list is looked for again', async () => {
+test('an adopted batch that was not proved within unprovenMs is given up, and its place in the list is searched again', async () => {
   const foreign = await rig.port.submit({
     requests: [{ customId: 'other', params: '{}' }],
     beforeSend: () => undefined,
@@ -72,7 +72,7 @@ test('an adopted batch that was not proved within unprovenMs is given up, and it
   expect(foreign.kind).toBe('submitted');
   const { messageId, submissionId } = await submitted('unproven');
   const adopted = foreign.kind === 'submitted' ? foreign.batch.id : '';
-  // The batch of another program was taken for it, and still runs.
+  // The batch of another program was adopted by mistake, and is still running.
   await rig.rows(
     `update holdfast.provider_batches set provider_id = $2, is_adopted = true, is_proved = false, due_at = clock_timestamp() where id = $1`,
     [submissionId, adopted],

@@ -1,6 +1,6 @@
 // The process of the provider lane crashes before and after each of its round trips, to the database and to the provider; another process
-// continues. The goal: the same answers as without a crash, each call in one submission, no tool effect twice, every own batch known.
-// Method: the database and the port of a lane are wrapped; at the chosen round trip everything fails from then on, and its leases run out.
+// continues. Goal: the same answers as without a crash, each call in one submission, no tool effect twice, every own batch known.
+// Method: the database and the port of a lane are wrapped; from the chosen round trip on all calls fail, and its leases expire.
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BatchPort } from '../../src/model/batch-port.ts';
@@ -26,9 +26,9 @@ const note: Tool = {
 
 const ITEMS = isFullForm() ? 8 : 3;
 const HOPS = 3;
-/** Round trips of a run without a crash are fewer. */
+/** More than the round trips of a run without a crash. */
 const POINTS_MAX = 200;
-/** In the short form, every so many points. */
+/** The short form strikes one in this many points. */
 const STRIDE = isLongForm() ? 1 : 7;
 
 let rig: LaneRig;

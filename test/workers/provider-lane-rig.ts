@@ -1,5 +1,5 @@
-// A provider lane by hand: real turns, a real database and the scripted model's message batches. A test runs the steps of the lane and the turns
-// that they wake, in any number of processes; nothing waits for a timer.
+// A provider lane without timers: real turns, a real database and the scripted model's message batches. A test runs the steps of the lane and the turns
+// that they wake, in any number of processes.
 import { priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
@@ -15,7 +15,7 @@ import { createTurnRig } from '../turn/turn-rig.ts';
 
 export type LaneRig = Awaited<ReturnType<typeof createLaneRig>>;
 
-/** The settings of a lane that waits for nothing. */
+/** The settings of a lane without delays. */
 export const QUICK = {
   windowMs: 0,
   requestsMax: 10_000,
@@ -39,7 +39,7 @@ export async function createLaneRig(
   const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
   const port = createAnthropicBatches({ apiKey: 'test', baseUrl: turns.scripted.url });
 
-  /** A lane as of a process of its own. */
+  /** A lane as if in its own process. */
   function lane(more: Partial<LaneParts> = {}): LaneParts {
     return {
       database: turns.database,
@@ -57,7 +57,7 @@ export async function createLaneRig(
     };
   }
 
-  /** Runs every session that is due; resolves with how many there were. */
+  /** Runs every due session; resolves with their number. */
   async function runDue(): Promise<number> {
     const due = await turns.rows(
       `select d.session_id from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id where d.due_at <= clock_timestamp() and s.owner is null`,
@@ -106,7 +106,7 @@ export async function createLaneRig(
   return { ...turns, worker, port, lane, round, runDue, untilSettled, untilRead, submissions };
 }
 
-/** A port whose submissions reach the provider and whose answers are lost, so many times. */
+/** A port that loses the answers of this many submissions, which reach the provider. */
 export function losingAnswers(port: BatchPort, times: number): BatchPort {
   let left = times;
   return {

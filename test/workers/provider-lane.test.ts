@@ -1,4 +1,4 @@
-// The provider lane end to end: turns whose model calls go through message batches, with every end that a submission and a request may have.
+// The provider lane end to end: turns whose model calls go through message batches, with every possible end of a submission and a request.
 import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
@@ -28,7 +28,7 @@ const ANSWER_BYTES = 480;
 
 let rig: LaneRig;
 let closers: (() => Promise<unknown>)[] = [];
-/** What was there before the test. */
+/** The batches from before the test. */
 let earlier = { submissions: 0, batches: 0 };
 let tests = 0;
 
@@ -52,7 +52,7 @@ afterAll(async () => {
 beforeEach(async () => {
   tests += 1;
   rig.scripted.batches.faults = { ...NO_FAULTS };
-  // None is looked for any more.
+  // None is searched for any more.
   await rig.rows(
     `update holdfast.provider_batches set submit_started_at = clock_timestamp() - interval '2 days' where status = 'lost'`,
   );
@@ -65,7 +65,7 @@ const submissionsNow = async () => (await rig.submissions()).slice(earlier.submi
 const laneWith = (batches: Partial<typeof QUICK>, more: Partial<LaneParts> = {}): LaneParts =>
   rig.lane({ config: { batches: { ...QUICK, ...batches } }, ...more });
 
-/** Sends so many conversations with two tool hops each, and resolves with their messages. */
+/** Sends this many conversations with two tool hops each, and resolves with their messages. */
 async function sendMany(count: number): Promise<string[]> {
   const ids: string[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -108,7 +108,7 @@ describe('by way of message batches', () => {
     ]);
     expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
     expect(ownBatches()[0]?.customIds[0]?.startsWith(prefixOf(String(submissions[0]?.['id'])))).toBe(true);
-    // What was used is empty, and what was sent is not kept.
+    // Used rows are emptied, and sent requests are not kept.
     const kept = await rig.rows(
       'select count(*)::int as n from holdfast.provider_requests where result is not null or params is not null',
     );
@@ -151,7 +151,7 @@ describe('by way of message batches', () => {
     expect(await repliesOf(ids)).toEqual(repliesExpected(2));
   });
 
-  test('results that break off in the middle are read again', async () => {
+  test('results whose stream breaks are read again', async () => {
     const ids = await sendMany(3);
     rig.scripted.batches.faults = { ...NO_FAULTS, brokenResults: 2 };
     await rig.untilSettled(rig.lane());
@@ -162,7 +162,7 @@ describe('by way of message batches', () => {
     const id = await rig.send(`late-${tests}`, '[[reply: live]]', { via: 'provider-batch' });
     await rig.runDue();
     const lane = rig.lane();
-    // Submitted, and not looked at: its answer may be there already.
+    // Submitted, and not polled: its answer may already exist.
     await collectRequests(lane);
     await rig.rows('update holdfast.provider_requests set leave_at = clock_timestamp()');
     await rig.untilSettled(lane);
@@ -199,7 +199,7 @@ describe('a submission with an unknown outcome', () => {
     },
   );
 
-  test('is told from similar batches of other programs, which are neither cancelled nor kept', async () => {
+  test('is distinguished from similar batches of other programs, which are neither cancelled nor adopted', async () => {
     const ids = await sendMany(2);
     rig.scripted.batches.faults = { ...NO_FAULTS, cutAnswers: 3, foreignBatches: 3 };
     const lane = rig.lane();
@@ -221,7 +221,7 @@ describe('a submission with an unknown outcome', () => {
     expect(ownBatches()).toHaveLength(3);
   });
 
-  test('is made again when nothing was made, after settleMs', async () => {
+  test('is made again after settleMs when none was made', async () => {
     const ids = await sendMany(2);
     let refused = 1;
     const port = {
@@ -256,7 +256,7 @@ describe('a submission with an unknown outcome', () => {
     await expect.poll(isRead, { interval: 5 }).toMatchObject({ status: 'read', wasted: { answers: 2 } });
   });
 
-  test('of many, none is made twice and no batch of another program is cancelled or kept, with an honest list and with one that lags', async () => {
+  test('of many, none is made twice and no batch of another program is cancelled or adopted, with an exact list and with one that lags', async () => {
     const rounds = isFullForm() ? 100 : isLongForm() ? 20 : 2;
     const each = 5;
     let submissions = 0;

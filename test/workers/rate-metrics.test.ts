@@ -1,4 +1,4 @@
-// What /metrics says of the waits for models.
+// The metrics of waits for models.
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createRateMetrics } from '../../workers/rate-metrics.ts';

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-/** A doorbell that remembers what was rung. */
+/** A doorbell that records its rings. */
 function listeningDoorbell(): Doorbell & { rung: Ring[] } {
   const rung: Ring[] = [];
   return {
@@ -79,7 +79,7 @@ test('a session that a worker holds is left unchanged until its lease expires, a
   await rig.accept(rig.input(sessionId));
   await rig.opened(sessionId, 'dies', 400);
   const doorbell = listeningDoorbell();
-  // The interval is far longer than the lease: what rings in time is the known moment.
+  // The interval is far longer than the lease: a timely ring shows that the reconciler knew the end of the lease.
   const reconciler = reconcilerOf(doorbell, { reconcileMs: 60_000 });
   const startedAt = performance.now();
   reconciler.start();
@@ -88,7 +88,7 @@ test('a session that a worker holds is left unchanged until its lease expires, a
   expect(performance.now() - startedAt).toBeLessThan(30_000);
 });
 
-test('a queue that cannot be asked keeps no session from being rung (G22)', async () => {
+test('a queue that does not answer keeps no session from being rung (G22)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const doorbell = listeningDoorbell();
@@ -97,12 +97,12 @@ test('a queue that cannot be asked keeps no session from being rung (G22)', asyn
   await expect.poll(() => doorbell.rung.find((ring) => ring.sessionId === sessionId)).toBeDefined();
 });
 
-test('a part of a round that fails keeps no other part from its work', async () => {
+test('a failing part of a round does not stop the other parts', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   const rename = (from: string, to: string) => rig.database.hot.query(`alter table holdfast.${from} rename to ${to}`);
   await rename('deliveries', 'deliveries_away');
-  // Of a test that failed before it did so.
+  // Left over from a test that failed before it restored it.
   onTestFinished(() =>
     rename('deliveries_away', 'deliveries').then(
       () => undefined,
@@ -125,7 +125,7 @@ test('a part of a round that fails keeps no other part from its work', async () 
     .toBe('ready');
 });
 
-test('during an outage of the queue, due sessions go to the free slots of the process, the oldest first', async () => {
+test('during an outage of the queue, due sessions go to the free slots of the process, oldest first', async () => {
   const due: string[] = [];
   for (let n = 0; n < 5; n += 1) {
     const sessionId = await rig.session();

@@ -1,4 +1,4 @@
-// The row of a process: written while it runs, the way in which a person drains it, and gone when it has drained.
+// The row of a process: written while it runs, used by an operator to drain it, and deleted when it has drained.
 import { expect, onTestFinished, test } from 'vitest';
 import { liveEvent } from '../../src/api/schemas/events.ts';
 import { newId } from '../../src/ids.ts';
@@ -61,7 +61,7 @@ test('a process has a row from its start to the end of its drain', async () => {
   expect(await see()).toBeNull();
 });
 
-test('a process notices with its next report that it is to drain', async () => {
+test('a process reads with its next report that it must drain', async () => {
   const { database, identity, reporter, see } = await startProcess();
   expect(await drainWorker(database, { id: identity.id, idempotency: null })).toEqual({ kind: 'asked' });
   await reporter.drainRequested;

@@ -1,5 +1,5 @@
-// Goal: a poll is made once, and only when it is worth a model call; whatever else is found is a row with its reason. Method: agents of a
-// configuration over a real database, polls that are made due, and rounds of schedulers without their clock.
+// Goal: a poll is created once, and only when it is worth a model call; otherwise a row has the reason. Method: agents of a
+// configuration on a real database, polls that are made due, and rounds of schedulers without their clock.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -40,7 +40,7 @@ beforeEach(async () => {
 
 let agents = 0;
 
-/** A configuration of one agent with this heartbeat, and a workspace of its own. */
+/** A configuration of one agent with this heartbeat, and its workspace. */
 async function configOf(
   heartbeat: object,
   more: object = {},
@@ -60,7 +60,7 @@ async function configOf(
   return { config, agentId, workspace };
 }
 
-/** One poll of every agent that is known, as if its time had come. */
+/** One poll of every known agent, as if it were due. */
 async function pollOnce(config: Config): Promise<ReturnType<typeof schedulerParts>> {
   const parts = schedulerParts(rig.database, config);
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));
@@ -81,7 +81,7 @@ async function lastPoll(): Promise<Record<string, unknown>> {
   return poll;
 }
 
-/** Ends what the last poll has begun, so that its session is free again. */
+/** Ends the turn that the last poll began, so that its session is free again. */
 async function settleSessions(): Promise<void> {
   await rig.database.views.query(
     `update holdfast.inbox set status = 'silent', settled_at = now() where status = 'waiting'`,
@@ -90,7 +90,7 @@ async function settleSessions(): Promise<void> {
   await rig.database.views.query('delete from holdfast.doorbells');
 }
 
-test('a poll that is due is an input of the main session, with its ring and its event', async () => {
+test('a due poll is an input of the main session, with its ring and its event', async () => {
   const { config, agentId } = await configOf({ target: 'none' });
   const parts = await pollOnce(config);
   const poll = await lastPoll();
@@ -106,12 +106,12 @@ test('a poll that is due is an input of the main session, with its ring and its 
     poll['session_id'],
   ]);
   expect(events).toHaveLength(1);
-  // The next one is an interval later, and what was missed is not made up for.
+  // The next one is an interval later, and missed polls are not made up for.
   const [state] = await rig.rows('select next_at > clock_timestamp() as is_ahead from holdfast.heartbeat_states');
   expect(state).toEqual({ is_ahead: true });
 });
 
-test('of many schedulers one makes it (G20)', async () => {
+test('one of many schedulers creates it (G20)', async () => {
   const { config } = await configOf({});
   await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
   await makeDue();
@@ -120,7 +120,7 @@ test('of many schedulers one makes it (G20)', async () => {
   expect(polls).toEqual([{ status: 'fired' }]);
 });
 
-test('what a dead scheduler had taken is made by another one, once', async () => {
+test('a poll that a crashed scheduler had claimed is created by another one, once', async () => {
   const { config } = await configOf({});
   await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
   await makeDue();
@@ -210,7 +210,7 @@ describe('the gate', () => {
     expect(await outcome(config)).toBe('unchanged');
   });
 
-  test('of a command looks at its output and its exit code', async () => {
+  test('of a command checks its output and its exit code', async () => {
     const { config, workspace } = await configOf({ when: { command: 'ls; test ! -e broken' } });
     expect(await outcome(config)).toBe('unchanged');
     await writeFile(join(workspace, 'new'), '');
@@ -218,7 +218,7 @@ describe('the gate', () => {
     expect(await outcome(config)).toBe('unchanged');
   });
 
-  test('of a URL looks at the answer, on private addresses only where the configuration allows it (G30)', async () => {
+  test('of a URL checks the answer, on private addresses only where the configuration allows it (G30)', async () => {
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     const when = { url: `http://${host}/state` };
     const open = await configOf({ when }, { tools: { fetch: { allowPrivate: [host] } } });
@@ -230,7 +230,7 @@ describe('the gate', () => {
     expect((await lastPoll())['detail']).toContain('not on the public internet');
   });
 
-  test('that cannot be checked says so, in time, and loses nothing', async () => {
+  test('that cannot be checked is reported in time, and loses nothing', async () => {
     const { config, workspace } = await configOf({
       when: { command: 'test -e slow && sleep 60; cat word', timeoutSeconds: 1 },
     });
@@ -244,7 +244,7 @@ describe('the gate', () => {
     expect(await outcome(config)).toBe('fired');
   });
 
-  test('keeps what it saw for the next time when the session turns out to be busy', async () => {
+  test('keeps what it read for the next time when the session turns out to be busy', async () => {
     const { config, workspace } = await configOf({ when: { file: 'x' } });
     expect(await outcome(config)).toBe('unchanged');
     await writeFile(join(workspace, 'x'), 'changed');
@@ -255,7 +255,7 @@ describe('the gate', () => {
     expect(await outcome(config)).toBe('fired');
   });
 
-  test('is passed by an event that a person waits for', async () => {
+  test('is passed by an event that a user waits for', async () => {
     const { config, agentId } = await configOf({ when: { file: 'x' } });
     expect(await outcome(config)).toBe('unchanged');
     const sessionId = (await lastPoll())['session_id'] as never;
@@ -275,7 +275,7 @@ describe('the gate', () => {
   });
 });
 
-test('a poll that this scheduler claimed without receiving the answer is made by its next round', async () => {
+test('a poll that this scheduler claimed without receiving the answer is created by its next round', async () => {
   const { config } = await configOf({});
   const parts = schedulerParts(rig.database, config);
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));
@@ -285,7 +285,7 @@ test('a poll that this scheduler claimed without receiving the answer is made by
   expect(await rig.rows('select status from holdfast.heartbeats')).toEqual([{ status: 'fired' }]);
 });
 
-test('a thousand idle agents with a gate that does not change ask no model', async () => {
+test('a thousand idle agents with an unchanged gate call no model', async () => {
   const workspace = await mkdtemp(join(dir, 'fleet-'));
   const list = Array.from({ length: 1000 }, (_, n) => ({ id: `idle-${n}`, workspace }));
   const settings = { agents: { defaults: { heartbeat: { every: '1m', when: { file: 'state' } } }, list } };

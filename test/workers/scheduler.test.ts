@@ -1,4 +1,4 @@
-// Goal: whatever is due is fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
+// Goal: due slots are fired in time and once, by any number of schedulers, and a scheduler that stops leaves nothing running.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/store/crons.ts';
@@ -51,7 +51,7 @@ test('three schedulers fire every slot of a cron that ticks every second, once a
     let nextSlotMs = cron.nextSlotMs!;
     for (const fire of fires) {
       expect((fire['scheduled_for'] as Date).getTime()).toBe(nextSlotMs);
-      // A row stands for several slots when they had passed before a scheduler looked.
+      // A row represents several slots if they had passed before a scheduler looked.
       nextSlotMs += Number(fire['slots']) * 1000;
     }
     for (const fire of fires.filter(({ status }) => status === 'claimed')) {
@@ -67,7 +67,7 @@ test('three schedulers fire every slot of a cron that ticks every second, once a
   }
 });
 
-test('a deadline between two beats is met', async () => {
+test('a deadline between two ticks is met', async () => {
   startScheduler();
   const at = Date.now() + 1_350;
   const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'at', at: new Date(at).toISOString() } });
@@ -77,7 +77,7 @@ test('a deadline between two beats is met', async () => {
   expect(firedAt.getTime() - at).toBeLessThan(700);
 });
 
-test('a scheduler that has stopped fires nothing, and crons that are switched off altogether wait', async () => {
+test('a stopped scheduler fires nothing, and crons wait while all are disabled', async () => {
   const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'every', everyMs: 1000 } });
   const off = configWith(({ cron: settings }) => ({ cron: { ...settings, enabled: false } }));
   startScheduler(off);
@@ -97,7 +97,7 @@ describe('crons of the configuration file', () => {
   const withJobs = (...jobs: Config['cron']['jobs']) => configWith(({ cron }) => ({ cron: { ...cron, jobs } }));
   const reconcile = (config: Config) => reconcileConfigCrons(schedulerParts(rig.database, config), Date.now());
 
-  test('are made once, however many schedulers start, and a restart moves no slot', async () => {
+  test('are created once, however many schedulers start, and a restart moves no slot', async () => {
     await Promise.all([reconcile(withJobs(job)), reconcile(withJobs(job)), reconcile(withJobs(job))]);
     const made = await readConfigCrons(rig.database);
     expect(made).toEqual([expect.objectContaining({ name: 'file', origin: 'config', isEnabled: true })]);
@@ -105,7 +105,7 @@ describe('crons of the configuration file', () => {
     expect(await readConfigCrons(rig.database)).toEqual(made);
   });
 
-  test('follow the file, stay paused, and are switched off when they are gone from it', async () => {
+  test('follow the file, stay paused, and are disabled when they are removed from it', async () => {
     await reconcile(withJobs(job));
     const [cron] = await readConfigCrons(rig.database);
     const service = schedulerParts(rig.database, withJobs(job));

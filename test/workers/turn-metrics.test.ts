@@ -1,4 +1,4 @@
-// What a worker measures: few series whatever there is, and figures that mean what docs/operations.md says.
+// The metrics of a worker: a bounded number of series, and figures with the meaning given in docs/operations.md.
 import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/api/metrics.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
@@ -61,7 +61,7 @@ test('without a port and without an API nothing is measured', () => {
   expect(measureProcess({ roles: ['worker'], host: '127.0.0.1', port: undefined })).toBeNull();
 });
 
-test('a model call counts its tokens by kind, its cost and its times, by their own names and those of the conventions', async () => {
+test('a model call counts its tokens by kind, its cost and its times, under their own names and those of the conventions', async () => {
   const { meter, text } = measureWorker();
   meter.modelCalled(TURN, CALL);
   meter.modelCalled(TURN, { ...CALL, status: 'failed', error: { code: 'model_network' }, costMicros: null });
@@ -79,13 +79,13 @@ test('a model call counts its tokens by kind, its cost and its times, by their o
   );
 });
 
-test('a call in a batch of the provider has no duration, because it takes hours', async () => {
+test('a call in a provider batch has no duration, because it takes hours', async () => {
   const { meter, text } = measureWorker();
   meter.modelCalled(TURN, { ...CALL, tier: 'batch' });
   expect(await text()).not.toContain('holdfast_model_call_duration_seconds_count{');
 });
 
-test('the overhead of a turn is what it ran outside calls and tools, and is not known when another worker began it', async () => {
+test('the overhead of a turn is its time outside calls and tools, and is unknown when another worker began it', async () => {
   const { meter, text } = measureWorker();
   const end = (attempt: number) => ({
     status: 'completed' as const,
@@ -102,7 +102,7 @@ test('the overhead of a turn is what it ran outside calls and tools, and is not 
   expect(lines).toContain('holdfast_turn_wait_seconds_sum{lane="main",reason="queue"} 1');
 });
 
-test('tools, models and codes have 100 labels of their own, and then `other`', async () => {
+test('tools, models and codes have 100 labels each, and then `other`', async () => {
   const { meter, text } = measureWorker();
   for (let n = 0; n < 150; n += 1) {
     meter.toolRan(TURN, { name: `tool-${n}`, status: 'done', durationMs: 1 });

@@ -1,4 +1,4 @@
-// What the doorbell promises, whichever backend it has: the same suite against real servers of both.
+// The guarantees of the doorbell on any backend: the same suite against real servers of both.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -23,7 +23,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await server.wipe();
   });
 
-  test('a ring wakes a worker that sleeps', async () => {
+  test('a ring wakes an idle worker', async () => {
     const rig = await openQueueRig(server);
     const seen = new Seen();
     await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
@@ -46,7 +46,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     }
   });
 
-  test('a session that is looked at without the queue shares the slots of the lane with its jobs, and a drain waits for it', async () => {
+  test('a session that is run without the queue shares the slots of the lane with its jobs, and a drain waits for it', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const seen = new Seen();
     const { opened, open } = gate();
@@ -66,7 +66,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       false,
     ]);
     await doorbell.ring([rung]);
-    // The job runs after the look, or returns to the queue: the drain begins meanwhile.
+    // The job runs after the session, or returns to the queue, because the drain begins meanwhile.
     const drained = worker.drain(5_000);
     open();
     expect(await drained).toEqual({ stillActive: 0 });
@@ -201,7 +201,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await started.count(2);
   });
 
-  test('jobs are taken in the order of their rings', async () => {
+  test('jobs are run in the order of their rings', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const rings = Array.from({ length: 40 }, () => ring());
     for (const one of rings) await doorbell.ring([one]);
@@ -211,7 +211,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(seen.sessions).toEqual(rings.map(({ sessionId }) => sessionId));
   });
 
-  test('a worker that is killed in a job takes no later ring with it (G22)', async () => {
+  test('a worker that is killed during a job loses no later ring (G22)', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const args = [
       new URL('lane-worker-process.ts', import.meta.url).pathname,
@@ -234,7 +234,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(seen.sessions).toContain(sessionId);
   });
 
-  test('a wipe while 200 wait harms no worker (G22)', async () => {
+  test('a wipe while 200 wait stops no worker (G22)', async () => {
     const { doorbell, startWorker, warnings } = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
@@ -255,7 +255,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(warnings).toEqual([]);
   });
 
-  test('workers and rings continue after the server was killed and started again', async () => {
+  test('workers and rings continue after the server was killed and restarted', async () => {
     const { doorbell, startWorker } = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
@@ -271,7 +271,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await server.kill();
     await server.restart();
     open();
-    // A ring may be lost while connections are made anew: that is what the reconciler is for.
+    // A ring can be lost while connections are re-established; the reconciler repeats it.
     let ringNo = 1;
     const sessionId = newSession();
     await expect
@@ -309,7 +309,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       .toBeGreaterThan(0);
   });
 
-  test('a ring resolves within its bound when the server swallows it', async () => {
+  test('a ring resolves within its bound when the server does not answer', async () => {
     const rig = await openQueueRig(server, 500);
     await rig.doorbell.ring([ring()]);
     const release = await server.hang();
@@ -321,7 +321,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     await release();
   });
 
-  test('a drain waits for what runs and takes nothing new (G26)', async () => {
+  test('a drain waits for running jobs and starts no new ones (G26)', async () => {
     const rig = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
@@ -371,7 +371,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(performance.now() - startedAtMs).toBeLessThan(400 * SLOWNESS_MAX);
   });
 
-  test('a drain while the server is away ends soon after the last turn, and not with its grace (G26)', async () => {
+  test('a drain while the server is down ends soon after the last turn, and not at the end of its grace period (G26)', async () => {
     const rig = await openQueueRig(server);
     const seen = new Seen();
     const process = async ({ sessionId }: { sessionId: string }): Promise<void> => seen.add(sessionId);
@@ -385,7 +385,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(performance.now() - startedAtMs).toBeLessThan(30_000);
   });
 
-  test('a job that means nothing is taken off the queue and counted', async () => {
+  test('an invalid job is removed from the queue and counted', async () => {
     const rig = await openQueueRig(server);
     const queue = rig.backend.queue('main');
     const payloads = [
@@ -432,7 +432,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
     expect(worker.ended).toEqual({ done: 1, failed: 1, orphan: 0 });
   });
 
-  test('the depth tells what waits and what runs', async () => {
+  test('the depth counts waiting and running jobs', async () => {
     const rig = await openQueueRig(server);
     const { opened, open } = gate();
     const seen = new Seen();
@@ -471,7 +471,7 @@ describe.each(queueServers())('the queue in $name', ({ start }) => {
       .toBe('up');
   });
 
-  test('opening a queue that is not there fails', async () => {
+  test('opening a queue whose server is down fails', async () => {
     await expect(
       openQueueRig({
         databaseUrl: 'postgres://postgres@127.0.0.1:1/none',

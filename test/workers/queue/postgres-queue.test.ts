@@ -1,4 +1,4 @@
-// What only the queue in PostgreSQL promises: few connections, which heal, as its schema does.
+// Guarantees of the queue in PostgreSQL only: few connections, which recover, and so does its schema.
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrateQueue } from '../../../workers/queue/migrate-queue.ts';
@@ -46,7 +46,7 @@ test('a database that stops right after the queue was closed is no outage of the
   await Promise.all(Array.from({ length: 30 }, () => rig.doorbell.ring([ring()])));
   await seen.count(30);
   await rig.close();
-  // Ends what is still connected.
+  // Ends the remaining connections.
   await fresh.drop();
   expect(rig.warnings).toEqual([]);
 });
@@ -75,8 +75,8 @@ test('a connection that breaks at the first use of a queue is not remembered as 
   expect(await backend.queue('main').getJobCounts('waiting')).toEqual({ waiting: 0 });
 });
 
-// Goal: BullMQ repeats a statement that failed at once, and a database without the schema is not asked as fast as it answers.
-// Method: the schema is gone and stays away; a worker's statements fail one after the other, so ten of them take nine pauses.
+// Goal: BullMQ immediately repeats a failed statement, and a database without the schema must not be queried without pause.
+// Method: the schema is deleted and stays away; a worker's statements fail one after the other, so ten of them take nine pauses.
 test('a worker whose statements fail pauses after each of them', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
@@ -105,10 +105,10 @@ test('a job whose notification was lost is found by the poll', async () => {
   await seen.count(2);
 });
 
-// Goal: a job that a worker did not hear of, because it had no connection to listen on, does not wait until the next one is heard.
-// Method: the first `LISTEN` after the end of that connection fails; BullMQ then listens without a look by itself for an hour. Its one look
-// before that fails too, and a job has come meanwhile.
-test('a job that came while a worker could not listen is found although the first look for it failed (G22)', async () => {
+// Goal: a job of which a worker was not notified, because it had no listening connection, does not wait for the next notification.
+// Method: the first `LISTEN` after the end of that connection fails; BullMQ then listens without polling for an hour. Its one poll
+// before that fails too, and a job has arrived meanwhile.
+test('a job that arrived while a worker could not listen is found although the first poll for it failed (G22)', async () => {
   const here = await openQueueRig({ databaseUrl: database.url });
   const proxy = await openProxy();
   const there = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
@@ -144,14 +144,14 @@ test('a running job whose lock is gone from the queue is no outage of the queue'
   await seen.count(1);
   await admin.query('truncate bullmq.job cascade');
   const isRenewal = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes('active-job locks'));
-  // When the second one begins, the answer of the first was read.
+  // When the second one begins, the answer of the first has been read.
   await proxy.arm({ when: 'before', matches: isRenewal, at: 2, hit: () => 'forward' }).reached;
   open();
   await expect.poll(() => pending(rig)).toBe(0);
   expect(rig.warnings).toEqual([]);
 });
 
-test('lanes of which one cannot be started take no jobs', async () => {
+test('if one lane cannot be started, the others run no jobs', async () => {
   const proxy = await openProxy();
   const rig = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
   const lanes = ['main', 'subagent', 'cron', 'batch'] as const;
@@ -173,7 +173,7 @@ test('lanes of which one cannot be started take no jobs', async () => {
   expect(seen.sessions).toEqual(rings.map(() => 'next'));
 });
 
-test('the schema is made once when many processes start at the same time', async () => {
+test('the schema is created once when many processes start at the same time', async () => {
   const fresh = await withTestDatabase();
   onTestFinished(() => fresh.drop());
   await run(fresh.url, 'drop schema bullmq cascade');

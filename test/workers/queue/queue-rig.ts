@@ -1,5 +1,5 @@
-// A process's side of the queue, as the service builds it: a backend, a doorbell, workers. Everything that was opened is closed
-// at the end of the test, and what the log said can be read.
+// A process's side of the queue, as the service builds it: a backend, a doorbell, workers. Everything is closed
+// at the end of the test, and the log can be read.
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished } from 'vitest';
 import { createDoorbell, type Doorbell, type QueueName, type TurnRing } from '../../../jobs/index.ts';
@@ -30,7 +30,7 @@ export interface CountingWorker extends LaneWorker {
   errors: unknown[];
 }
 
-/** Opens a backend, a doorbell and whatever workers the test asks for. */
+/** Opens a backend, a doorbell and the workers that the test requests. */
 export async function openQueueRig(
   server: Pick<QueueServer, 'databaseUrl' | 'redisUrl'> & { isMigrating?: boolean; jobLockMs?: number },
   ringTimeoutMs = 120_000,
@@ -73,12 +73,12 @@ export function newSession(): SessionId {
   return randomUUID() as SessionId;
 }
 
-/** A ring of the inbound kind; a fresh session unless one is given. */
+/** A ring of the inbound kind; for a new session unless one is given. */
 export function ring(sessionId = newSession(), ringNo = 1, lane: TurnRing['lane'] = 'main'): TurnRing {
   return { kind: 'inbound', lane, sessionId, ringNo };
 }
 
-/** What a worker was given, and a way to wait for it. */
+/** The jobs that a worker received, and a way to wait for them. */
 export class Seen {
   readonly sessions: string[] = [];
   #waiting: { count: number; resolve: () => void }[] = [];
@@ -88,26 +88,26 @@ export class Seen {
     for (const waiting of this.#waiting) if (this.sessions.length >= waiting.count) waiting.resolve();
   }
 
-  /** Resolves when so many jobs have been seen in all. */
+  /** Resolves when this many jobs have been seen in all. */
   async count(count: number): Promise<void> {
     if (this.sessions.length >= count) return;
     await new Promise<void>((resolve) => this.#waiting.push({ count, resolve }));
   }
 }
 
-/** Something that workers wait at until the test opens it. */
+/** A gate at which workers wait until the test opens it. */
 export function gate(): { opened: Promise<void>; open: () => void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { opened: promise, open: resolve };
 }
 
-/** All jobs of a queue that are not over. */
+/** All jobs of a queue that have not ended. */
 export async function pending(rig: QueueRig, name: QueueName = 'main'): Promise<number> {
   const { waiting, active, delayed } = (await rig.doorbell.depth())[name];
   return waiting + active + delayed;
 }
 
-/** Resolves when a worker has seen the queue empty, after one job: from then on it sleeps. */
+/** Resolves when a worker has seen the queue empty, after one job: from then on it is idle. */
 export async function asleep(rig: QueueRig, seen: Seen): Promise<void> {
   const before = seen.sessions.length;
   await rig.doorbell.ring([ring()]);

@@ -1,4 +1,4 @@
-// The servers that a queue can live in, seen alike, so that one suite can hold both to the same promises.
+// The servers on which a queue can run, behind one interface, so that one suite can test both.
 import { createPostgresBackend, Queue } from 'bullmq';
 import pg from 'pg';
 import { Redis } from 'ioredis';
@@ -8,19 +8,19 @@ import { isRedisWanted, startTestRedis } from '../../servers/redis.ts';
 export interface QueueServer {
   databaseUrl: string;
   redisUrl?: string;
-  /** Takes everything out of the queue at once, as an operator would. */
+  /** Deletes everything in the queue, as an operator would. */
   wipe(): Promise<void>;
   /** Ends the server as a crash does. */
   kill(): Promise<void>;
   restart(): Promise<void>;
-  /** Makes the server swallow commands without an answer until the returned function is called. */
+  /** Makes the server ignore commands until the returned function is called. */
   hang(): Promise<() => Promise<void>>;
   stop(): Promise<void>;
-  /** A queue as a tool of BullMQ opens it, with nothing of ours. */
+  /** A queue as a tool of BullMQ opens it, without our options. */
   openTool(name: string): Pick<Queue, 'getJobs' | 'getJobCounts' | 'getWorkers' | 'close'>;
 }
 
-/** How to start each of them; Redis is left out when the run wants none. */
+/** How to start each of them; Redis is left out when the run has none. */
 export function queueServers(): { name: string; start: () => Promise<QueueServer> }[] {
   const postgres = { name: 'postgres', start: startPostgresQueue };
   return isRedisWanted() ? [postgres, { name: 'redis', start: startRedisQueue }] : [postgres];

@@ -9,7 +9,7 @@ test('a lane has as many slots as it runs jobs at the same time', () => {
   expect([slots.taken, slots.free, slots.tryTake()]).toEqual([1, 1, true]);
 });
 
-test('jobs wait for a slot in the order in which they came', async () => {
+test('jobs wait for a slot in the order in which they arrived', async () => {
   const slots = new Slots(1);
   expect(slots.tryTake()).toBe(true);
   const order: string[] = [];
@@ -25,7 +25,7 @@ test('jobs wait for a slot in the order in which they came', async () => {
   expect(slots.taken).toBe(0);
 });
 
-test('a slot that a job waits for is never taken by a look that comes without the queue', async () => {
+test('a slot that a job waits for is never taken by a session that is run without the queue', async () => {
   const slots = new Slots(1);
   await slots.take();
   const job = slots.take();
