@@ -6,7 +6,7 @@ import { Problem } from './problem.ts';
 export interface AdmissionBounds {
   requestsMax: number;
   bodyBytesMax: number;
-  /** What a body without a length counts as. */
+  /** The size that is assumed for a body without a length. */
   unknownBodyBytes: number;
 }
 

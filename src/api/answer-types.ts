@@ -54,13 +54,13 @@ export type WaitingAnswer = z.output<typeof waiting.waitingMessage>;
 export type WorkerAnswer = z.output<typeof workers.worker>;
 export type TurnStatus = TurnAnswer['status'];
 
-/** What was used. */
+/** The usage of a period. */
 export type UsageReportAnswer = z.output<typeof costs.usageReport>;
 /** A budget. */
 export type BudgetAnswer = z.output<typeof budgets.budget>;
 /** A bulk action with its progress. */
 export type BulkActionAnswer = z.output<typeof bulkActions.bulkAction>;
-/** What a bulk action is about, with its result. */
+/** The subject of a bulk action, with its result. */
 export type BulkItemAnswer = z.output<typeof bulkActions.bulkItem>;
 /** An API key, without its text. */
 export type ApiKeyAnswer = z.output<typeof keys.apiKey>;

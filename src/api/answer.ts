@@ -1,4 +1,4 @@
-// What a route answers.
+// The answer of a route.
 
 /** The `body` is written as JSON unless it is text with a content type. */
 export interface Answer {

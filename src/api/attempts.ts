@@ -2,7 +2,7 @@
 // other out. Only guessing is slowed down, and with it the log lines and the work that guesses cost.
 import { LRUCache } from 'lru-cache';
 
-/** So many wrong keys are answered 401 immediately. */
+/** This many wrong keys are answered 401 immediately. */
 const WRONG_KEYS_MAX = 10;
 /** One wrong key is forgiven every so often, in milliseconds. */
 const FORGIVEN_EVERY_MS = 6_000;
@@ -10,7 +10,7 @@ const FORGIVEN_EVERY_MS = 6_000;
 const ADDRESSES_MAX = 10_000;
 
 export interface Attempts {
-  /** Counts a wrong key. 0: it is answered immediately; else the milliseconds after which the address may try again. */
+  /** Counts a wrong key. 0: it is answered immediately; otherwise the milliseconds after which the address can try again. */
   countWrongKey(address: string): number;
 }
 

@@ -30,7 +30,7 @@ export function audited(
   return recordChange(service, change, { perform: handle, endOf });
 }
 
-/** What the person gave as a reason, where the request has one. */
+/** The reason that the caller gave, if the request has one. */
 function reasonOf(given: unknown): string | null {
   const reason = (given as { reason?: unknown } | null)?.reason;
   return typeof reason === 'string' ? reason.slice(0, REASON_CHARS_MAX) : null;

@@ -63,7 +63,7 @@ export class LineReader {
     this.#silentMsMax = silentMsMax;
   }
 
-  /** The hash of what was read; called once, at the end. */
+  /** The hash of all bytes read; called once, at the end. */
   sha256(): string {
     return this.#hash.digest('hex');
   }

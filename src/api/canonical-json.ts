@@ -1,4 +1,4 @@
-// One text for all bodies that say the same: object names sorted, no blanks. Its hash is what an Idempotency-Key is bound to.
+// One text for all equivalent bodies: object names sorted, no blanks. An Idempotency-Key is bound to its hash.
 import { hash } from 'node:crypto';
 
 /** SHA-256, in hex, of the canonical form of a JSON value. */

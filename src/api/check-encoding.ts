@@ -1,4 +1,4 @@
-// How a body is written: as it is, in UTF-8. Anything else is refused before the body is read.
+// The encoding of a body: uncompressed, in UTF-8. Any other is refused before the body is read.
 import { MIMEType } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { Problem } from './problem.ts';

@@ -1,4 +1,4 @@
-// What the API is given. Writing is done by the use cases of src/service, reading through the views; nothing here knows a turn or a queue.
+// The dependencies of the API. Use cases of src/service write, views read; nothing here depends on turns or the queue.
 import type { Registry } from 'prom-client';
 import type { Clock } from '../clock.ts';
 import type { Config, LiveConfig, Setting } from '../config.ts';
@@ -22,7 +22,7 @@ export interface ApiContext {
   /** The key with all rights, in addition to those of the configuration. */
   adminKey: string;
   views: ViewDatabase;
-  /** The views of GET requests: a pool of its own, so that reading takes no connection from anything else. */
+  /** The views of GET requests: they have their own pool, so that reading takes no connection from other work. */
   reads: ViewDatabase;
   /** What every write goes through. */
   service: Service;
@@ -62,6 +62,6 @@ export interface Dependency {
   name: string;
   /** True: without it messages are still accepted, so the service is degraded and not unavailable. */
   isOptional?: boolean;
-  /** Rejects when the dependency cannot be used; must stop when the signal says so. */
+  /** Rejects when the dependency cannot be used; must stop when the signal aborts. */
   check(signal: AbortSignal): Promise<void>;
 }

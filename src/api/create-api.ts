@@ -30,11 +30,11 @@ declare module 'fastify' {
     isPublic?: boolean;
     takesLines?: boolean;
     takesForm?: boolean;
-    /** What a key must be allowed for the route. */
+    /** The role that the route requires. */
     role?: KeyRole;
   }
   interface FastifyRequest {
-    /** Who asks; null: nobody, which public routes allow. */
+    /** The caller; null: a request without a key, which public routes allow. */
     identity: Identity | null;
   }
 }
@@ -167,7 +167,7 @@ function createOnResponse({ admission, metrics }: ApiServices) {
   };
 }
 
-/** Who asks for a public route without a key. */
+/** The caller of a public route without a key. */
 const NOBODY: Principal = { name: 'nobody', role: 'viewer', keySha256: '' };
 
 function createHandler(route: Route, context: ApiContext, services: ApiServices) {

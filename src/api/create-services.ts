@@ -1,4 +1,4 @@
-// Makes what the routes share inside one API.
+// Makes the services that the routes of one API share.
 import { shareFor } from '../coalesce/share-for.ts';
 import { shareNext } from '../coalesce/share-next.ts';
 import { budgetName } from '../core/budget/budget.ts';

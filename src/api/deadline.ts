@@ -1,4 +1,4 @@
-// No request hangs: a request over its deadline is answered 503, whatever the result of its work.
+// No request hangs: a request that exceeds its deadline is answered 503, even if its work is still running.
 import { withDeadline } from '../deadline.ts';
 import { Problem } from './problem.ts';
 

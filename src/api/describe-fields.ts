@@ -28,7 +28,7 @@ function describeProperties(properties: Json, where: readonly string[]): Json {
   );
 }
 
-/** What a field or parameter of this name means there; undefined: nothing is known. */
+/** The description of a field or parameter of this name there; undefined: there is none. */
 export function descriptionOf(name: string, where: readonly string[]): string | undefined {
   const [root = ''] = where;
   return (

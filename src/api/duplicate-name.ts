@@ -8,7 +8,7 @@ interface Level {
   place: string | number;
 }
 
-/** The path of the first name that comes twice, e.g. `sender.name`; null: there is none. `text` must be valid JSON. */
+/** The path of the first duplicate name, e.g. `sender.name`; null: there is none. `text` must be valid JSON. */
 export function findDuplicateName(text: string): string | null {
   const levels: Level[] = [];
   for (let at = 0; at < text.length; at += 1) {

@@ -23,7 +23,7 @@ export function createErrorHandler({ config, logger, outages }: Pick<ApiContext,
     if (problem.retryAfterMs !== undefined) {
       reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterMs / 1000))));
     }
-    // What is left of the body would have to be read before the next request of the connection.
+    // The rest of the body would have to be read before the next request of the connection.
     if (hasUnreadBody(request)) reply.header('connection', 'close');
     if (isOpenAiPath(request.url)) {
       void reply

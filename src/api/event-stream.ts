@@ -25,16 +25,16 @@ export interface EventStreamOptions {
 const PAGE_EVENTS = 500;
 const RETRY_MS = 1000;
 const STALLED_BEATS_MAX = 4;
-/** What may wait for a client that does not read what is live. */
+/** The maximum buffered for a client that does not read live events. */
 const BUFFER_BYTES_MAX = 1024 * 1024;
 
 export class EventStream {
-  /** Called after each write of what is live. */
+  /** Called after each write of live events. */
   onWritten: (() => void) | null = null;
   readonly #options: EventStreamOptions;
   readonly #subscriber: Subscriber = { take: (events) => this.#take(events) };
   readonly #closed: Promise<void>;
-  /** Every event up to it that this stream wants was written. */
+  /** Every event of this stream up to this id was written. */
   #cursor: bigint;
   #isLive = false;
   #isDone = false;
@@ -109,7 +109,7 @@ export class EventStream {
   async #replayPage(): Promise<boolean> {
     const { response, read, isLast } = this.#options;
     const page = await read({ after: this.#cursor, limit: PAGE_EVENTS });
-    // After the page: what was deleted before it was read is seen here.
+    // After the page, so that a deletion that happened before it was read is noticed here.
     if (!this.#isDone) await this.#reportTrimmed();
     if (this.#isDone) return false;
     const last = page.events.findIndex(isLast);
@@ -127,7 +127,7 @@ export class EventStream {
     return isMore;
   }
 
-  /** Once per stream, before what is left: the client has to read again what it derived from the events that it missed. */
+  /** Once per stream, before the remaining events: the client must reload everything that it derived from the events that it missed. */
   async #reportTrimmed(): Promise<void> {
     const at = this.#wasReset ? null : ((await this.#options.findTrimmed?.(this.#cursor)) ?? null);
     if (at === null || this.#isDone) return;

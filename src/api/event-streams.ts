@@ -1,8 +1,8 @@
 // All open event streams of a process: bounded in number and in unsent bytes of all clients together, with one heartbeat for all, ended
 // together when the process stops.
-/** What is open: a stream, or a request that waits for the end of a turn. */
+/** An open stream, or a request that waits for the end of a turn. */
 export interface OpenStream {
-  /** Called after each write of what is live. */
+  /** Called after each write of live events. */
   onWritten: (() => void) | null;
   /** Bytes that were written and not yet read by the client. */
   readonly unsentBytes: number;
@@ -17,7 +17,7 @@ export interface OpenStream {
 }
 
 const HEARTBEAT_MS = 15_000;
-/** What may wait for all clients together; over it, the client that has the most waiting is cut off first (G28). */
+/** The maximum buffered for all clients together; above it, the client with the largest buffer is disconnected first (G28). */
 const UNSENT_BYTES_MAX = 32 * 1024 * 1024;
 
 export class EventStreams {

@@ -38,9 +38,9 @@ const INTERVAL_MS_MAX = 250;
 const INTERVAL_GROWTH = 1.5;
 /** After a wake: the commit may be above a transaction that is still open, so the first reads are close together. */
 const WOKEN_INTERVAL_MS = 10;
-/** Two looks are at least this far apart, however often it is woken. */
+/** The minimum time between two queries, however often it is woken. */
 const GAP_MS = 8;
-/** What is remembered is bounded twice. */
+/** The cache of events is bounded twice. */
 const REMEMBERED_EVENTS_MAX = 4096;
 const REMEMBERED_CHARS_MAX = 4 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ export class EventTail {
   #dueAt = Number.POSITIVE_INFINITY;
   #lastLookAt = 0;
   #isReading = false;
-  /** A look was wanted while one was on its way. */
+  /** A query was requested while another was in flight. */
   #isWoken = false;
   #stopListening: (() => void) | undefined;
 

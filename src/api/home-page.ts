@@ -1,4 +1,4 @@
-// The page at `/` of a service whose dashboard was not built: says so, and where to look, and shows nothing that needs a key.
+// The page at `/` of a service whose dashboard was not built: it says so, gives the next step, and shows nothing that needs a key.
 
 export function renderHome(): string {
   return `<!doctype html>

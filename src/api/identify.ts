@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import type { KeyRing, Principal } from './key-ring.ts';
 import { Problem } from './problem.ts';
 
-/** Who asks, and with which sign-in; null: with a key. */
+/** The caller, and its sign-in; null: a key was sent. */
 export interface Identity {
   principal: Principal;
   session: { id: string; expiresAt: Date } | null;
@@ -27,7 +27,7 @@ export function cookieName({ headers, socket }: FastifyRequest): string {
   return `holdfast_${port}`;
 }
 
-/** Who asks; null: a request without a valid key. Throws `Problem` 403 for one that another site has made a browser send. */
+/** The caller; null: a request without a valid key. Throws `Problem` 403 for a request that another site made a browser send. */
 export function identify(request: FastifyRequest, keys: KeyRing): Identity | null | Promise<Identity | null> {
   const { authorization } = request.headers;
   if (authorization !== undefined) {

@@ -7,7 +7,7 @@ import { isUuid } from '../core/ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
 import type { ValidApiKey, WebSession } from '../store/views/keys.ts';
 
-/** Who asks. */
+/** The caller. */
 export interface Principal {
   /** `admin`, or `key:<name>`. Idempotency keys are kept apart by it. */
   name: string;
@@ -33,7 +33,7 @@ export interface KeyRingOptions {
   /** The keys of the configuration. */
   fixed: readonly FixedKey[];
   readKeys: () => Promise<ValidApiKey[]>;
-  /** Those of these sign-ins that there are. */
+  /** Those of these sign-ins that exist. */
   readSessions: (ids: readonly string[]) => Promise<WebSession[]>;
   /** Called when a stored key is used, and its use of this minute is not noted yet. */
   onUse: (id: string) => void;
@@ -42,14 +42,14 @@ export interface KeyRingOptions {
   nowMs?: () => number;
 }
 
-/** For so long a key or a sign-in is taken for what it was when it was read. */
+/** For this long, a key or a sign-in that was read is assumed to be unchanged. */
 const FRESH_MS = 1_000;
-/** For so long a key that was not among those that were read is taken for wrong: it may have been made since. */
+/** For this long, a key that was not found is assumed to be wrong: it may have been created since. */
 const UNKNOWN_MS = 100;
-/** The sign-ins that are remembered, and those of them that are read together with one that is asked for. */
+/** The maximum of cached sign-ins, and of those that are read together with a requested one. */
 const SESSIONS_MAX = 1_000;
 const SESSIONS_READ_MAX = 100;
-/** For so long after its last request a sign-in is read together with others. */
+/** A sign-in is read together with others for this long after its last request. */
 const IN_USE_MS = 60_000;
 const COOKIE = /^([0-9a-f-]{36})\.([\w-]{43})$/;
 
@@ -81,7 +81,7 @@ export class KeyRing {
     return key.startsWith(this.#options.prefix) ? this.findStored(keySha256) : null;
   }
 
-  /** The principal of the key with this SHA-256, as long as it is valid. */
+  /** The principal of the key with this SHA-256, while it is valid. */
   async findStored(keySha256: string): Promise<Principal | null> {
     const fixed = this.#fixed.get(keySha256);
     if (fixed !== undefined) return fixed;
@@ -107,15 +107,15 @@ export class KeyRing {
     return principal === null ? null : { principal, sessionId: id, expiresAt: session.expiresAt };
   }
 
-  /** The configuration has other keys now: one that is gone opens nothing any more, and neither do the cookies that were given for it. */
+  /** The configuration has other keys now: a removed key opens nothing any more, nor do the cookies that were issued for it. */
   replaceFixed(keys: readonly FixedKey[]): void {
     this.#fixed = principalsOf(keys);
   }
 
-  /** What was read does not count any more: a key or a sign-in was changed here. */
+  /** Discards the cache: a key or a sign-in was changed here. */
   forget(): void {
     this.#stored = null;
-    // Nor does what is being read.
+    // A read that is in flight is discarded, too.
     this.#reading = null;
     this.#sessionsReading = null;
     this.#changes += 1;

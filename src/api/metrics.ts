@@ -15,7 +15,7 @@ export interface ApiMetrics {
   render(stats: StatsView | null, figures: ScrapeFigures | null): Promise<string>;
 }
 
-/** Makes the metrics of an API process, in the given registry or in one of its own. */
+/** Makes the metrics of an API process, in the given registry or in a new one. */
 export function createMetrics(
   shared: Registry | undefined,
   now: {

@@ -32,7 +32,7 @@ export function createOnRequest({ config }: ApiContext, services: ApiServices, a
     checkEncoding(request, isLinesRoute(request) && isLinesBody(request));
     admission.enter(request);
     limitArrival(request, reply, arrivalMsMax);
-    // Also when the client leaves before there is an answer, which no hook tells, or has left while its key was looked up.
+    // Also when the client disconnects before there is an answer, for which there is no hook, or while its key was looked up.
     if (reply.raw.closed) admission.leave(request);
     else reply.raw.once('close', () => admission.leave(request));
   }

@@ -14,7 +14,7 @@ type Json = Record<string, unknown>;
 
 const COMPONENT_PREFIX = '#/components/schemas/';
 
-/** The document of these routes. `publicUrl`: where clients reach them; absent: where the document comes from. */
+/** The document of these routes. `publicUrl`: the address for clients; absent: the address from which the document was loaded. */
 export function openApiDocument(routes: Route[], publicUrl?: string): Json {
   const schemas = componentSchemas();
   const paths: Record<string, Json> = {};
@@ -49,7 +49,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
   };
 }
 
-/** Named schemas; a body is described by what may be sent, an answer by what is returned. None of them differ in both directions. */
+/** Named schemas: bodies are described by what clients can send, answers by what is returned. A name that both use means the same in both. */
 function componentSchemas(): Json {
   const registry = z.registry<{ id: string }>();
   for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema, { id });
@@ -196,7 +196,7 @@ function jsonContent(schema: unknown): Json {
   return { 'application/json': { schema } };
 }
 
-/** The name of an operation; one without a name of its own is made of its method and path. */
+/** The name of an operation; if the route has none, it is made from its method and path. */
 function operationIdOf(route: Route): string {
   const named = OPERATION_IDS[`${route.method} ${route.path}`];
   if (named !== undefined) return named;

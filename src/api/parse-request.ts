@@ -57,7 +57,7 @@ function placeOf(path: string, params: object): string {
 function parseParams(path: string, raw: Record<string, string>): PathValues {
   const values = namesIn(path).map((name) => [name, PATH_PARAMETERS[name].parse(raw[name] ?? '')]);
   refuseNul(raw, 'invalid_request');
-  // A route's handler sees the names of its own path only.
+  // A route's handler sees only the names of its own path.
   return Object.fromEntries(values) as PathValues;
 }
 
@@ -87,7 +87,7 @@ function parseWith(schema: z.ZodType, value: unknown, code: ProblemCode): unknow
   throw new Problem(code, `${where}${first?.message ?? 'does not fit'}`, { errors });
 }
 
-/** What a fault of a schema says to the client. */
+/** The message for the client about a fault of a schema. */
 export function fieldErrorsOf(issue: z.core.$ZodIssue): FieldError[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'unknown field' }));

@@ -1,4 +1,4 @@
-// The parameters that paths have, by name: what each is checked against, what a route gets, and what the document says of it.
+// The path parameters by name: their checks, the values that a route gets, and their descriptions in the document.
 import { isUuid, type SessionKey } from '../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import { notFound, Problem } from './problem.ts';

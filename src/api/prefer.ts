@@ -2,7 +2,7 @@
 
 const WAIT = /^wait\s*=\s*"?(\d{1,6})"?$/i;
 
-/** The seconds of `wait`, at most `secondsMax`; 0 when the header asks for no wait or cannot be read, as the RFC wants it. */
+/** The seconds of `wait`, at most `secondsMax`; 0 when the header requests no wait or is invalid, as the RFC requires. */
 export function waitSecondsOf(prefer: string | string[] | undefined, secondsMax: number): number {
   if (prefer === undefined) return 0;
   const preferences = (Array.isArray(prefer) ? prefer.join(',') : prefer).split(',');

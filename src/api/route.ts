@@ -49,7 +49,7 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   summary: string;
   /** Answers without a key: only for answers without private data. */
   isPublic?: true;
-  /** What a key must be allowed; absent: see `roleOf`. */
+  /** The required role; absent: see `roleOf`. */
   role?: KeyRole;
   /** False: the log of changes leaves it out, because the rows that it writes say who has sent them. */
   isAudited?: false;

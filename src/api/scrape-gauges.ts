@@ -7,7 +7,7 @@ import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 /** The most models and applications with a label of their own; the rest is `other`. */
 const LABEL_VALUES_MAX = 100;
 
-/** A transaction that is younger is not shown, in milliseconds. */
+/** Newer transactions are not shown, in milliseconds. */
 const TRANSACTION_SHOWN_MS = 1_000;
 
 const BY_STATUS = {

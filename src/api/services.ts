@@ -1,4 +1,4 @@
-// What the routes share inside one API: waits, streams, metrics. Made with the server, closed with it.
+// The services that the routes of one API share: waits, streams, metrics. Made with the server, closed with it.
 import type { SettlementView } from '../store/views/settlements.ts';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 import type { Page } from '../store/views/page.ts';
@@ -14,7 +14,7 @@ import type { Readiness } from './readiness.ts';
 import type { Attention, Overview } from './schemas/overview.ts';
 import type { SettlementWaiter } from './settlement-waiter.ts';
 
-/** Processes that an open page shows, which is also what a list of them has by default. */
+/** The processes that an open page shows, which is also the default of their list. */
 export const WORKERS_SHOWN = 50;
 
 export interface ApiServices {
@@ -28,7 +28,7 @@ export interface ApiServices {
   metrics: ApiMetrics;
   /** The statistics as they are now. */
   readStats: () => Promise<StatsView>;
-  /** What a scrape asks in addition; requests at the same time share a read. */
+  /** Further queries of a scrape; concurrent requests share a read. */
   readScrapeFigures: () => Promise<ScrapeFigures>;
   /** For pages of the dashboard, of which many may be open: at most a second old. */
   pages: {

@@ -40,10 +40,10 @@ export class SettlementWaiter<Settlement> {
   readonly #waiting = new Map<string, Set<Waiter<Settlement>>>();
   /** How many of them wait per session. */
   readonly #sessions = new Map<string, number>();
-  /** What the next query asks for: the messages of sessions that were committed to, or all when the interval is over. */
+  /** The messages of the next query: those of sessions that were committed to, or all when the interval is over. */
   readonly #woken = new Set<string>();
   #isAllDue = false;
-  /** One query at a time: what becomes due meanwhile is asked for by the next. */
+  /** One query at a time: messages that become due meanwhile are in the next. */
   readonly #query = shareNext(() => this.#queryOnce());
   readonly #stopListening: (() => void)[];
   #size = 0;

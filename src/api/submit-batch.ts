@@ -92,7 +92,7 @@ export async function submitLines(context: ApiContext, request: SubmitRequest, u
   }
 }
 
-/** What the items of a JSON body would cost. */
+/** The estimated cost of the items of a JSON body. */
 export function estimateList(context: ApiContext, request: SubmitRequest, items: readonly unknown[]): Promise<Answer> {
   return estimate(context, request, itemsOfList(items));
 }
@@ -145,7 +145,7 @@ async function submit(context: ApiContext, request: SubmitRequest, source: Sourc
   return { batchId: result.batchId };
 }
 
-/** The row of a batch. Throws `Problem` for a model that there is not. */
+/** The row of a batch. Throws `Problem` for an unknown model. */
 export function newBatchOf(
   { config }: ApiContext,
   { settings, createdBy }: SubmitRequest,

@@ -27,7 +27,7 @@ function internal(error: unknown): Problem {
   );
 }
 
-/** What the HTTP server itself refuses. */
+/** Errors of the HTTP server itself. */
 function fromServer(error: unknown, bodyBytesMax: number): Problem | null {
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return null;
@@ -49,7 +49,7 @@ const REASONS: Record<string, string> = {
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says.',
 };
 
-/** What a database that is away, full or busy answers, however deep it is wrapped. */
+/** The problem for a database that is down, full or busy, however deep the error is wrapped. */
 function fromDatabase(error: unknown): Problem | null {
   let cause = error;
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {

@@ -38,7 +38,7 @@ const ENCODINGS = [
   { name: 'gzip', suffix: '.gz' },
 ] as const;
 
-/** What a page may do: load its own files and ask its own service, nothing else. */
+/** The content policy of a page: it can load its own files and request its own service, nothing else. */
 const PAGE_HEADERS = {
   'content-security-policy': [
     "default-src 'none'",
@@ -66,7 +66,7 @@ interface WebFile {
   encoded: ReadonlyMap<string, Buffer>;
 }
 
-/** The files of a build by their paths (`/index.html`, `/assets/...`); empty: there is none. */
+/** The files of a build by their paths (`/index.html`, `/assets/...`); empty: there is no build. */
 function readFiles(dist: string): ReadonlyMap<string, WebFile> {
   const paths = globSync('{index.html*,assets/*}', { cwd: dist });
   return new Map(

@@ -1,4 +1,4 @@
-// What a turn needs of the process that runs it. Built once by the entry point of a worker; tests build their own.
+// The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
 import type { Committed, Publish } from '../after-commit.ts';
 import type { Clock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -54,7 +54,7 @@ export interface TurnContext {
   deltas: DeltaWriter;
   transcripts: TranscriptCache;
   model: Model;
-  /** What the calls of this process cost. */
+  /** The prices of this process's calls. */
   prices: PriceBook;
   /** The budgets that hold. */
   budgets: Pick<BudgetBook, 'isInUse' | 'know' | 'covering'>;
@@ -82,7 +82,7 @@ export interface TurnContext {
   random: () => number;
   /** True while the worker drains: a turn stops at its next step boundary and is left resumable. */
   isDraining: () => boolean;
-  /** Called with the result of each write within a turn; what follows from its last write is part of its outcome. */
+  /** Called with the result of each write within a turn; the `after` of its last write is part of its outcome. */
   publish: Publish;
   /** Null: nothing is traced. */
   tracing: Tracing | null;

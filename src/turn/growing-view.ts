@@ -1,9 +1,9 @@
-// What a turn built from a transcript, so that the next turn of the session extends it instead of beginning again.
+// A value that a turn built from a transcript, kept so that the next turn of the session extends it instead of building it again.
 import type { Violation } from '../core/history/check-request.ts';
 import type { History } from '../core/history/prepare-history.ts';
 import type { ModelMessage } from '../core/model-request.ts';
 
-/** A history, what it was made by, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
+/** A history, the inputs that made it, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
 export interface GrowingView {
   key: string;
   history: History;

@@ -57,7 +57,7 @@ export class HeldSession {
     this.#abort.abort(new TurnStopped(reason));
   }
 
-  /** Waits for so many milliseconds. Throws `TurnStopped` as soon as a stop is requested. */
+  /** Waits for this many milliseconds. Throws `TurnStopped` as soon as a stop is requested. */
   async pause(ms: number): Promise<void> {
     const { signal } = this.#abort;
     await delay(ms, undefined, { signal }).catch(() => signal.throwIfAborted());
@@ -69,7 +69,7 @@ export class HeldSession {
   }
 }
 
-/** Stops everything under a lock that is gone; returns what is to be thrown. */
+/** Stops all work under a lost lock; returns the error to throw. */
 export function lockLost(held: HeldSession): TurnStopped {
   const reason = { kind: 'lock-lost', message: 'Another worker holds the session.' } as const;
   held.stop(reason);
@@ -137,7 +137,7 @@ export class LockKeeper {
     this.#held.delete(sessionId);
   }
 
-  /** True, once, when another job of the session came while it was reserved: what it came for may be newer than the turn's last write. */
+  /** True, once, when another job of the session arrived while it was reserved: its input may be newer than the turn's last write. */
   takeTurnedAway(sessionId: SessionId): boolean {
     return this.#turnedAway.delete(sessionId);
   }
@@ -172,7 +172,7 @@ export class LockKeeper {
         }
       }
     } catch (error) {
-      // The leases run on; when they run out before a renewal succeeds, `assertHeld` says so.
+      // The leases are still valid; if they expire before a renewal succeeds, `assertHeld` throws.
       this.#options.database.outages.report(error, 'Leases could not be renewed', { sessions: held.length });
       this.#renewAgainSoon();
     }

@@ -29,7 +29,7 @@ export interface OpenedTurn {
   readonly transcript: Transcript;
   /** Set when the turn cannot be run at all: it ends with this. */
   readonly failure: TurnFailed | null;
-  /** What the ledger says of the last step's calls; empty unless an earlier worker left them. */
+  /** The rows of the last step's calls in the ledger; empty unless an earlier worker left them. */
   readonly ledger: readonly LedgerRow[];
   readonly journal: TurnJournal;
 }
@@ -39,7 +39,7 @@ export function laneOf({ kind, session }: Pick<MeteredTurn, 'kind' | 'session'>)
   return kind === 'batch' ? 'batch' : session.lane;
 }
 
-/** What the trace of a turn follows from. */
+/** The facts from which the trace of a turn is made. */
 export function originOfTurn({ id, journal }: OpenedTurn): TurnRef {
   return { id, inputs: journal.at.inputs };
 }

@@ -14,7 +14,7 @@ export interface Position {
   readonly baseSeq: number;
   /** The end of the active path. */
   readonly lastEntry: Entry;
-  /** What the turn answers, with the messages that have joined it. */
+  /** The inputs that the turn answers, with the messages that have joined it. */
   readonly inputs: readonly WaitingInput[];
   /** The session's view as it is stored. */
   readonly sessionView: SessionView;
@@ -22,20 +22,20 @@ export interface Position {
   readonly steerSeq: number;
   /** True when the next model call is charged: false after a takeover, since the call that an earlier attempt charged may have been made. */
   readonly isCharged: boolean;
-  /** What it was parked for since the model answered last; null: it was not. */
+  /** The reason for which it was parked since the model's last answer; null: it was not. */
   readonly park: EarlierPark | null;
   readonly tokens: ContextTokens;
 }
 
-/** How full the context is: what the provider reported of the last call, and an estimate of what was added since. */
+/** The size of the context: the tokens that the provider reported for the last call, and an estimate of those added since. */
 export interface ContextTokens {
   /** Tokens of the last request of this turn and its answer together; of the session while the turn has none. */
   readonly last: number;
-  /** The same of the last call, of this turn or of the one before, as long as pruning shows what it has shown; null: not known. */
+  /** The same for the last call, of this turn or the one before, as long as pruning is unchanged; null: unknown. */
   readonly reported: { readonly tokens: number; readonly pruning: PruningView | undefined } | null;
   /** An estimate of the entries since. */
   readonly added: number;
-  /** What was left after the turn was compacted; null: it was not. */
+  /** The tokens that were left after a compaction of this turn; null: there was none. */
   readonly condensed: number | null;
 }
 
@@ -87,7 +87,7 @@ export function lastTokensAfter({ tokens }: Position, { condensedTo, modelCalls 
   return condensedTo ?? answerTokens(modelCalls) ?? tokens.last;
 }
 
-/** The entries that a write adds to the end of the active path. A summary stands at its beginning. */
+/** The entries that a write adds to the end of the active path. A summary is placed at its beginning. */
 export function pathEntries(position: Position, { entries }: Pick<TurnWrite, 'entries'>): Entry[] {
   const { turnId } = position.progress;
   let parentSeq = position.lastEntry.seq;
@@ -111,14 +111,14 @@ function tokensAfter(
 ): ContextTokens {
   const { condensedTo } = write;
   if (condensedTo !== null) return { ...before, last: condensedTo, reported: null, condensed: condensedTo };
-  // What an answer takes, the provider has reported.
+  // The provider has reported the tokens of an answer.
   const added = estimateTokens(entries.filter(({ kind }) => kind !== 'answer'));
   const tokens = answerTokens(write.modelCalls);
   if (tokens === null) return { ...before, added: before.added + added };
   return { ...before, last: tokens, reported: { tokens, pruning }, added };
 }
 
-/** What the provider reported of an answer among these calls; null: there is none. */
+/** The usage that the provider reported for an answer among these calls; null: there is none. */
 function answerTokens(calls: readonly ModelCallRow[]): number | null {
   const answered = calls.find(({ status, purpose }) => status === 'ok' && purpose === undefined);
   if (answered === undefined) return null;

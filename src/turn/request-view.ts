@@ -13,13 +13,13 @@ import type { Transcript } from './transcript-cache.ts';
 /** A request that is about to be sent. */
 export interface NextRequest {
   messages: readonly ModelMessage[];
-  /** What was decided for this call; null: nothing. */
+  /** The decision for this call; null: none. */
   callView: CallView | null;
-  /** What a provider would refuse. */
+  /** The faults for which a provider would refuse the messages. */
   violations: Violation[];
 }
 
-/** What a call is decided by. */
+/** The inputs of the decision for a call. */
 export interface CallCircumstances {
   sessionView: SessionView;
   pruning: AgentSettings['contextPruning'];
@@ -96,7 +96,7 @@ function sessionViewAt(history: History, circumstances: CallCircumstances): Sess
   return { ...sessionView, ...(decided === undefined ? undefined : { pruning: decided }), cacheTouchedAtMs: nowMs };
 }
 
-/** The history of an earlier turn when this one sees the past in the same way, else one from the start. */
+/** The history of an earlier turn if this one shows the past in the same way, otherwise a new one. */
 function openView(transcript: Transcript, rules: ViewRules): GrowingView {
   const shown = shownEntries(transcript.entries, rules);
   const key = historyKey(rules);

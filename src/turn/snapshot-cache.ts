@@ -35,7 +35,7 @@ export function snapshotOf(value: object): Snapshot {
 export class SnapshotCache {
   readonly #kept = new LRUCache<string, object>({ maxSize: KEPT_CHARS_MAX });
 
-  /** Keeps a value under its hash. Equal values become one object, so that what is made of it is made once. */
+  /** Caches a value under its hash. Equal values become one object, so that everything derived from it is made once. */
   keep<Value extends object>(value: Value): ValueSnapshot<Value> {
     const snapshot = snapshotOf(value);
     const known = this.#kept.get(snapshot.sha256);
@@ -66,7 +66,7 @@ export class SnapshotCache {
 }
 
 const KNOWN_MAX = 10_000;
-/** How long a snapshot that was stored is taken for stored, in milliseconds: an erasure waits for longer before it deletes any. */
+/** How long a stored snapshot is assumed to exist, in milliseconds: an erasure waits longer than this before it deletes any. */
 const KNOWN_MS = 1_000;
 
 /** The snapshots that this process has stored lately. It stores another one again, which costs little and changes nothing. */

@@ -7,7 +7,7 @@ import { logIdsOf, type OpenedTurn } from './opened-turn.ts';
 import { TurnFailed, TurnStopped, type StopReason } from './turn-end.ts';
 import type { ResultState, TurnOpenState, TurnState } from './turn-state.ts';
 
-/** The state after a step has thrown. Throws what is neither a stop nor an end of the turn: there is no turn, or no end can be stored. */
+/** The state after a step has thrown. Rethrows anything that is neither a stop nor an end of the turn: there is no turn, or no end can be stored. */
 export function stateAfterFault(context: TurnContext, state: TurnState, error: unknown): TurnState {
   const turn = 'turn' in state ? state.turn : null;
   const held = turn?.held ?? (state.kind === 'held' ? state.held : null);
@@ -39,7 +39,7 @@ function failedAfter(context: TurnContext, state: TurnOpenState, error: unknown)
   return { kind: 'failed', turn, fault, isBare };
 }
 
-/** What a turn fails with after an error that is neither the model's nor a stop. */
+/** The failure of a turn after an error that is neither the model's nor a stop. */
 function unforeseen(context: TurnContext, turn: OpenedTurn, error: unknown): TurnFailed {
   context.logger.error({ err: error, ...logIdsOf(context, turn) }, 'Turn failed with an unexpected error');
   const refusal = refusalOf(error);

@@ -18,13 +18,13 @@ export class Transcript {
   #version: number;
   #entries: ViewEntry[] = [];
   #edits = 0;
-  /** The end of the active path; null when there is none yet, or it was taken out of sight. */
+  /** The end of the active path; null when there is none yet, or it was hidden. */
   last: Entry | null = null;
   /** The highest number of an entry that it holds. */
   untilSeq = 0;
   /** How much text it holds, about. */
   chars = 0;
-  /** What the last turn built from it; null when there is nothing to extend. */
+  /** The view that the last turn built from it; null when there is nothing to extend. */
   view: GrowingView | null = null;
 
   constructor(version: number) {
@@ -35,7 +35,7 @@ export class Transcript {
     return this.#version;
   }
 
-  /** The active entries: a summary first, everything else in the order of the numbers. */
+  /** The active entries: a summary first, all others in the order of their numbers. */
   get entries(): readonly ViewEntry[] {
     return this.#entries;
   }

@@ -25,7 +25,7 @@ export function callCodeOf({ kind }: StopReason): string {
 /** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds also when it is woken. */
 export interface ParkWish {
   reason: ParkReason;
-  /** What the event says in addition to the reason. */
+  /** Further fields of the event, besides the reason. */
   facts?: Record<string, unknown>;
   /** True when a call of the turn itself has failed; false when none was made. */
   hasCalled: boolean;
@@ -37,7 +37,7 @@ export interface ParkWish {
   awaits?: number;
   /** The retries of the turn with the one that it waits for; absent: it waits for none. */
   retries?: number;
-  /** Null: until what it waits for has happened. */
+  /** Null: until the event for which it waits. */
   delayMs: number | null;
   notBeforeMs: number;
 }

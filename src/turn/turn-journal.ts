@@ -23,7 +23,7 @@ import type { TurnWrite } from './turn-write.ts';
 export interface Attempt {
   /** Of the model that is asked now. */
   readonly request: RequestBase;
-  /** The messages of its requests; what the opening fixed for them is in `requests.rules.view`. */
+  /** The messages of its requests; the rules that the opening fixed for them are in `requests.rules.view`. */
   readonly requests: RequestView;
   /** Set when the turn has stepped down to another model. */
   readonly fallback: FallbackView | null;
@@ -39,7 +39,7 @@ export interface Attempt {
   readonly rateWaitMs: number;
   /** The number of the last message that was looked for. */
   readonly steersSeen: number;
-  /** True while a compaction is under way: the turn's deadline then waits for it once. */
+  /** True while a compaction is running: the turn's deadline then waits for it once. */
   readonly isCompacting: boolean;
   /** The reason of a compaction that an earlier worker of the turn left in the middle; null: none. */
   readonly interruptedCompaction: CompactionReason | null;
@@ -75,7 +75,7 @@ export class TurnJournal {
     return this.#attempt;
   }
 
-  /** Changes what this worker knows beyond what is stored. */
+  /** Changes what this worker knows in addition to what is stored. */
   note(change: Partial<Attempt>): void {
     this.#attempt = { ...this.#attempt, ...change };
   }
@@ -91,7 +91,7 @@ export class TurnJournal {
     const rows = this.#rowsOf(write);
     const answer = await send(rows);
     if (isFenced(answer)) throw lockLost(this.#owner.held);
-    // A compaction that is not begun anew has written nothing.
+    // A compaction that is resumed, not begun, has written nothing.
     if (answer.kind !== 'answered' && answer.kind !== 'exhausted') this.#moveTo(write, rows, answer.steerSeq);
     // Not `fenced`, as was just asked.
     return answer as Exclude<Answer, Fenced>;

@@ -1,4 +1,4 @@
-// What the log says of turns, and what is counted with it: one line per ended turn and one per model call that failed, with ids and figures and never with content.
+// The log lines of turns, and the metrics counted with them: one line per ended turn and one per failed model call, with ids and figures and never with content.
 // Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
 import { toolUsesOf } from '../core/content.ts';
 import { modelOfRef } from '../core/model-ref.ts';

@@ -8,7 +8,7 @@ import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { CompactionStep } from '../store/journal/write-compaction.ts';
 
-/** What a meter reads of an `OpenedTurn`. It is the same object from the opening of a turn to its end. */
+/** The fields of an `OpenedTurn` that a meter reads. It is the same object from the opening of a turn to its end. */
 export interface MeteredTurn {
   readonly kind: TurnKind;
   readonly session: { readonly lane: Lane };

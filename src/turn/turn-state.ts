@@ -13,7 +13,7 @@ import type { ParkWish, StopReason, TurnFailed } from './turn-end.ts';
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
 export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
 
-/** How the loop came out, or why there is nothing to loop for: what the end of the turn is decided from. */
+/** The result of the loop, or why there is nothing to loop for: the end of the turn is decided from it. */
 export type ResultState = { turn: OpenedTurn } & (
   | ToolLoopResult
   | { kind: 'compacted'; reply: string }
@@ -47,7 +47,7 @@ export type TurnState =
   | { kind: 'new'; sessionId: SessionId }
   | { kind: 'held'; claim: ClaimWithTranscript; held: HeldSession }
   | TurnOpenState
-  /** The lock goes back, and whatever is open stays open. */
+  /** The lock is released, and an open turn stays open. */
   | { kind: 'leaving'; held: HeldSession; broken: OpenedTurn | null }
   | TurnOutcome;
 

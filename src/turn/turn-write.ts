@@ -16,11 +16,11 @@ export interface TurnWrite extends Readonly<JournalRows> {
   readonly joining: { readonly inputs: readonly WaitingInput[]; readonly steers: TakenSteers } | null;
   /** Tokens of the context that a compaction leaves which this write completes; null: it completes none. */
   readonly condensedTo: number | null;
-  /** False when what the session's view has changed to is left to a later write. */
+  /** False when the changes of the session's view are left to a later write. */
   readonly storesView: boolean;
 }
 
-/** A write that stores nothing but the turn's totals and view: what a write does not name, it takes from here. */
+/** A write that stores only the turn's totals and view: other writes take the fields that they do not set from here. */
 export const NO_ROWS: TurnWrite = {
   entries: [],
   modelCalls: [],

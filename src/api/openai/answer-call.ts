@@ -30,7 +30,7 @@ export interface OpenCall {
 /** Of a request whose answer is sent when all of it is known. */
 export const SILENT: AnswerSink = { text: () => undefined, cut: () => undefined, beat: () => undefined };
 
-/** Where the answer of a request stands. */
+/** The state of the answer of a request. */
 export async function openCall(
   { context }: Pick<ClientApi, 'context'>,
   begun: BegunCall,
@@ -62,7 +62,7 @@ function readerOf({ views }: ApiContext, { turn }: OpenCall) {
   return (page: { after: bigint; limit: number }) => readEvents(views, filter, page);
 }
 
-/** Follows it until it ends, for as long as the request may last; `timeoutMs` null: without an end. */
+/** Follows it until it ends, for at most the duration of the request; `timeoutMs` null: without a limit. */
 export async function follow(
   { context, services }: ClientApi,
   request: ClientHttp,
@@ -96,7 +96,7 @@ export async function follow(
   return result.kind === 'lost' ? await rememberedEnd(context, call) : result;
 }
 
-/** How it stands by what has happened until now; null: it has not ended. */
+/** Its result from the events so far; null: it has not ended. */
 export async function peek(
   { context }: ClientApi,
   call: Awaited<ReturnType<typeof openCall>>,
@@ -119,7 +119,7 @@ async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall
   return { kind: 'ended', end: { kind: 'answered', stopReason: null } };
 }
 
-/** The client has left: its turn continues unless the client wanted otherwise. */
+/** The client has disconnected: its turn continues unless the client asked otherwise. */
 async function leave(context: ApiContext, request: ClientHttp, { begun }: OpenCall): Promise<void> {
   if (textHeader(request, 'x-holdfast-on-disconnect') === 'abort') await stopCall(context, begun.messageId, null);
 }
@@ -152,7 +152,7 @@ export function costHeader({ costMicros }: SegmentUsage): Record<string, string>
   return { 'x-holdfast-cost-usd': String(dollarsOf(costMicros)) };
 }
 
-/** The problem of a request whose turn has failed, or that could not be told of its end. */
+/** The problem of a request whose turn failed, or whose end could not be reported. */
 export function problemOf(
   followed: Followed | { kind: 'ended'; end: Extract<SegmentEnd, { kind: 'failed' }> },
 ): Problem {

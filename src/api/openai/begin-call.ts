@@ -34,7 +34,7 @@ import { historyOf, type Target } from './known-history.ts';
 /** The message that a request has stored, or that it continues. */
 export interface BegunCall {
   messageId: string;
-  /** The answer contains what the turn does after this step; 0: all of it. */
+  /** The answer contains the turn's output after this step; 0: all of it. */
   afterStep: number;
   /** True: an equal request has stored the message before. */
   isReplay: boolean;
@@ -45,7 +45,7 @@ type ClientHttp = ApiRequest<unknown, unknown, unknown>;
 
 const INSTRUCTIONS_CHARS_MAX = 100_000;
 
-/** Reads the messages of a request. Throws `Problem` with the path of what does not fit. */
+/** Reads the messages of a request. Throws `Problem` with the path of the fault. */
 export function conversationOf(messages: readonly ClientMessage[], list: string): Conversation {
   try {
     const conversation = readConversation(messages, list);
@@ -60,11 +60,11 @@ export function conversationOf(messages: readonly ClientMessage[], list: string)
 interface RequestOfClient {
   wish: ClientWish;
   conversation: Conversation;
-  /** The session that a form of its own names; null: the request names none in that form. */
+  /** The session that a form names in its own way; null: the request names none in that form. */
   target?: (keyed: KeyedRequest) => Promise<Target | null>;
 }
 
-/** Begins a request, or finds what an equal one has begun. Throws `Problem`. */
+/** Begins a request, or finds the call that an equal request began. Throws `Problem`. */
 export async function beginCall(
   context: ApiContext,
   request: ClientHttp,
@@ -143,7 +143,7 @@ function targetOf(request: ClientHttp, { agent }: ChosenModel, user: string | un
   return freshTarget(agent.id, keyed);
 }
 
-/** A session of its own, which a request with the same key finds again. */
+/** A new session, which a request with the same key finds again. */
 function freshTarget(agentId: string, keyed: KeyedRequest): Target {
   return {
     key: parseSessionKey(`agent:${agentId}:openai:${shaOf(`${keyed.scope} ${keyed.key}`)}`, 'model'),
@@ -194,7 +194,7 @@ function samplingOf(
   return { sampling: Object.keys(sampling).length === 0 ? undefined : sampling, ignored };
 }
 
-/** Gives a turn the results that it waits for. What it was given before stays. */
+/** Gives a turn the results for which it waits. Results that it already has are kept. */
 async function beginResults(
   context: ApiContext,
   results: readonly ClientResult[],

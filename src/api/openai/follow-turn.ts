@@ -9,7 +9,7 @@ import type { EventTail, LiveEvent, Subscriber } from '../event-tail.ts';
 /** What takes the parts of an answer. */
 export interface AnswerSink {
   text(text: string): void;
-  /** What was sent is not a part of the answer any more. */
+  /** The text that was sent is no longer a part of the answer. */
   cut(): void;
   /** Called every 15 s. */
   beat(): void;
@@ -24,15 +24,15 @@ export interface FollowOptions {
   /** Every event of the segment is after it. */
   after: bigint;
   read: (page: { after: bigint; limit: number }) => Promise<EventPage>;
-  /** True when no event will come: what the past does not have is not known any more. */
+  /** True when no event will arrive: the events that are missing from the log are lost. */
   isPast: boolean;
 }
 
-/** `gone`: the client has left. `stopped`: the process stops. `cut`: see `AnswerSink`. `lost`: the events of the end are deleted. */
+/** `gone`: the client has disconnected. `stopped`: the process stops. `cut`: see `AnswerSink`. `lost`: the events of the end are deleted. */
 export type Followed = { kind: 'ended'; end: SegmentEnd } | { kind: 'gone' | 'stopped' | 'late' | 'cut' | 'lost' };
 
 const PAGE_EVENTS = 500;
-/** What may wait for a client that does not read. */
+/** The maximum buffered for a client that does not read. */
 const BUFFER_BYTES_MAX = 1024 * 1024;
 
 export class FollowedTurn implements OpenStream {
@@ -89,7 +89,7 @@ export class FollowedTurn implements OpenStream {
     this.#finish({ kind: 'stopped' });
   }
 
-  /** The request has waited for as long as it may. */
+  /** The request has reached its maximum wait. */
   giveUp(): void {
     this.#finish({ kind: 'late' });
   }

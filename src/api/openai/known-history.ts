@@ -10,20 +10,20 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { Problem } from '../problem.ts';
 import type { ApiContext } from '../context.ts';
 
-/** Leaves room for what the key of a fork adds. */
+/** Leaves room for the suffix of a fork's key. */
 const KEY_CHARS_KEPT = 160;
 
 /** Where a conversation goes. */
 export interface Target {
   key: SessionKey;
-  /** True when the request names a session, which may have a history; false: it gets one of its own. */
+  /** True when the request names a session, which may have a history; false: it gets a new one. */
   isNamed: boolean;
 }
 
 /** The session that a request is for. */
 export interface KnownHistory {
   key: SessionKey;
-  /** What the client has said that is stored before its message, unless the session has more than `after` entries already. */
+  /** The client's earlier messages that are stored before its message, unless the session has more than `after` entries already. */
   begin: { entries: readonly ClientEntry[]; after: number };
   /** True when the client's history differs from the stored one. */
   differs: boolean;

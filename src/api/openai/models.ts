@@ -2,7 +2,7 @@
 import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../../config.ts';
 import { Problem } from '../problem.ts';
 
-/** The model that stands for the agent of the request. */
+/** The model name that stands for the agent of the request. */
 const DEFAULT = 'holdfast';
 const AGENT_PREFIXES = ['holdfast:', 'agent:'];
 
@@ -12,7 +12,7 @@ export interface ChosenModel {
   model?: string;
 }
 
-/** The agent and the model that a request names. Throws `Problem` 404 when there is none. `agentId`: what its header names. */
+/** The agent and the model that a request names. Throws `Problem` 404 if one does not exist. `agentId`: from its header. */
 export function chooseModel(config: Config, name: string, agentId: string | undefined): ChosenModel {
   const prefix = AGENT_PREFIXES.find((one) => name.startsWith(one));
   const wanted = prefix === undefined ? (agentId ?? defaultAgentOf(config)) : name.slice(prefix.length);

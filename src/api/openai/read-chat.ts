@@ -15,7 +15,7 @@ import {
   toolSpecOf,
 } from './read-parts.ts';
 
-/** What a request of a client asks for, in either of OpenAI's forms. */
+/** A request of a client, from either of OpenAI's forms. */
 export interface ClientWish {
   model: string;
   messages: ClientMessage[];
@@ -30,7 +30,7 @@ export interface ClientWish {
   stop: string[] | undefined;
   user: string | undefined;
   metadata: Record<string, string> | undefined;
-  /** What the answer repeats of the request. */
+  /** The fields of the request that the answer repeats. */
   asked?: Record<string, unknown>;
   /** Parameters without effect. */
   ignored: string[];

@@ -28,7 +28,7 @@ export async function readForm<Result>(
   const fields = new Map<string, string>();
   const taken = Promise.withResolvers<Result>();
   const ended = Promise.withResolvers<void>();
-  // It is awaited below, after what it may reject with was caught once.
+  // It is awaited below; this handler only prevents an unhandled rejection.
   ended.promise.catch(() => undefined);
   let found: Readable | null = null;
   form.on('field', (name, value, _isNameCut, isValueCut) => {
@@ -36,7 +36,7 @@ export async function readForm<Result>(
     else fields.set(name, value);
   });
   form.on('file', (name, stream, filename) => {
-    // An error comes out of `content`.
+    // An error is thrown from `content`.
     stream.on('error', () => undefined);
     if (name !== 'file' || found !== null) return void stream.resume();
     found = stream;

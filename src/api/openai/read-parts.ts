@@ -36,7 +36,7 @@ export function textOfContent(content: string | readonly { text: string }[]): st
   return typeof content === 'string' ? content : content.map((part) => part.text).join('\n');
 }
 
-/** The parts of a content of a user: texts and images. `types`: what the form calls them. */
+/** The parts of a user's content: texts and images. `types`: their names in the form. */
 export function partsOf(
   content: string | readonly { type: string; [key: string]: unknown }[],
   path: string,

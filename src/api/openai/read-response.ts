@@ -18,7 +18,7 @@ export interface ResponseWish extends ClientWish {
   previousId: string | undefined;
   conversation: string | undefined;
   isBackground: boolean;
-  /** What the answer repeats of the request. */
+  /** The fields of the request that the answer repeats. */
   asked: Record<string, unknown>;
 }
 
@@ -198,7 +198,7 @@ function messageOf({ role, content }: z.output<typeof said>, path: string): Clie
   return role === 'assistant' ? { role, text, calls: [] } : { role: 'system', text };
 }
 
-/** An answer and its calls are items of their own here, and one message everywhere else. */
+/** An answer and its calls are separate items in this form, and one message everywhere else. */
 function joinCalls(messages: readonly ClientMessage[]): ClientMessage[] {
   const joined: ClientMessage[] = [];
   for (const message of messages) {

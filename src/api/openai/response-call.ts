@@ -1,4 +1,4 @@
-// What is known of a response: the request that began it, and how it stands.
+// A response: the request that began it, and its current state.
 import { finishReasonOf } from '../../core/openai/chat-objects.ts';
 import type { SegmentEnd } from '../../core/openai/segment.ts';
 import {
@@ -25,7 +25,7 @@ export async function findResponse(
   return await openCall(api, { ...name, isReplay: false, ignored: [] }, { isSentWhole });
 }
 
-/** What an id names. Throws `Problem` 404 for one that was not given, and for a response that was deleted. */
+/** The response with an id. Throws `Problem` 404 for an unknown id, and for a response that was deleted. */
 export async function knownName({ context }: Pick<ClientApi, 'context'>, id: string): Promise<ResponseName> {
   const name = parseResponseId(id);
   if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${id.slice(0, 100)}`);
@@ -37,7 +37,7 @@ export function identityOf({ turn, begun }: OpenCall): ResponseIdentity {
   return { id: responseIdOf(begun), created: Math.floor(turn.receivedAt / 1000), model: String(model), asked };
 }
 
-/** The response as it stands now. */
+/** The current state of the response. */
 export async function responseNow(api: ClientApi, call: ResponseCall): Promise<object> {
   const followed = await peek(api, call);
   const identity = identityOf(call);

@@ -13,7 +13,7 @@ import { chooseModel } from './models.ts';
 import type { ResponseWish } from './read-response.ts';
 import { knownName } from './response-call.ts';
 
-/** Null: the request names none. Throws `Problem` 404 for a response that there is not. */
+/** Null: the request names none. Throws `Problem` 404 for an unknown response. */
 export async function conversationTarget(
   api: ClientApi,
   request: ApiRequest<unknown, unknown, unknown>,
@@ -29,7 +29,7 @@ export async function conversationTarget(
   return wish.previousId === undefined ? null : await afterResponse(api, wish.previousId, keyed);
 }
 
-/** The session of a response, if nothing has followed it there; else a fork after its turn, the same one for a request with the same key. */
+/** The session of a response if nothing follows it there; otherwise a fork after its turn, the same one for a request with the same key. */
 async function afterResponse(api: ClientApi, id: string, keyed: KeyedRequest): Promise<Target> {
   const { views, service } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {

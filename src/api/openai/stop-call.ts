@@ -1,4 +1,4 @@
-// Stops what a request of a client has begun: its message while it waits, or the turn that has claimed it.
+// Stops the call that a request began: its message while it waits, or the turn that has claimed it.
 import { setTimeout as delay } from 'node:timers/promises';
 import { cancelWaiting } from '../../service/cancel-waiting.ts';
 import { stopTurn } from '../../service/stop-session.ts';

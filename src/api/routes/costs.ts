@@ -1,4 +1,4 @@
-// Routes about money: what was used, and the price table in use.
+// Routes about money: usage, and the price table in use.
 import { z } from 'zod';
 import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
 import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/usage-steps.ts';

@@ -1,4 +1,4 @@
-// Crons: what happens by the clock, what has happened, and what will. Looking moves nothing (G20).
+// Crons: their settings, past fires and next slots. Reading changes none of them (G20).
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';

@@ -1,4 +1,4 @@
-// Dead letters: what could not be finished and waits for a person, grouped by its error.
+// Dead letters: work that failed and waits for an operator, grouped by error.
 import { z } from 'zod';
 import type { BulkSelection } from '../../service/bulk-action.ts';
 import { discardOpenLetters, redriveLetters } from '../../service/redrive-letters.ts';
@@ -44,7 +44,7 @@ function isGroupKey(text: string): boolean {
 
 const startedDoc = { description: 'With canary or perSecond: the bulk action that works them off', schema: bulkAction };
 
-/** The id of a bulk action, or what was done at once. */
+/** The id of a bulk action, or the result if it was executed immediately. */
 type LetterDecision = { id: string } | object;
 
 const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodType, typeof letterFilter>({

@@ -1,4 +1,4 @@
-// The outbox: what leaves, what does not, and what a person decides about it.
+// The outbox: sent, pending and failed deliveries, and an operator's actions on them.
 import { z } from 'zod';
 import { decideDelivery } from '../../service/redrive-letters.ts';
 import type { DeliveryDecision } from '../../store/decide-delivery.ts';

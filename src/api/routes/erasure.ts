@@ -1,4 +1,4 @@
-// A conversation taken out of the service: as lines, and for good.
+// The export of a conversation as lines, and its permanent deletion.
 import { z } from 'zod';
 import { eraseSession, previewErasure, type Erasure } from '../../service/erase-session.ts';
 import type { Service } from '../../service/service.ts';

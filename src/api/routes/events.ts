@@ -116,7 +116,7 @@ async function startOf({ views }: ApiContext, resumeAfter: bigint | null): Promi
   return resumeAfter === null || resumeAfter > now ? now : resumeAfter;
 }
 
-/** A client that has named an id learns when events after it were deleted. */
+/** A client that sent an id is notified when events after it were deleted. */
 function trimmedIn({ views }: ApiContext): Pick<EventStreamOptions, 'findTrimmed'> {
   return { findTrimmed: (after) => findTrimmed(views, after) };
 }
@@ -152,7 +152,7 @@ async function stream(
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
     'x-accel-buffering': 'no',
-    // A connection that carried a stream ends with it: kept alive, it would hold a process that wants to stop.
+    // The connection of a stream is closed with it: kept alive, it would delay the end of a process that stops.
     connection: 'close',
   });
   try {

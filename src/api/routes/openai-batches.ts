@@ -72,7 +72,7 @@ interface Submission {
   idempotency: KeyedRequest | null;
 }
 
-/** Submits the lines; when they are refused, what is wrong with them is stored instead. */
+/** Submits the lines; when they are refused, their faults are stored instead. */
 async function submit(context: ApiContext, submission: Submission): Promise<{ batchId: string }> {
   const { config, service, views } = context;
   const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;

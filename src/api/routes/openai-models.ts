@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { chooseModel, modelNames } from '../openai/models.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-/** Models have no date of their own; clients want one. */
+/** Models have no date of their own, but clients require one. */
 const CREATED = 1_767_225_600;
 
 const model = z.looseObject({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });

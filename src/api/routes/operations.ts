@@ -40,7 +40,7 @@ const getReadiness = defineRoute({
     503: { description: 'A dependency is missing', schema: readiness },
   },
   async handle({ reply }, { services }) {
-    // Only browsers send cookies. What watches the service is told how it is now.
+    // Only browsers send cookies. Monitoring gets the current state.
     const isBrowser = reply.request.headers.cookie !== undefined;
     const found = await (isBrowser ? services.pages.readReadiness() : services.readReadiness());
     return { status: found.status === 'unavailable' ? 503 : 200, body: found };

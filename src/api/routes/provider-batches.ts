@@ -1,4 +1,4 @@
-// What was submitted to the provider.
+// Submissions to the provider.
 import { z } from 'zod';
 import { isUuid } from '../../core/ids.ts';
 import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';

@@ -1,4 +1,4 @@
-// What is done to a session's transcript as a whole: compactions and their undoing, new transcripts, copies.
+// Operations on a session's whole transcript: compactions and their undoing, new transcripts, copies.
 import { z } from 'zod';
 import { requestCompaction, undoCompaction } from '../../service/request-compaction.ts';
 import { copySession } from '../../service/copy-session.ts';

@@ -1,4 +1,4 @@
-// What waits, and why.
+// Waiting messages, and their reasons.
 import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
 import { isUuid } from '../../core/ids.ts';

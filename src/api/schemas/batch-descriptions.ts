@@ -1,4 +1,4 @@
-// What the fields of batches mean, for `field-descriptions.ts`.
+// Descriptions of the fields of batches, for `field-descriptions.ts`.
 
 /** By field, or by schema or operation and field. */
 export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {

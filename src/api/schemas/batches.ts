@@ -1,4 +1,4 @@
-// Batches on the wire: what is submitted, and what is shown.
+// Batches on the wire: submissions and answers.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';

@@ -1,4 +1,4 @@
-// What the fields of budgets mean, for the OpenAPI document; see field-descriptions.ts.
+// Descriptions of the fields of budgets, for the OpenAPI document; see field-descriptions.ts.
 
 /** By field. */
 export const BUDGET_DESCRIPTIONS: Readonly<Record<string, string>> = {

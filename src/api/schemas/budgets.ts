@@ -8,7 +8,7 @@ import type { Budget } from '../../store/budgets/budgets.ts';
 /** The body of `POST /v1/budgets`. */
 export const budgetRequest = z.strictObject(budgetFields);
 
-/** The body of `PATCH /v1/budgets/{id}`; what it leaves out stays. */
+/** The body of `PATCH /v1/budgets/{id}`; omitted fields are unchanged. */
 export const budgetPatch = z.strictObject({
   limitUsd: limitUsd.exactOptional(),
   warnPercent: z.int().min(1).max(100).exactOptional(),

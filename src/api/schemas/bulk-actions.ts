@@ -23,7 +23,7 @@ const STATUSES_MAX = 20;
 const PER_SECOND_MAX = 1_000;
 const REASON_CHARS_MAX = 500;
 
-/** What dead letters are of. */
+/** The kinds of dead letters. */
 export const LETTER_KINDS = ['turn', 'delivery', 'announcement'] as const;
 
 const name = z.string().min(1).max(200);
@@ -32,7 +32,7 @@ const name = z.string().min(1).max(200);
 const MESSAGE_STATUSES = ['waiting'] as const;
 const states = [...new Set([...TURN_STATUSES, ...MESSAGE_STATUSES, ...DELIVERY_STATUSES])] as const;
 
-/** What a filter may name; which of them depends on the target. Those of turns are those of the list of turns. */
+/** The fields of a filter; which are allowed depends on the target. Those of turns are those of the list of turns. */
 const bulkFilter = z.strictObject({
   session: sessionKeyText.exactOptional(),
   status: z
@@ -89,7 +89,7 @@ const KINDS: Readonly<Partial<Record<BulkTarget, readonly string[]>>> = {
   'dead-letters': LETTER_KINDS,
 };
 
-/** What is carried out faster or slower, and why; the same for dead letters. */
+/** A change of the speed, with its reason; the same for dead letters. */
 export const pacing = {
   canary: z.boolean().exactOptional(),
   perSecond: z.int().min(1).max(PER_SECOND_MAX).exactOptional(),

@@ -1,4 +1,4 @@
-// What the fields of bulk actions and of erasures mean, for the OpenAPI document; see field-descriptions.ts.
+// Descriptions of the fields of bulk actions and of erasures, for the OpenAPI document; see field-descriptions.ts.
 
 import { ERASURE_DESCRIPTIONS } from './erasure.ts';
 

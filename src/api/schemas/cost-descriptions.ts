@@ -1,4 +1,4 @@
-// What the fields mean that are about usage, costs and prices. A part of `field-descriptions.ts`.
+// Descriptions of the fields about usage, costs and prices. A part of `field-descriptions.ts`.
 
 /** By field, or by operation and field. */
 export const COST_DESCRIPTIONS: Readonly<Record<string, string>> = {

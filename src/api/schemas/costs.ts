@@ -5,7 +5,7 @@ import type { UsageItem } from '../../store/views/usage.ts';
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */
 export const costOf = { costUsd: z.number().nullable(), costMicros: z.int().min(0).nullable() };
 
-/** The cost of what may have several model calls. */
+/** The cost of an object that can have several model calls. */
 export const costFields = { ...costOf, unpricedCalls: z.int().min(0), simulated: z.boolean() };
 
 const pricesPerMTok = {

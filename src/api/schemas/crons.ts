@@ -78,7 +78,7 @@ export type CronSlotView = z.output<typeof slot>;
 
 export const cronSlots = z.strictObject({ items: z.array(slot) });
 
-/** What a list of crons shows of each beside its settings. */
+/** The fields of a cron in a list, in addition to its settings. */
 export const cronSummaries = z.strictObject({
   items: z.array(
     z.strictObject({

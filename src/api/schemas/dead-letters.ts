@@ -1,4 +1,4 @@
-// Dead letters on the wire: what could not be finished, and what a person decides about it.
+// Dead letters on the wire: failed work, and an operator's decisions about it.
 import { z } from 'zod';
 import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
 
@@ -31,7 +31,7 @@ export const deadLetterGroup = z.strictObject({
   letters: z.array(deadLetter),
 }) satisfies z.ZodType<DeadLetterGroupView>;
 
-/** Which open letters are meant: those that fit every field; and how they are worked off. */
+/** A filter of open letters, which must match every field, and the rate at which they are processed. */
 export const letterFilter = z
   .strictObject({
     ...pacing,

@@ -1,4 +1,4 @@
-// What the fields of a turn by itself, a family, a delivery, a call of a tool and a part of an entry mean. A part of `field-descriptions.ts`.
+// Descriptions of the fields of a turn's detail, a family, a delivery, a tool call and a part of an entry. A part of `field-descriptions.ts`.
 
 /** By field, or by operation and field. */
 export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {

@@ -1,4 +1,4 @@
-// What an erasure answers.
+// The answer of an erasure.
 import { z } from 'zod';
 
 /** By schema and field. */

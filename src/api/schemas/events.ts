@@ -1,4 +1,4 @@
-// Live events: their types, which a filter may name, and what each carries.
+// Live events: their types, which a filter can name, and the data of each.
 import { z } from 'zod';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
 import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../../core/batch/batch.ts';
@@ -15,7 +15,7 @@ const uuid = z.uuid();
 const count = z.int().min(0);
 const disposition = z.string();
 
-/** What the roll-ups of usage are grouped by. */
+/** The dimensions by which roll-ups of usage are grouped. */
 const rolledUp = { agentId: z.string(), kind: z.string(), lane: z.string(), model: z.string().nullable() };
 
 const progressCounts = z.strictObject({

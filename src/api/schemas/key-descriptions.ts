@@ -1,4 +1,4 @@
-// What the fields of keys, sign-ins and the log of changes mean, for the OpenAPI document; see field-descriptions.ts.
+// Descriptions of the fields of keys, sign-ins and the audit log, for the OpenAPI document; see field-descriptions.ts.
 
 /** By field. */
 export const KEY_DESCRIPTIONS: Readonly<Record<string, string>> = {

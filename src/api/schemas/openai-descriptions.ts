@@ -1,4 +1,4 @@
-// What the fields of the OpenAI-compatible endpoints mean, as far as their form is not OpenAI's own. A part of `field-descriptions.ts`.
+// Descriptions of the fields of the OpenAI-compatible endpoints that are not OpenAI's own. A part of `field-descriptions.ts`.
 
 const ENDPOINTS = [
   'createChatCompletion',

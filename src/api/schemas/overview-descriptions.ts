@@ -1,4 +1,4 @@
-// What the figures of the overview mean. A part of `field-descriptions.ts`.
+// Descriptions of the figures of the overview. A part of `field-descriptions.ts`.
 import { AGENT_DESCRIPTIONS } from './agents.ts';
 import { OPENAI_DESCRIPTIONS } from './openai-descriptions.ts';
 

@@ -6,7 +6,7 @@ import { nameText, sessionKeyText } from './queries.ts';
 
 const REASON_CHARS_MAX = 500;
 
-/** What is paused or resumed: what fits all of it; nothing: everything. */
+/** The scope of a pause: sessions that match all of it; empty: all sessions. */
 const scope = {
   lane: z.enum(LANES).exactOptional(),
   agent: nameText.exactOptional(),

@@ -1,4 +1,4 @@
-// What the queries of several routes have in common. Values are text in a URL; `wire` gives their meaning in the document.
+// Query parameters that several routes share. Values are text in a URL; `wire` gives their type in the document.
 import { z } from 'zod';
 
 const CURSOR_CHARS_MAX = 1000;
@@ -41,7 +41,7 @@ export const nameText = z.string().min(1).max(200);
 /** A time in a query. */
 export const timeText = z.iso.datetime({ offset: true });
 
-/** What is looked for: an id, a session key, the platform id of a message, an error code, or a part of a key. */
+/** The search text: an id, a session key, the platform id of a message, an error code, or a part of a key. */
 export const searchText = z.string().trim().min(1).max(200);
 
 /** A number of dollars in a query, where everything is text. */

@@ -1,4 +1,4 @@
-// What lists have in common, and what the filters of turns and sessions mean. A part of `field-descriptions.ts`.
+// Descriptions of what lists have in common, and of the filters of turns and sessions. A part of `field-descriptions.ts`.
 
 const FOUND_BY =
   'An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys';

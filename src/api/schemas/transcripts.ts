@@ -1,4 +1,4 @@
-// What is asked and answered about a session's transcript as a whole.
+// Requests and answers about a session's whole transcript.
 import { z } from 'zod';
 import {
   COMPACTION_REASONS,
@@ -15,7 +15,7 @@ const iso = z.iso.datetime();
 const count = z.int().min(0);
 
 export const compactRequest = z.strictObject({
-  /** What is to be kept in mind. */
+  /** Instructions for the summary. */
   instructions: z.string().max(INSTRUCTIONS_CHARS_MAX).exactOptional(),
 });
 
@@ -59,7 +59,7 @@ export const transcript = z.strictObject({
 export const forkRequest = z.strictObject({
   /** The key of the new session. */
   key: z.string().min(1).max(1000),
-  /** The last entry that is taken along; absent: all of them. */
+  /** The last entry that is copied; absent: all of them. */
   entryId: uuid.exactOptional(),
 });
 

@@ -1,4 +1,4 @@
-// What the API answers, for the document and for the tests, which hold every answer against it. The types are those of the views.
+// The answers of the API, for the document and for the tests, which check every answer against them. The types are those of the views.
 import { z } from 'zod';
 import { HARNESS_REASONS } from '../../core/harness-selection.ts';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';

@@ -1,4 +1,4 @@
-// What the fields of processes and of what waits mean, for the OpenAPI document; see field-descriptions.ts.
+// Descriptions of the fields of processes and of waiting messages, for the OpenAPI document; see field-descriptions.ts.
 
 /** By field, or by schema and field. */
 export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {

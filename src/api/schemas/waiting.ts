@@ -1,4 +1,4 @@
-// What waits on the wire.
+// Waiting messages on the wire.
 import { z } from 'zod';
 import { LANES } from '../../config/choices.ts';
 import { WAITING_COUNT_MAX } from '../../store/views/waiting.ts';

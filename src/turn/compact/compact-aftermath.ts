@@ -37,7 +37,7 @@ export async function readPostCompactionContext(
   const mode = promptModeOf(session.kind as SessionKind, agent.promptMode);
   if (mode === 'none') return NOTHING;
   try {
-    // Compactions are rare: this one looks for itself, and sees an edit that was made a moment ago.
+    // Compactions are rare, so this one reads the disk itself, and sees an edit that was just made.
     const all = await loadWorkspaceFiles(agent.workspaceDir, context.config.workspace.bootstrapFiles, {
       freshForMs: 0,
     });
@@ -57,7 +57,7 @@ export async function readPostCompactionContext(
   }
 }
 
-/** What the next request shows: this turn's system prompt, or for a turn that only compacts, what the session's turns have in common. */
+/** The parts of the next request: this turn's system prompt, or for a turn that only compacts, the part that all turns of the session share. */
 async function shownPaths(context: TurnContext, turn: OpenedTurn): Promise<ReadonlySet<string>> {
   if (turn.journal.attempt.request.system.length > 0) return pathsShownIn(turn.journal.attempt.request.system);
   const { workspaceSha256 } = turn.journal.attempt.sessionView;

@@ -17,7 +17,7 @@ export async function compactWhenFull(context: TurnContext, turn: OpenedTurn): P
   const outcome = await compactTranscript(context, turn, { reason, instructions: null });
   // By the next step there may be more to compact.
   if (outcome.kind === 'compacted' || outcome.code === NOTHING_TO_COMPACT) return;
-  // Anything else that was in the way is in the way of the next step, too.
+  // Any other fault would fail the next step as well.
   turn.journal.note({ hasGivenUpCompacting: true });
   const { code, message } = outcome;
   context.logger.warn({ ...logIdsOf(context, turn), code }, `Turn continues without a compaction: ${message}`);

@@ -10,7 +10,7 @@ import { NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 export interface CompactionWish {
   reason: CompactionReason;
-  /** What the summary must keep, by request; null: nothing. */
+  /** The user's instructions for the summary; null: none. */
   instructions: string | null;
 }
 

@@ -13,7 +13,7 @@ import { isToolAllowed } from '../../tools/tool-policy.ts';
 
 const MEMORY_DIR = 'memory';
 const NOTE_CHARS_MAX = 8_000;
-/** How far from its end a file is searched for what an interrupted flush has written. */
+/** How far from its end a file is searched for the note of an interrupted flush. */
 const SEARCHED_BYTES_MAX = 1024 * 1024;
 const APPEND_FLAGS =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -34,7 +34,7 @@ export function mayFlushMemory(config: Config, agent: AgentSettings): boolean {
   return agent.toolPolicies.every((policy) => isToolAllowed(MEMORY_TOOL, policy));
 }
 
-/** What an answer wants to be remembered, and in which file of that day; null: nothing. Calls of any other tool mean nothing. */
+/** The note in an answer, and in which file of that day it goes; null: none. Calls of any other tool are ignored. */
 export function memoryNoteOf(answer: ModelAnswer, day: { now: Date; timeZone: string }): MemoryNote | null {
   const texts = toolUsesOf(answer.content)
     .filter(({ name }) => name === MEMORY_TOOL)
@@ -45,7 +45,7 @@ export function memoryNoteOf(answer: ModelAnswer, day: { now: Date; timeZone: st
   return { path: `${MEMORY_DIR}/${dayOf(day)}.md`, text };
 }
 
-/** Appends a note to its file, unless it is there. Throws `MemoryPlaceError`, or what the file system says. */
+/** Appends a note to its file, unless it is already there. Throws `MemoryPlaceError`, or the error of the file system. */
 export async function appendMemory(workspaceDir: string, note: MemoryNote, compactionId: string): Promise<void> {
   const dir = join(workspaceDir, MEMORY_DIR);
   await mkdir(dir, { recursive: true });

@@ -8,7 +8,7 @@ import type { OpenedTurn } from '../opened-turn.ts';
 export function estimateNextRequest(turn: OpenedTurn): number {
   const { at, attempt } = turn.journal;
   const { reported, added } = at.tokens;
-  // Once more is pruned, the reported tokens are those of other messages.
+  // If more is pruned, the reported tokens are those of other messages.
   if (reported !== null && reported.pruning === attempt.sessionView.pruning) return reported.tokens + added;
   return overheadTokens(turn) + estimateTokens(attempt.requests.messages);
 }
@@ -21,7 +21,7 @@ export function overheadTokens({ journal }: OpenedTurn): number {
   return Math.ceil((system + toolChars) / CHARS_PER_TOKEN);
 }
 
-/** True when the turn's next request would take what is held in reserve. */
+/** True when the turn's next request would need some of the reserved tokens. */
 export function isFull(turn: OpenedTurn): boolean {
   const { contextTokens, compaction } = turn.agent;
   return estimateNextRequest(turn) > thresholdTokens({ contextTokens, ...compaction });

@@ -1,4 +1,4 @@
-// What is wrong with an answer that should be a summary.
+// The faults of an answer that should be a summary.
 import { CODE_OF_STOP } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { stopMessage } from '../../core/stream/stop-reasons.ts';
@@ -20,7 +20,7 @@ export function summaryFault(answer: ModelAnswer, summary: string | null, retire
   return stopFaultOf(answer) ?? faultOf(summary, retiredTokens);
 }
 
-/** What ended an answer before it was a summary; null: nothing. The words in it then say so, or were taken back. */
+/** Why an answer ended before it was a complete summary; null: it did not. */
 function stopFaultOf({ stopReason, wireStopReason = stopReason }: ModelAnswer): SummaryFault | null {
   if (stopReason === 'sensitive' || stopReason === 'unhandled') {
     return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };

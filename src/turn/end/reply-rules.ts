@@ -1,4 +1,4 @@
-// What decides which words of an answer are a reply: the same for what is shown while it comes and for what the turn is settled with.
+// The rules that decide which text of an answer is a reply, both in the live stream and in the reply with which the turn is settled.
 import type { ReplyRules } from '../../core/next-steps.ts';
 import { reasoningOf } from '../../core/reasoning.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';

@@ -48,7 +48,7 @@ export function commandDeliveries(context: TurnContext, turn: OpenedTurn, text: 
   return isAskedByRequest(turn) ? [] : deliveriesOf(context, turn, { type: 'command', text });
 }
 
-/** True for a compaction with a request of its own: its answer is in the turn, and no message waits for one. */
+/** True for a requested compaction: its answer is in the turn, and no message waits for one. */
 function isAskedByRequest({ kind, journal }: OpenedTurn): boolean {
   if (kind !== 'compaction') return false;
   const { text } = (journal.at.inputs[0]?.body ?? {}) as { text?: unknown };

@@ -90,7 +90,7 @@ async function askAgainAfterBlock(context: TurnContext, turn: OpenedTurn, wish: 
   return await askAgain(context, turn, { ...event, retries: turn.journal.at.progress.retries, delayMs: 0 });
 }
 
-/** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: there is none. */
+/** Asks the next model of the turn: the failed call, the step down and its event are one commit. Null: no model is left. */
 async function askAnother(
   context: TurnContext,
   turn: OpenedTurn,

@@ -11,7 +11,7 @@ import { parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
 
 type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
-/** A parked turn comes back this much before there is allowance for it, so that none is left over; the shortest park. In milliseconds. */
+/** A parked turn returns this much before there is allowance for it, so that none is left unused; the shortest park. In milliseconds. */
 const EARLY_MS = 2_500;
 const PARK_MS_MIN = 1_000;
 
@@ -62,7 +62,7 @@ export function noteRateWait(
   { model, waitedMs }: { model: NamedModel; waitedMs: number },
 ): void {
   const { park } = turn.journal.at;
-  // A call that is made again has not been parked once more.
+  // A call that is made again has not been parked again.
   const isParked = park !== null && RATE_CODES.has(park.code) && turn.journal.attempt.rateWaitMs === 0;
   const parkedMs = isParked ? park.waitedMs : 0;
   const rateWaitMs = Math.round(parkedMs + waitedMs);
@@ -70,7 +70,7 @@ export function noteRateWait(
   if (rateWaitMs > 0) context.onRateWait({ model: refOfModel(model), waitedMs: rateWaitMs });
 }
 
-/** What the provider has reported of the last request is taken for cached. */
+/** The input that the provider reported for the last request counts as cached. */
 function expectedTokens({ recentOutputs }: TurnContext, turn: OpenedTurn): CallTokens {
   const { reported, added } = turn.journal.at.tokens;
   const { maxTokens } = turn.journal.attempt.request;

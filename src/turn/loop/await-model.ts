@@ -30,7 +30,7 @@ export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'p
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
 export const WAIT_IN_SLOT_MS_MAX = 5_000;
 
-/** Throws `TurnFailed` when the turn has waited for as long as it may. */
+/** Throws `TurnFailed` when the turn has reached its maximum wait. */
 export function assertPatience(context: TurnContext, turn: OpenedTurn): void {
   if (patienceMs(context, turn) <= 0)
     throw givenUp(context, turn, turn.journal.at.park ?? { code: 'expired', text: '' });
@@ -39,7 +39,7 @@ export function assertPatience(context: TurnContext, turn: OpenedTurn): void {
 /** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
 const RETRIES_IN_SLOT_MAX = 2;
 
-/** What a turn does about an outage that one of its calls has met. */
+/** How a turn reacts to an outage that one of its calls has met. */
 interface OutageDecision {
   /** True: it may ask again from its slot, after a short wait. */
   mayStay: boolean;
@@ -117,7 +117,7 @@ async function block(
   };
 }
 
-/** The stop by which a turn is parked, to be thrown. Throws `TurnFailed` when it has waited for as long as it may. */
+/** The stop with which a turn is parked, to be thrown. Throws `TurnFailed` when it has reached its maximum wait. */
 export function parkedStop(context: TurnContext, turn: OpenedTurn, wish: ParkWish): TurnStopped {
   const leftMs = patienceMs(context, turn);
   if (leftMs <= 0) throw givenUp(context, turn, wish.reason);
@@ -136,7 +136,7 @@ function patienceMs(context: TurnContext, turn: OpenedTurn): number {
   const { inputs, progress, park } = turn.journal.at;
   const expiresAt = lastExpiry(inputs);
   const untilExpiryMs = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt - context.clock.now().getTime();
-  // A turn that has begun to answer is not taken back for the clock alone.
+  // A turn that has begun to answer does not fail because of its message's expiry alone.
   const isBegun = progress.steps > 0 && park === null;
   const waitedMs = park !== null && isOutage(park) ? park.waitedMs : 0;
   return Math.min(giveUpAfter - waitedMs, isBegun ? Number.POSITIVE_INFINITY : untilExpiryMs);
@@ -186,8 +186,8 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
     ...(request === undefined ? {} : { calls: request.callNo }),
   };
   const write = { ...NO_ROWS, modelCalls, events, totals };
-  // It has waited since its model answered last, whatever the current reason is: alternating reasons must not extend the wait.
-  // After a wait that is bounded otherwise, the next one begins anew.
+  // The wait counts from the model's last answer, whatever the current reason is: alternating reasons must not extend it.
+  // After a wait that has another bound, the next one starts a new count.
   const isFirst = park === null || (!isOutage(park) && park.code !== reason.code);
   const parks = isFirst ? 1 : park.parks + (wish.hasCalled ? 1 : 0);
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));

@@ -32,7 +32,7 @@ export async function beginCall(context: TurnContext, turn: OpenedTurn): Promise
   if (next !== calls) await reserveCost(context, turn, { callNo: next });
 }
 
-/** What the call that is made now sends. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */
+/** The request of the call to be made. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */
 export function nextRequest(turn: OpenedTurn): Pick<NextRequest, 'messages' | 'callView'> {
   turn.held.assertHeld();
   const { messages, callView, violations } = turn.journal.attempt.requests.next();

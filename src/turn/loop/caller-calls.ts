@@ -42,7 +42,7 @@ export function awaitsCaller(context: TurnContext, turn: OpenedTurn, plans: read
   });
 }
 
-/** The plans of a turn whose client has not sent its results in time: each open call gets a result that says so. */
+/** The plans of a turn whose client has not sent its results in time: each open call gets a result that reports it. */
 export function withoutCaller(plans: readonly Plan[]): Plan[] {
   return plans.map((plan) =>
     plan.kind === 'caller'

@@ -19,13 +19,13 @@ export interface DeltaTarget {
   turnId: TurnId;
 }
 
-/** What a model call has said or thought, as an event. */
+/** The text or thinking of a model call, as an event. */
 export interface DeltaEvent {
   type: 'model.delta' | 'model.reasoning';
   data: { call: number; text: string };
 }
 
-/** What is gathered of a turn, in the order in which it came. */
+/** The gathered deltas of a turn, in the order of arrival. */
 interface DeltaBatch extends DeltaTarget {
   deltas: DeltaEvent[];
 }
@@ -45,7 +45,7 @@ export class DeltaWriter {
     this.#onWritten = options.onWritten;
   }
 
-  /** Adds what a model call has said or thought. */
+  /** Adds text or thinking of a model call. */
   add(target: DeltaTarget, { type, data: { call, text } }: DeltaEvent): void {
     const gathered = this.#gathered.get(target.sessionId);
     const last = gathered?.deltas.at(-1);

@@ -15,7 +15,7 @@ export function inputTransformOf({ inputReplacements = [], resultCharsMax }: Inp
   return ({ system, messages }) => replace({ system, messages: truncateResults(messages, resultCharsMax) });
 }
 
-/** What the opening of a turn fixes; empty when nothing has to be changed. */
+/** The transform that the opening of a turn fixes; empty when nothing has to be changed. */
 export function viewOfTransform(replacements: readonly Replacement[], contextTokens: number): InputSettings {
   const resultCharsMax = shownCharsMax(contextTokens);
   return {

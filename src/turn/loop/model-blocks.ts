@@ -45,7 +45,7 @@ export class ModelBlocks {
     return isNews;
   }
 
-  /** Takes over what the database says. A block never becomes shorter: an answer may be older than a block of this worker. */
+  /** Applies the blocks that the database returned. A block never becomes shorter, because an answer may be older than a block of this worker. */
   learn(blocks: readonly ModelBlock[]): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const block of blocks) {

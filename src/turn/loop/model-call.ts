@@ -1,4 +1,4 @@
-// What every call for an answer or a summary has in common: what identifies it, how it failed, what it cost, and the row that it becomes.
+// What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
 import { classifyFailure } from '../../core/failure.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import type { PriceTier } from '../../core/prices/call-cost.ts';
@@ -26,7 +26,7 @@ export interface BrokenCall {
 /** How a call ended. */
 export type CallConclusion = { answer: ModelAnswer } | BrokenCall;
 
-/** What is known of a call before it is made. */
+/** The facts of a call that are known before it is made. */
 interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose' | 'model'> {
   /** Absent: standard. */
   tier?: PriceTier;
@@ -100,7 +100,7 @@ export class CallRecord {
     this.#begun.firstChunkAt ??= this.#context.clock.now();
   }
 
-  /** The row of the call, which ends now. `costMicros`: what it cost where prices of tokens do not say; null: that is not known. */
+  /** The row of the call, which ends now. `costMicros`: its cost if it does not follow from token prices; null: unknown. */
   ended(end: CallConclusion, { costMicros }: { costMicros?: number | null } = {}): ModelCallRow {
     const { answer, ...broken } =
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
@@ -154,7 +154,7 @@ export function failedBy(fault: ModelError): BrokenCall {
   };
 }
 
-/** The fault of a call that failed. Throws what is none on. */
+/** The fault of a failed call. Rethrows any other error. */
 export function faultOf(error: unknown): ModelError {
   if (error instanceof ModelError) return error;
   if (!(error instanceof ModelSilent)) throw error;

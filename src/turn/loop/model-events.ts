@@ -63,7 +63,7 @@ function costOf(row: ModelCallRow): Record<string, unknown> {
   };
 }
 
-/** A turn ends, with what it cost. */
+/** The end of a turn, with its cost. */
 export function turnEnded(
   { session, kind, chain }: OpenedTurn,
   total: CostTotal,

@@ -5,7 +5,7 @@
 //                    └─▶ waits ──the next statement grants more──▶ made, by lane and then by the age of its turn
 //                          └── for longer than a worker should ──▶ `late`: its turn is parked
 //
-// What is not needed any more is returned with the next statement. Without limits, nothing of this runs.
+// Unused allowance is returned with the next statement. Without limits, none of this runs.
 import type { Clock } from '../../clock.ts';
 import { limitsFor, type Amounts, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
 import { nextLane, noCalls, passOver, type LaneCounts } from '../../core/governor/share-calls.ts';
@@ -39,7 +39,7 @@ export interface GovernedCall {
   lane: keyof LaneCounts;
   /** Turns with smaller ids go first. */
   turnId: string;
-  /** What it is expected to use. Called only when a limit holds for the call. */
+  /** The expected usage. Called only when a limit applies to the call. */
   tokens: () => CallTokens;
   /** The longest wait, in milliseconds. */
   waitMsMax: number;
@@ -115,7 +115,7 @@ export class ModelGovernor {
     this.#schedule();
   }
 
-  /** The provider has said what is left of its limits: the next statement lowers what is left to that, and never raises it. */
+  /** The provider has reported what is left of its limits: the next statement lowers the remaining allowance to that, and never raises it. */
   correct(call: Pick<GovernedCall, 'model' | 'lane'>, remaining: Amounts): void {
     for (const window of this.#windowsFor(call)) window.correct(remaining);
   }
@@ -180,7 +180,7 @@ export class ModelGovernor {
     return Math.max(0, ...waits);
   }
 
-  /** Lets through what is covered: by lane, then by the age of the turn. A call that is not covered keeps those after it waiting. */
+  /** Admits the calls that the allowance covers: by lane, then by the age of the turn. A call that is not covered blocks those after it. */
   #dispatch(): void {
     const used = new Set<RateWindow>();
     for (;;) {

@@ -9,7 +9,7 @@ import type { Tool, ToolOutcome } from '../../tools/tool.ts';
 import { unknownToolOutcome } from '../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
-/** What is to be done with a call: run it, answer with what is known already, or leave it to the client. */
+/** The plan for a call: run it, answer it from the ledger, or leave it to the client. */
 export type Plan = { call: ToolUseBlock; ordinal: number } & (
   | { kind: 'run'; tool: Tool }
   | { kind: 'known'; outcome: ToolOutcome; status: ToolSettlement['status'] | null }
@@ -41,7 +41,7 @@ export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseB
   });
 }
 
-/** Plans the calls of an answer that an earlier worker left without results, from what the ledger says of them. */
+/** Plans the calls of an answer that an earlier worker left without results, from their rows in the ledger. */
 export function planResumed(turn: OpenedTurn, calls: ToolUseBlock[]): Plan[] {
   const rows = new Map<number, LedgerRow>(turn.ledger.map((row) => [row.ordinal, row]));
   return calls.map((call, index) => {

@@ -12,7 +12,7 @@ import {
 import { noCalls, shareCalls, type LaneCounts } from '../../core/governor/share-calls.ts';
 import type { AllowanceAsk, AllowanceGrant } from '../../store/governor/take-allowance.ts';
 
-/** While a limit is not scarce, a worker takes this part of what is left in addition, so that its next calls need not wait. */
+/** While a limit is not scarce, a worker also claims this part of the remaining allowance, so that its next calls need not wait. */
 const HEADROOM_SHARE = 0.05;
 
 /** Differences of rounding. */
@@ -30,13 +30,13 @@ export class RateWindow {
   readonly id: string;
   readonly limit: RateLimit;
   readonly #units: readonly RateUnit[];
-  /** Taken and not used; negative: used beyond what was taken. */
+  /** Claimed and not used; negative: used beyond the claimed amount. */
   readonly #held: Amounts = {};
   #left: { amounts: Amounts; atMs: number } | null = null;
-  /** What the provider has said is left; empty: it has said nothing since the last statement. */
+  /** The remaining amounts that the provider reported; empty: it has reported none since the last statement. */
   #remaining: Amounts = {};
   #others: LaneCounts = noCalls();
-  /** This worker's part of what the limit refills. */
+  /** This worker's share of the refill. */
   #share = 1;
   /** Calls made since `#recentSinceMs`. */
   #recent: LaneCounts = noCalls();
@@ -50,7 +50,7 @@ export class RateWindow {
     this.#units = RATE_UNITS.filter((unit) => limit.perMinute[unit] !== undefined);
   }
 
-  /** True when more calls want to be made than the limit lets through. */
+  /** True when more calls are requested than the limit admits. */
   get isScarce(): boolean {
     return this.#isScarce;
   }
@@ -81,7 +81,7 @@ export class RateWindow {
     this.correct(Object.fromEntries(this.#units.map((unit) => [unit, -perSecondOf(this.limit, unit) / 2])));
   }
 
-  /** The provider has said what is left. */
+  /** The provider has reported what is left. */
   correct(remaining: Amounts): void {
     for (const unit of this.#units) {
       const said = remaining[unit];
@@ -97,7 +97,7 @@ export class RateWindow {
     );
   }
 
-  /** What to ask for now. What is returned is not held any more, also when the statement fails. */
+  /** The amount to claim now. Returned allowance is no longer held, also when the statement fails. */
   ask(waiting: readonly WaitingCost[], nowMs: number): AllowanceAsk {
     const demand = { ...this.#recent };
     for (const { lane } of waiting) demand[lane] += 1;
@@ -128,14 +128,14 @@ export class RateWindow {
     return ask;
   }
 
-  /** Takes over what was granted. */
+  /** Adds the granted allowance. */
   receive({ granted, left, others }: AllowanceGrant, nowMs: number): void {
     for (const unit of this.#units) this.#held[unit] = this.#heldOf(unit) + Math.max(0, granted[unit] ?? 0);
     this.#left = { amounts: left, atMs: nowMs };
     this.#others = others;
   }
 
-  /** How long it takes until the worker has so much, in milliseconds. */
+  /** How long it takes until the worker has this much, in milliseconds. */
   waitMs(cost: Amounts, nowMs: number): number {
     const waits = this.#units.map((unit) => {
       const missing = this.#bounded(unit, cost) - this.#heldOf(unit) - this.#leftOf(unit, nowMs) * this.#share;
@@ -144,7 +144,7 @@ export class RateWindow {
     return Math.max(0, ...waits);
   }
 
-  /** How much of each unit the worker wants to hold. */
+  /** How much of each unit the worker needs to hold. */
   #wishOf(waiting: readonly WaitingCost[], demand: LaneCounts, nowMs: number): Amounts {
     const needed = (unit: RateUnit) => waiting.reduce((total, { cost }) => total + this.#bounded(unit, cost), 0);
     const perCall = (unit: RateUnit) =>
@@ -178,7 +178,7 @@ export class RateWindow {
     return Math.min(cost[unit] ?? 0, this.#capacityOf(unit));
   }
 
-  /** What the window has left about now; before the first answer it is taken for full. */
+  /** The estimated remaining amount of the window; before the first answer it is assumed to be full. */
   #leftOf(unit: RateUnit, nowMs: number): number {
     const capacity = this.#capacityOf(unit);
     if (this.#left === null) return capacity;

@@ -1,4 +1,4 @@
-// The lengths of the last answers of each agent, as this worker has seen them: what a call is likely to write.
+// The lengths of the last answers of each agent in this worker: an estimate of the length of the next one.
 import { withOutput, type RecentOutputs } from '../../core/budget/likely-cost.ts';
 
 export class OutputHistory {

@@ -23,7 +23,7 @@ interface ComingCall {
   retries?: number;
 }
 
-/** Turns that wait for a window return within so many milliseconds of its beginning, and not all at once. */
+/** Turns that wait for a window return within this many milliseconds of its beginning, spread over that time. */
 const SPREAD_MS = 5_000;
 
 /** How often a turn asks again while other calls have reserved the rest: in its slot, and then parked. In milliseconds. */
@@ -76,7 +76,7 @@ export async function reserveCost(
   throw parked(context, turn, { budget, text, waitMs, retries });
 }
 
-/** What a turn is for its budgets: they follow from the message that began it. */
+/** The facts by which budgets match a turn: they follow from the message that began it. */
 export function factsOf({ agent, session, journal }: OpenedTurn): BudgetFacts {
   const { sentBy, batchId } = (journal.at.inputs[0]?.body ?? {}) as { sentBy?: unknown; batchId?: unknown };
   return {
@@ -124,7 +124,7 @@ function tooLarge(budget: Budget, askedMicros: number): string {
   return `The next call is likely to cost $${dollarsOf(askedMicros)}, more than the whole budget "${budgetName(budget)}" of $${dollarsOf(budget.limitMicros)}. Raise its limit.`;
 }
 
-/** Each wait for calls that have reserved the rest is half as long as all before it. */
+/** Each wait for calls that have reserved the rest is half as long as all earlier ones together. */
 function busyMs({ random }: TurnContext, { journal }: OpenedTurn): number {
   const { park } = journal.at;
   const waitedMs = park?.code === BUDGET_REACHED ? park.waitedMs : 0;

@@ -63,7 +63,7 @@ function steeringWrite({ config }: TurnContext, turn: OpenedTurn, inputs: readon
   };
 }
 
-// Steered now and answered once more, in a turn of its own: that turn's input is new, and has this message as its one cause.
+// Steered now and answered again in its own turn: that turn's input is new, and has this message as its only cause.
 function followUpOf({ id, mode, body, route }: WaitingInput): TakenSteers['followUps'] {
   if (mode !== 'steer-backlog') return [];
   return [{ id: newId<MessageId>(), causeKey: `follow-up:${id}`, body: JSON.stringify(body), route }];

@@ -78,7 +78,7 @@ export function resumeFallback(context: TurnContext, turn: OpenedTurn, ref: stri
   if (ref !== null) askFrom(context, turn, ref, modelsBefore(turn));
 }
 
-/** What a call stores of its request. */
+/** The facts of its request that a call stores. */
 export function callViewOf(turn: OpenedTurn, view: CallView | null): CallView | null {
   const { fallback } = turn.journal.attempt;
   return fallback === null ? view : { ...view, fallback };

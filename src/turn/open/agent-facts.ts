@@ -39,7 +39,7 @@ interface KnownFacts {
 
 const factsOfConfig = new WeakMap<Config, Map<string, KnownFacts>>();
 
-/** What the configuration says to the prompts of an agent; the same object until the configuration was read again and says something else. */
+/** The facts of the configuration for an agent's prompts; the same object until the configuration is reloaded with other facts. */
 export function agentFactsOf(config: Config, agent: AgentSettings): AgentFacts {
   let known = factsOfConfig.get(config);
   if (known === undefined) factsOfConfig.set(config, (known = new Map()));
@@ -58,7 +58,7 @@ export const MACHINE: RuntimeFacts = {
   os: `${os.type()} ${os.release()}`,
   arch: os.arch(),
   node: process.version,
-  // What the exec tool starts commands with.
+  // The command with which the exec tool starts a shell.
   shell: existsSync('/bin/bash') ? 'bash' : 'sh',
 };
 

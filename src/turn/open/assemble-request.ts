@@ -18,7 +18,7 @@ import type { RequestBase } from '../context.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';
 import { TurnFailed } from '../turn-end.ts';
 
-/** What a turn's system prompt is written from. */
+/** The inputs of a turn's system prompt. */
 export interface SystemChoices {
   config: Config;
   agent: AgentSettings;
@@ -32,11 +32,11 @@ export interface SystemChoices {
   model: string;
   thinking: ThinkingLevel;
   reasoning: ReasoningLevel;
-  /** What plugins contribute, after what the configuration contributes. */
+  /** The contributions of plugins, after those of the configuration. */
   contributions: readonly AttributedContribution[];
 }
 
-/** The last prompt of a chat in a workspace: turns for which nothing has changed share its objects and what is made of them. */
+/** The last prompt of a chat in a workspace: turns with unchanged inputs share its objects and everything derived from them. */
 const lastWritten = new WeakMap<
   ChatFacts,
   WeakMap<SessionWorkspace, { choices: SystemChoices; sections: WrittenSection[] }>
@@ -62,7 +62,7 @@ function isSameChoice(one: SystemChoices, other: SystemChoices): boolean {
   );
 }
 
-/** Those of the configuration, when it has its own prompt, else Holdfast's. */
+/** The sections of the configured prompt if there is one, otherwise Holdfast's. */
 function sectionsOf(choices: SystemChoices): WrittenSection[] {
   const { systemPromptOverride } = choices.agent;
   if (systemPromptOverride === undefined) return writeSections(systemInputOf(choices));
@@ -155,7 +155,7 @@ function systemInputOf(choices: SystemChoices): SystemPromptInput {
   };
 }
 
-/** What the configuration knows of the channel that a chat is on. */
+/** The configured facts of the channel of a chat. */
 function channelFactsOf(
   config: Config,
   channel: string | undefined,

@@ -1,4 +1,4 @@
-// What a prompt says of the agent's workspace before anything else: that its files do not fit, and that its setup is pending.
+// The notes on the agent's workspace at the beginning of a prompt: that its files do not fit, and that its setup is pending.
 import { createHash } from 'node:crypto';
 import type { AgentSettings, Config } from '../../config.ts';
 import { bootstrapModeOf, bootstrapParts } from '../../core/prompt/bootstrap.ts';

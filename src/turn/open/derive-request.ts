@@ -23,7 +23,7 @@ export interface DerivedRequest {
   turnId: string;
   call: number;
   step: number;
-  /** What it was made for: an answer of the turn, or the summary of a compaction. */
+  /** The purpose of the call: an answer of the turn, or the summary of a compaction. */
   purpose: string;
   status: string;
   /** The body as it was sent. */
@@ -42,7 +42,7 @@ export interface DerivedRequest {
 interface WantedRequest {
   turnId: string;
   callNo: number;
-  /** Holds for turns that were opened without limits of their own. */
+  /** Applies to turns that were opened without their own limits. */
   defaultThinking: (agentId: string) => ThinkingLevel;
 }
 
@@ -104,7 +104,7 @@ function askedModelOf({ turnView, model, view }: StoredCall) {
 /** A body; that of a request in a batch of the provider has no `stream`. */
 type SentBody = ReturnType<typeof toBatchParams> & Partial<Pick<WireRequest, 'stream'>>;
 
-/** The body of a request. Whether its answer was to be streamed, or to come in a batch, is all that no row says; the hash does. */
+/** The body of a request. The rows do not say whether its answer was streamed or came in a batch, so the hash decides. */
 function bodyOf(request: ModelRequest, sentSha256: string | null): { request: SentBody; sha256: string } {
   const streamed = hashed(toWireRequest(request, { isStreaming: true }));
   const others = [toWireRequest(request, { isStreaming: false }), toBatchParams(request)].map(hashed);

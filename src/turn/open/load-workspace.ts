@@ -9,7 +9,7 @@ import { ABSENT, readInside, realRootOf, type SeenFile } from './read-inside.ts'
 export interface WorkspaceLimits {
   /** The most of one file that is read, in bytes; absent: 1 MiB. */
   fileBytesMax?: number;
-  /** How old an answer may be, in milliseconds; absent: 25. Zero looks every time. */
+  /** The maximum age of a cached answer, in milliseconds; absent: 25. Zero reads the disk each time. */
   freshForMs?: number;
 }
 
@@ -19,7 +19,7 @@ interface SeenWorkspace {
   seen: Map<string, SeenFile>;
 }
 
-/** What is remembered of workspaces, bounded by the bytes of their files. */
+/** The cache of workspaces, bounded by the bytes of their files. */
 export type WorkspaceCache = LRUCache<string, SeenWorkspace>;
 
 const FILE_BYTES_MAX = 1024 * 1024;

@@ -21,7 +21,7 @@ import { snapshotOf } from '../snapshot-cache.ts';
 import { TurnJournal } from '../turn-journal.ts';
 import { viewRules } from './open-view.ts';
 
-/** What a turn is made of. */
+/** The parts of an open turn. */
 interface TurnParts extends Pick<OpenedTurn, 'id' | 'kind' | 'session' | 'agent' | 'held' | 'transcript' | 'failure'> {
   inputs: readonly WaitingInput[];
   request: RequestBase;
@@ -33,16 +33,16 @@ interface TurnParts extends Pick<OpenedTurn, 'id' | 'kind' | 'session' | 'agent'
   thinking: string | null;
   /** The number of the session's last entry. */
   baseSeq: number;
-  /** What is known of the context: tokens of this turn's last call, those that were reported of the last call of any turn, and those since. */
+  /** The size of the context: tokens of this turn's last call, those reported for the last call of any turn, and those added since. */
   tokens: { last: number; reported: number; added: number };
   /** What an earlier worker left of it; null: it is new. */
   earlier: OpenTurn | null;
 }
 
-/** What a new turn is made of, and what its opening stores beside that. */
+/** The parts of a new turn, and the further rows that its opening stores. */
 export type NewTurnParts = Omit<TurnParts, 'sessionView' | 'promptSeq' | 'baseSeq' | 'tokens' | 'earlier'> &
   Pick<NewTurn, 'eventIds' | 'overflow' | 'snapshots' | 'sessionView'> & {
-    /** What it says to the model; null: nothing. */
+    /** Its prompt; null: none. */
     prompt: NewEntry | null;
     /** What its text was assembled from; null: that is not known. */
     promptParts: readonly object[] | null;

@@ -62,7 +62,7 @@ export interface OpeningMaterial {
   inputs: readonly WaitingInput[];
 }
 
-/** What the assembly of a turn has decided, as far as views are concerned. */
+/** The decisions of a turn's assembly that concern views. */
 export interface AssembledViews {
   request: RequestBase;
   view: TurnRequestSettings;
@@ -98,12 +98,12 @@ export function completeViews(
   };
 }
 
-/** What a view says of the provider of a request. */
+/** The provider of a request, according to its view. */
 export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<TurnRequestSettings, 'provider'> {
   return provider === undefined ? {} : { provider };
 }
 
-/** What a view says of the family of a request's provider: the form in which it takes the history. */
+/** The family of a request's provider, according to its view: the form in which it accepts the history. */
 export function familyView(
   { model }: Pick<TurnContext, 'model'>,
   { provider }: Pick<RequestBase, 'provider'>,
@@ -137,7 +137,7 @@ export async function viewRules(
   return { view, promptSeq, model, ...blobsOf(view, blobs) };
 }
 
-/** What a view names, out of the snapshots that were read for it. What is kept under these hashes was kept by an opening. */
+/** The values that a view refers to, from the snapshots that were read for it. The opening of a turn stored them under these hashes. */
 export function blobsOf(
   view: TurnRequestSettings,
   blobs: ReadonlyMap<string, unknown>,
@@ -166,7 +166,7 @@ export function limitsOf({
   };
 }
 
-/** Where the prompt of these inputs comes from when no person wrote it to this session. */
+/** The origin of the prompt of these inputs when no person wrote it to this session. */
 export function provenanceOf(inputs: readonly WaitingInput[]): EntryProvenance | null {
   const [first] = inputs;
   if (first?.kind === 'heartbeat') return { kind: 'heartbeat' };

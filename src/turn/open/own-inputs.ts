@@ -20,7 +20,7 @@ export function isSuperfluous(input: Asking, events: readonly WaitingEvent[]): b
   return eventId !== undefined && !events.some(({ id }) => id === eventId);
 }
 
-/** Settles a moot poll without a turn: no model is asked. Throws `TurnStopped` when the lock is gone. */
+/** Settles a redundant poll without a turn: no model is called. Throws `TurnStopped` when the lock is lost. */
 export async function leaveOut(context: TurnContext, held: HeldSession, input: WaitingInput): Promise<void> {
   held.assertHeld();
   const { sessionId, epoch } = held;
@@ -30,7 +30,7 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
   if (!isHeld) throw lockLost(held);
 }
 
-/** The settings of a turn with these inputs: a tick may bring its own deadline, an item of a batch its prompt mode. */
+/** The settings of a turn with these inputs: a tick can have its own deadline, an item of a batch its prompt mode. */
 export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
   const [first] = inputs;
   if (first === undefined) return agent;
@@ -44,7 +44,7 @@ export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): Ag
   };
 }
 
-/** Only ticks and polls may ask for anything: what messages bring in such fields was refused at the door. */
+/** Only ticks and polls can set these fields: in messages they are refused when the message is accepted. */
 function ownOf({ kind, body }: Asking): OwnInput | null {
   return kind === 'cron' || kind === 'heartbeat' ? (body as OwnInput) : null;
 }

@@ -1,4 +1,4 @@
-// How many messages one turn of a session takes: the session's own setting, else the configuration's.
+// The number of messages that one turn of a session takes: the session's own setting, otherwise the configuration's.
 import type { ClaimedSession } from '../../store/claimed-session.ts';
 import type { TurnContext } from '../context.ts';
 

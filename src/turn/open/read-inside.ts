@@ -33,12 +33,12 @@ export const ABSENT: SeenFile = { stamp: null, content: null };
 
 const ELISION = '\n\n[...]\n\n';
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-// What the operating system says when there is no such file.
+// The error codes of the operating system for a missing file.
 const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 /** How often a file is opened that is replaced during every read. */
 const OPENINGS_MAX = 3;
 
-/** The real path of a folder; null when there is none. Throws `WorkspaceFileError`. */
+/** The real path of a folder; null when it does not exist. Throws `WorkspaceFileError`. */
 export function realRootOf(directory: string): Promise<string | null> {
   return orAbsent(() => realpath(directory), directory);
 }
@@ -64,7 +64,7 @@ export async function readInside(path: string, reading: WorkspaceReading, openin
   } finally {
     await handle.close();
   }
-  // Replaced between the look and the opening: an editor that saves, or a link that has been put in the way.
+  // Replaced between the check and the opening: by an editor that saves, or by a malicious link.
   return opening < OPENINGS_MAX ? readInside(path, reading, opening + 1) : ABSENT;
 }
 

@@ -1,5 +1,5 @@
-// A message that begins a new session (`/new`, `/reset`) takes its turn like any other; when it comes, the transcript before it
-// ends, and its turn is the first of the next one. So does one that comes after the hour or the silence of a reset policy.
+// A message that begins a new session (`/new`, `/reset`) waits in the inbox like any other. When its turn starts, the current transcript
+// ends, and the turn is the first of the next one. The same applies to a message after the hour or the idle time of a reset policy.
 import { agentOf, isAgent } from '../../config.ts';
 import { isReset, mayCommand } from '../../core/chat-command.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -36,7 +36,7 @@ export async function staleReason(
   return resetDue({ policy, timeZone, lastTalkMs, nowMs: input.receivedAt });
 }
 
-/** The claim as it is once its transcript has ended. Throws `TurnStopped` when the lock is gone. */
+/** The claim after its transcript has ended. Throws `TurnStopped` when the lock is lost. */
 export async function resetTranscript<Claim extends SessionClaim>(
   context: TurnContext,
   claim: Claim,

@@ -28,14 +28,14 @@ export interface SessionWorkspace {
   repo: string | null;
 }
 
-/** The chat that a session's messages come from, as the system prompt tells of it. */
+/** The chat of a session's messages, as the system prompt describes it. */
 export interface ChatFacts {
   channel?: string;
   inbound?: InboundMeta;
   groupSystemPrompt?: string;
   /** Of the first turn. */
   extraSystemPrompt?: string;
-  /** What a later message has put in their place; empty: nothing. */
+  /** The instructions with which a later message has replaced them; empty: none. */
   changedInstructions?: string;
 }
 
@@ -127,7 +127,7 @@ async function readOnce({ context, workspaceDir, names }: WorkspaceRead): Promis
 
 const PARENTS_MAX = 32;
 
-/** The nearest folder at or above a place that holds a `.git`; null when there is none. */
+/** The nearest folder at or above a path that has a `.git`; null when there is none. */
 async function repositoryOf(place: string): Promise<string | null> {
   let at = place;
   for (let level = 0; level < PARENTS_MAX; level += 1) {

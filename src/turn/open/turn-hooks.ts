@@ -26,7 +26,7 @@ export function turnFactsOf({ claim: { session }, inputs, agent, turnId }: TurnM
   };
 }
 
-/** What plugins want changed of a turn. They are shown the parts of its prompt as one text, and the past as the turn will show it. */
+/** The changes that plugins request. They receive the parts of the prompt as one text, and the history as the turn will show it. */
 export function changesOfPlugins(
   { plugins }: TurnContext,
   material: TurnMaterial,
@@ -37,7 +37,7 @@ export function changesOfPlugins(
   return plugins.changePrompt(event, turnFactsOf(material));
 }
 
-/** Tells the plugins that want to know what the model is about to be asked; to be called once, when the turn has been opened. */
+/** Calls the plugins' `llm_input` with the coming request; must be called once, when the turn has been opened. */
 export function tellLlmInput(
   { plugins }: TurnContext,
   material: TurnMaterial,

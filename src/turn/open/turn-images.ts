@@ -13,19 +13,19 @@ import type { Snapshot } from '../snapshot-cache.ts';
 export interface TurnImagesInput {
   /** The user prompt so far. */
   parts: readonly PromptPart[];
-  /** What the turn answers. */
+  /** The inputs that the turn answers. */
   messages: readonly InboundMessage[];
   workspaceDir: string;
   /** `provider/model`. */
   model: string;
   /** The number that the prompt's entry will have. */
   promptSeq: number;
-  /** What the session remembers of earlier prompts. */
+  /** The images of earlier prompts that the session's view lists. */
   before: readonly SessionImages[] | undefined;
 }
 
 export interface TurnImages {
-  /** The user prompt, with notes of what is not shown. */
+  /** The user prompt, with notes on images that are not shown. */
   parts: PromptPart[];
   /** For the views of turn and session; undefined: nothing. */
   turn: EntryImages[] | undefined;

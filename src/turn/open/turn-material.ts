@@ -1,4 +1,4 @@
-// What a turn is assembled from, and what its steps ask of it.
+// The inputs of a turn's assembly, and what its steps need of the claim.
 import type { AgentSettings } from '../../config.ts';
 import type { TurnId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -8,18 +8,18 @@ import type { SessionView } from '../../core/view.ts';
 import type { Claim, PromptedKind, WaitingInput } from '../../store/claim-session.ts';
 import type { Past } from './open-view.ts';
 
-/** What a turn is assembled from. */
+/** The inputs of a turn's assembly. */
 export interface TurnMaterial {
   turnId: TurnId;
   claim: Extract<Claim, { kind: 'claimed' }>;
-  /** What the turn answers, oldest first; at least one. */
+  /** The inputs that the turn answers, oldest first; at least one. */
   inputs: WaitingInput[];
   agent: AgentSettings;
   /** What its requests will show of the past. */
   past: Past;
 }
 
-/** What the steps ask of the claim. */
+/** What the steps need of the claim. */
 export interface PromptFacts {
   kind: PromptedKind;
   sessionKind: SessionKind;

@@ -2,9 +2,9 @@
 // turn is open then, so the crash count of a turn does not include them; the session counts the claims that were lost (G17).
 import { TurnFailed } from '../turn-end.ts';
 
-/** After so many claims in a row that opened no turn, the first input fails. */
+/** After this many consecutive claims that opened no turn, the first input fails. */
 export const LOST_CLAIMS_MAX = 3;
-/** After so many, it is claimed alone, so that the inputs after it do not fail with it. */
+/** After this many, it is claimed alone, so that the inputs after it do not fail with it. */
 export const ALONE_FROM_LOST_CLAIMS = LOST_CLAIMS_MAX - 1;
 
 /** Why such an input fails. */

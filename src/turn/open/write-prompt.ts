@@ -53,7 +53,7 @@ export function writePrompt(
   });
 }
 
-/** True when an agent with these tools can send files to where a message comes from. */
+/** True when an agent with these tools can send files to the channel of a message. */
 export function canSendMedia(config: Config, toolset: Toolset, message: InboundMessage | undefined): boolean {
   if (message === undefined || toolset.findTool(MESSAGE_TOOL) === undefined) return false;
   return messageFeaturesOf(config, channelOf(message)).media;
