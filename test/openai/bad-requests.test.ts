@@ -143,6 +143,11 @@ const CASES: BadRequest[] = [
     param: 'x-holdfast-session-key',
   },
   { name: 'an unknown way with histories', headers: { 'x-holdfast-history': 'mine' }, param: 'x-holdfast-history' },
+  {
+    name: 'an unknown wish for a disconnect',
+    headers: { 'x-holdfast-on-disconnect': 'stop' },
+    param: 'x-holdfast-on-disconnect',
+  },
 ];
 
 test.each(CASES)(

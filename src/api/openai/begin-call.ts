@@ -71,6 +71,8 @@ export async function beginCall(
   { wish, conversation, target }: RequestOfClient,
 ): Promise<BegunCall> {
   const chosen = chooseModel(context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
+  const mode = choiceOf(request, 'x-holdfast-history', ['server', 'fork']);
+  choiceOf(request, 'x-holdfast-on-disconnect', ['continue', 'abort']);
   if (conversation.fresh.kind === 'results')
     return await beginResults(context, conversation.fresh.results, wish.ignored);
   const keyed = await keyOf(context, request);
@@ -83,7 +85,7 @@ export async function beginCall(
   const history = await historyOf(context, {
     target: place,
     history: conversation.history,
-    mode: historyMode(request),
+    mode,
     keyed,
   });
   const caller: CallerRequest = {
@@ -155,13 +157,17 @@ function shaOf(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }
 
-function historyMode(request: ClientHttp): 'server' | 'fork' {
-  const mode = textHeader(request, 'x-holdfast-history') ?? 'server';
-  if (mode === 'server' || mode === 'fork') return mode;
-  const message = `expected server or fork, got ${JSON.stringify(mode.slice(0, 100))}`;
-  throw new Problem('invalid_header', `x-holdfast-history: ${message}.`, {
-    errors: [{ path: 'x-holdfast-history', message }],
-  });
+/** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */
+function choiceOf<Choice extends string>(
+  request: ClientHttp,
+  name: string,
+  choices: readonly [Choice, Choice],
+): Choice {
+  const value = textHeader(request, name) ?? choices[0];
+  const chosen = choices.find((choice) => choice === value);
+  if (chosen !== undefined) return chosen;
+  const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(value.slice(0, 100))}`;
+  throw new Problem('invalid_header', `${name}: ${message}.`, { errors: [{ path: name, message }] });
 }
 
 /** One value of a header; undefined: it is not there. */
