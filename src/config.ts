@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isAgent, agentOf, agentOrFirst, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
-import { checkServedModels } from './config/check-models.ts';
+import { addressedProviders, checkServedModels } from './config/check-models.ts';
 import { checkKnownTools } from './config/check-tools.ts';
 import { ConfigError } from './config/config-error.ts';
 import { LANES, type Lane } from './config/choices.ts';
@@ -23,6 +23,7 @@ import { settingsOf, type Setting } from './config/sources.ts';
 
 export {
   LiveConfig,
+  addressedProviders,
   agentOf,
   agentOrFirst,
   checkKnownTools,
@@ -127,10 +128,9 @@ export function secretsOf(config: Config): string[] {
   const others = [
     runtime.apiKey,
     runtime.anthropicApiKey,
-    models.providers.anthropic.apiKey,
     ...[channels.webhook.secret].flat(),
     owner.displaySecret,
-    ...Object.values(models.providers.anthropic.headers),
+    ...Object.values(models.providers).flatMap(({ apiKey, headers }) => [apiKey, ...Object.values(headers ?? {})]),
     ...api.keys.map((each) => each.key),
   ];
   return [...passwords, ...others].filter((secret) => secret !== undefined);

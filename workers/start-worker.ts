@@ -16,7 +16,7 @@ import {
 import { createRedact } from '../src/config/redact-secrets.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
-import { loadCheckedPlugins, providersOf, toolNamesOf } from '../src/plugins/load-checked-plugins.ts';
+import { loadCheckedPlugins, servedProviders, toolNamesOf } from '../src/plugins/load-checked-plugins.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/service/service.ts';
 import type { Database } from '../src/store/database.ts';
@@ -155,7 +155,7 @@ function toolsOf(
 
 /** Refuses models and tools that there are not, and keeps the table by which calls are priced from now on. */
 async function prepareReload(next: Config, plugins: Plugins, database: Database): Promise<void> {
-  checkServedModels(next, providersOf(plugins));
+  checkServedModels(next, servedProviders(next, plugins));
   checkKnownTools(next, toolNamesOf(plugins));
   await storePriceVersion(database, priceBookOf(next));
 }

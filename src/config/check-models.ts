@@ -1,5 +1,5 @@
-// Which models a configuration may name. Without plugins those of the built-in provider; with plugins, which may serve providers of their
-// own, any `provider/model` at first, and what is really served once they are loaded.
+// Which models a configuration may name. Without plugins those of the built-in provider and of each provider with an address; with plugins,
+// which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { closestOf } from './closest.ts';
 import { ConfigError, type ConfigIssue } from './config-error.ts';
@@ -14,8 +14,14 @@ export type Refuse = (path: string, value: unknown, allowed: string) => void;
 export type KnownProviders = readonly string[] | null;
 
 /** What is known of providers before plugins are loaded. */
-export function providersOf({ plugins }: Pick<FileSettings, 'plugins'>): KnownProviders {
-  return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER];
+export function providersOf({ plugins, models }: Pick<FileSettings, 'plugins' | 'models'>): KnownProviders {
+  return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER, ...addressedProviders(models)];
+}
+
+/** The providers beside the built-in one that have an address. */
+export function addressedProviders({ providers }: FileSettings['models']): string[] {
+  const others = Object.keys(providers).filter((name) => name !== DEFAULT_PROVIDER);
+  return others.filter((name) => providers[name]?.baseUrl !== undefined);
 }
 
 /** Throws `ConfigError` with every model of the configuration that none of these providers serves. */

@@ -70,15 +70,18 @@ interface Limits {
 
 /** What can be said of every provider, also of those that plugins serve; absent: what its transport says. */
 export interface ProviderSettings {
+  /** Where the Messages API of the provider is; absent: the SDK's own address, or a plugin serves the provider. */
+  baseUrl?: string;
+  apiKey?: string;
+  headers?: Record<string, string>;
+  /** The retry budget of one turn, shared by all layers (G16); absent: that of the built-in provider. */
+  maxRetries?: number;
   family?: ProviderFamily;
   toolCallArgumentsEncoding?: ArgumentEncoding;
 }
 
 interface AnthropicSettings extends ProviderSettings {
-  baseUrl?: string;
-  apiKey?: string;
   headers: Record<string, string>;
-  /** The retry budget of one turn, shared by all layers (G16). */
   maxRetries: number;
   /** Sends `x-holdfast-session`, `-turn`, `-epoch`, `-call` with every model call. */
   auditHeaders: boolean;

@@ -3,6 +3,7 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import type { IdleLimits } from '../core/stream/idle-timeout.ts';
+import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { checkCronModels, checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import type { ConfigIssue } from './config-error.ts';
@@ -66,6 +67,10 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
   const keyNames = settings.api.keys.map((each) => each.name);
   for (const [at, name] of keyNames.entries()) {
     if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
+  }
+  for (const [name, { baseUrl, apiKey, headers }] of Object.entries(settings.models.providers)) {
+    const isUnused = name !== DEFAULT_PROVIDER && baseUrl === undefined && (apiKey ?? headers) !== undefined;
+    if (isUnused) refuse(`models.providers.${name}.baseUrl`, null, 'the address that its key and headers are for');
   }
   checkPolicies(settings, refuse);
   const { enabled, runtime } = settings.sandbox;

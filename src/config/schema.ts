@@ -67,21 +67,21 @@ const session = z.strictObject({
 const laneSize = count(0, 1000).optional();
 
 const providerShape = {
+  baseUrl: httpUrl.optional(),
+  apiKey: headerValue.optional(),
+  headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue).optional(),
+  maxRetries: count(0, 100).optional(),
   family: z.enum(PROVIDER_FAMILIES).optional(),
   toolCallArgumentsEncoding: z.enum(ARGUMENT_ENCODINGS).optional(),
 };
 
 const anthropic = z.strictObject({
-  baseUrl: httpUrl.optional(),
-  apiKey: headerValue.optional(),
-  headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue).optional(),
-  maxRetries: count(0, 100).optional(),
   auditHeaders: z.boolean().optional(),
   streaming: z.boolean().optional(),
   ...providerShape,
 });
 
-/** A provider that a plugin serves. Its address and keys are the plugin's own settings. */
+/** A provider that the built-in transport serves at its `baseUrl`; without one, a plugin serves it. */
 const otherProvider = z.strictObject(providerShape);
 
 const limits = z.strictObject({

@@ -23,6 +23,8 @@ export interface AnthropicOptions {
   headers?: Record<string, string>;
   /** False: answers come as one body. Absent: they are streamed. */
   isStreaming?: boolean;
+  /** Absent: Anthropic itself; else another provider with the same API, whose batches are not used. */
+  provider?: string;
 }
 
 /** The SDK's own deadline for the first byte, in milliseconds, as long as a timer can be: the deadlines of a call are the caller's. */
@@ -40,14 +42,18 @@ export function createAnthropicModel(options: AnthropicOptions): Model {
 }
 
 /** The transport to the Messages API. */
-export function createAnthropicTransport({ isStreaming = true, ...options }: AnthropicOptions): Transport {
+export function createAnthropicTransport({
+  isStreaming = true,
+  provider: name = DEFAULT_PROVIDER,
+  ...options
+}: AnthropicOptions): Transport {
   const pool = createPool();
   const provider = { client: createClient(options, pool), pool };
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
-    provider: DEFAULT_PROVIDER,
+    provider: name,
     account: hash('sha256', `${provider.client.baseURL} ${options.apiKey}`, 'hex').slice(0, 16),
-    batchParams: (request) => toBatchParams(request),
+    ...(name === DEFAULT_PROVIDER ? { batchParams: (request) => toBatchParams(request) } : {}),
     async send(call) {
       try {
         await (isStreaming ? askStreamed : askWhole)(provider, call);

@@ -1,7 +1,7 @@
 // The model of a process, made from its configuration: transports, what providers need, and the observers that are switched on.
 import { join } from 'node:path';
 import { decodeHTMLStrict } from 'entities/decode';
-import { secretsOf, type Config, type ProviderSettings } from '../config.ts';
+import { addressedProviders, secretsOf, type Config, type ProviderSettings } from '../config.ts';
 import { createRedact } from '../config/redact-secrets.ts';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
@@ -37,7 +37,7 @@ export function createConfiguredModel({
     headers: anthropic.headers,
     isStreaming: anthropic.streaming,
   });
-  const all = [...transports, builtIn];
+  const all = [...transports, builtIn, ...addressedTransports(config)];
   return createModel({
     transports: all,
     ...wireFormsOf(config, all),
@@ -45,6 +45,14 @@ export function createConfiguredModel({
     // Made for each text: keys change while the process runs, and such texts are rare.
     redact: (text) => createRedact([...secretsOf(config), endpoint.apiKey])(text),
     onObserverFault: (name, error) => logger.warn({ err: error, observer: name }, 'Observer of the model failed'),
+  });
+}
+
+/** The transports to the other providers that have the Messages API at an address of the configuration. */
+function addressedTransports({ models }: Config): Transport[] {
+  return addressedProviders(models).map((provider) => {
+    const { baseUrl = '', apiKey = 'none', headers = {} } = models.providers[provider] ?? {};
+    return createAnthropicTransport({ provider, baseUrl, apiKey, headers });
   });
 }
 

@@ -148,7 +148,10 @@ function readableSecret(config: Config, user: Account): string | null {
 }
 
 function hasSecretsInFile({ models, channels, api, owner }: Config): boolean {
-  const { apiKey, headers } = models.providers.anthropic;
-  const single = [apiKey, channels.webhook.secret, owner.displaySecret];
-  return single.some((secret) => secret !== undefined) || api.keys.length > 0 || Object.keys(headers).length > 0;
+  const ofProviders = Object.values(models.providers).flatMap(({ apiKey, headers }) => [
+    apiKey,
+    ...Object.values(headers ?? {}),
+  ]);
+  const single = [...ofProviders, channels.webhook.secret, owner.displaySecret];
+  return single.some((secret) => secret !== undefined) || api.keys.length > 0;
 }

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadConfig, loadConfigWithSources, secretsOf, type Config } from '../../src/config.ts';
+import { loadConfig, loadConfigWithSources, modelFault, secretsOf, type Config } from '../../src/config.ts';
 
 let cwd: string;
 
@@ -280,13 +280,24 @@ test('the secrets of a configuration are those that a log must not have (G31)', 
   ]);
 });
 
-test('providers of plugins have a family and an encoding, and nothing else', async () => {
+test('a provider with an address serves models beside the built-in one', async () => {
+  const backup = '{baseUrl: "http://127.0.0.1:9", apiKey: "key-of-the-backup", headers: {a: "b"}, maxRetries: 2}';
+  const config = await load(
+    `{agents: {defaults: {fallbacks: ["backup/m"]}}, models: {providers: {backup: ${backup}}}}`,
+  );
+  expect(config.models.providers['backup']).toMatchObject({ baseUrl: 'http://127.0.0.1:9', maxRetries: 2 });
+  expect(secretsOf(config)).toContain('key-of-the-backup');
+  expect(modelFault(config, 'main', 'backup/other')).toBeNull();
+  expect(modelFault(config, 'main', 'nowhere/m')).toContain('"backup/<model>"');
+});
+
+test('providers of plugins have a family and an encoding, but no key', async () => {
   const config = await load(
     '{models: {providers: {local: {family: "google", toolCallArgumentsEncoding: "html-entities"}}}}',
   );
   expect(config.models.providers['local']).toEqual({ family: 'google', toolCallArgumentsEncoding: 'html-entities' });
   expect(config.models.providers.anthropic.maxRetries).toBe(5);
-  await expect(load('{models: {providers: {local: {apiKey: "x"}}}}')).rejects.toThrow('models.providers.local');
+  await expect(load('{models: {providers: {local: {apiKey: "x"}}}}')).rejects.toThrow('models.providers.local.baseUrl');
   await expect(load('{models: {providers: {local: {family: "martian"}}}}')).rejects.toThrow(
     'models.providers.local.family is "martian"',
   );

@@ -31,7 +31,7 @@ import {
   writeCompaction,
   type CompactionWish,
 } from './compact-write.ts';
-import { noteOutage, parkedStop } from '../loop/await-model.ts';
+import { noteOutage, parkedStop, retriesMaxOf } from '../loop/await-model.ts';
 import { enterGate } from '../loop/enter-gate.ts';
 import type { TurnContext } from '../context.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
@@ -235,8 +235,8 @@ async function takeFailure(
       const { fault, verdict } = called;
       const retries = turn.journal.at.progress.retries + 1;
       const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: 1 });
-      const { maxRetries } = context.config.models.providers.anthropic;
-      const mayRetry = verdict.kind !== 'fatal' && retries <= maxRetries && !isLast && outage?.mayStay !== false;
+      const retriesMax = retriesMaxOf(context.config, pass.provider);
+      const mayRetry = verdict.kind !== 'fatal' && retries <= retriesMax && !isLast && outage?.mayStay !== false;
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
       const error = { code, message: fault.message.slice(0, 2000) };

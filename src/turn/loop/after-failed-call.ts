@@ -6,7 +6,7 @@ import { mayAnotherAnswer } from '../../core/model-fallback.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
-import { noteOutage, parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
+import { noteOutage, parkedStop, retriesMaxOf, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
 import { enterGate, type CallPass } from './enter-gate.ts';
 import { commitStep } from '../commit-step.ts';
 import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact/compact-when-full.ts';
@@ -65,7 +65,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     const message = `The turn ended after ${silences} model calls in a row timed out without output: ${text}`;
     throw new TurnFailed(verdict.code, message, fault);
   }
-  if (attempt > context.config.models.providers.anthropic.maxRetries) {
+  if (attempt > retriesMaxOf(context.config, pass.provider)) {
     const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${text}`;
     throw new TurnFailed(verdict.code, message, fault);
   }

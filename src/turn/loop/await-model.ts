@@ -2,6 +2,7 @@
 // holds no lock and no slot, and gives up when it has waited for `models.outage.giveUpAfter`, or when all of its messages have expired.
 import type { AfterCommit } from '../../after-commit.ts';
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
+import type { Config } from '../../config.ts';
 import { outageOf } from '../../core/failure.ts';
 import { blockMsOf, waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseAfterFailureMs } from '../../core/model-outage.ts';
@@ -34,6 +35,12 @@ export const WAIT_IN_SLOT_MS_MAX = 5_000;
 export function assertPatience(context: TurnContext, turn: OpenedTurn): void {
   if (patienceMs(context, turn) <= 0)
     throw givenUp(context, turn, turn.journal.at.park ?? { code: 'expired', text: '' });
+}
+
+/** How often a turn may retry a call of this provider. */
+export function retriesMaxOf({ models: { providers } }: Config, provider: string): number {
+  const own = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+  return own?.maxRetries ?? providers.anthropic.maxRetries;
 }
 
 /** The number of short interruptions of a provider during which a turn keeps its slot; then it is parked. */
@@ -73,7 +80,7 @@ export async function noteOutage(
   }
   const blockMs = blockMsOf(fault);
   if (blockMs !== null) return await block(context, turn, { ...attempt, code, blockMs });
-  const { maxRetries } = context.config.models.providers.anthropic;
+  const retriesMax = retriesMaxOf(context.config, pass.provider);
   const { probeMs } = context.config.models.outage;
   const retryAfterMs = Math.max(0, fault.retryAfterMs ?? 0);
   const gate = pass.failed(retryAfterMs);
@@ -82,7 +89,7 @@ export async function noteOutage(
   const delayMs = pauseAfterFailureMs({ pauses: park?.parks ?? 0, random: context.random(), atLeastMs }, probeMs);
   return {
     isBlocked: false,
-    mayStay: park === null && !gate.isAway && progress.retries < Math.min(RETRIES_IN_SLOT_MAX, maxRetries),
+    mayStay: park === null && !gate.isAway && progress.retries < Math.min(RETRIES_IN_SLOT_MAX, retriesMax),
     wish: {
       reason: { code, text: fault.message, by: pass.provider },
       hasCalled: true,
