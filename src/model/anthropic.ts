@@ -147,17 +147,33 @@ function watchBytes(call: TransportCall, contentType: string): Middleware {
       await body.cancel();
       throw malformedAnswer(`The answer is not ${contentType} but "${actualType}".`);
     }
-    return new Response(ok ? body.pipeThrough(countBytes(call)) : body.pipeThrough(firstBytes()), response);
+    return new Response(ok ? counted(body, call) : body.pipeThrough(firstBytes()), response);
   };
 }
 
-function countBytes({ onBytes, signal }: TransportCall): TransformStream<Uint8Array<ArrayBuffer>> {
-  return new TransformStream({
-    transform(chunk, controller) {
-      if (!signal.aborted) onBytes(chunk.byteLength);
-      controller.enqueue(chunk);
+/**
+ * The same bytes, counted; what `onBytes` throws ends the answer and its connection. A `TransformStream` does the same for a quarter of all
+ * that a call costs, because it pipes through two more streams.
+ */
+function counted(body: ReadableStream<Uint8Array<ArrayBuffer>>, { onBytes, signal }: TransportCall): typeof body {
+  const reader = body.getReader();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        try {
+          if (!signal.aborted) onBytes(value.byteLength);
+        } catch (error) {
+          await reader.cancel(error);
+          throw error;
+        }
+        controller.enqueue(value);
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-  });
+    { highWaterMark: 0 },
+  );
 }
 
 function firstBytes(): TransformStream<Uint8Array<ArrayBuffer>> {
