@@ -14,6 +14,8 @@ import { waitUntil } from './rig/wait-until.ts';
 
 /** Of a worker's turn. */
 const workerKinds = ['claim', 'open-turn', 'commit-step', 'finish-turn'];
+/** The rounds of a conversation with two tool calls through the provider; each has statements of every kind. */
+const HOPS = 3;
 const faults = isLongForm() ? (['kill', 'freeze', 'cut'] as const) : (['kill', 'freeze'] as const);
 
 let rig: ScheduledRig;
@@ -126,12 +128,13 @@ describe('a batch by way of batches of the provider', () => {
   });
 
   test.each(faults)('processes each item once when its scheduler suffers a %s (G7)', async (fault) => {
-    const points = { victims: rig.schedulers, kinds: schedulerKinds, fault };
+    const points = { victims: rig.schedulers, kinds: schedulerKinds, fault, ofEach: HOPS };
     expect(await sweepScenes(providerBatches, points)).toEqual({ faults: [], missed: [] });
   });
 
   test.each(faults)('processes each item once when its worker suffers a %s (G7, G11)', async (fault) => {
-    const points = { victims: rig.workers, kinds: ['claim', 'park-turn', 'commit-step', 'finish-turn'], fault };
+    const kinds = ['claim', 'reserve-cost', 'park-turn', 'commit-step', 'finish-turn'];
+    const points = { victims: rig.workers, kinds, fault, ofEach: HOPS };
     expect(await sweepScenes(providerBatches, points)).toEqual({ faults: [], missed: [] });
   });
 });

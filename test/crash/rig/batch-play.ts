@@ -28,15 +28,18 @@ export function batchPlay(
     });
     // All turns of a hop go into one provider batch.
     const concurrency = via === 'live' ? 5 : itemCount;
-    const { id } = await rig.ask<{ id: string }>('POST', '/v1/batches', { name, items, via, concurrency });
+    // The cap is never reached; each call reserves its cost under it.
+    const body = { name, items, via, concurrency, maxCostUsd: 1_000 };
+    const { id } = await rig.ask<{ id: string }>('POST', '/v1/batches', body);
     return { name, batchId: id };
   }
 
-  /** Waits until the batch has ended and every worker has left its sessions. */
+  /** Waits until the batch has ended, every worker has left its sessions, and no call that it lost has a reservation. */
   async function settle({ name, batchId }: BatchScene): Promise<void> {
     await waitUntil(`${name} has ended`, withinMs, async () => {
       const [row] = await rig.rows<{ status: string; open: number }>(
-        `select b.status, (select count(*)::int from holdfast.sessions where turn_id is not null) as open
+        `select b.status, (select count(*)::int from holdfast.sessions where turn_id is not null)
+           + (select count(*)::int from holdfast.cost_reservations r where r.budget_id = b.id) as open
          from holdfast.batches b where b.id = $1`,
         [batchId],
       );
@@ -74,6 +77,13 @@ export function batchPlay(
     );
     const whole = { status: 'ended', outcome: 'completed', answered: itemCount, in_flight: 0, is_sum: true };
     if (JSON.stringify(batch) !== JSON.stringify(whole)) faults.push(`the batch is ${JSON.stringify(batch)}`);
+    const [cap] = await rig.rows<Record<string, unknown>>(
+      `select w.spent_micros = b.cost_micros as is_spent, w.reserved_micros::int as reserved
+       from holdfast.batches b join holdfast.budget_windows w on w.budget_id = b.id where b.id = $1`,
+      [batchId],
+    );
+    const settled = { is_spent: true, reserved: 0 };
+    if (JSON.stringify(cap) !== JSON.stringify(settled)) faults.push(`its budget is ${JSON.stringify(cap)}`);
     const keys = rig.effects.effects.map(({ key }) => key).filter((key) => key.startsWith(`${name}-`));
     const twice = keys.filter((key, at) => keys.indexOf(key) !== at);
     if (twice.length > 0) faults.push(`effects that happened twice: ${twice.join(', ')}`);

@@ -18,14 +18,22 @@ export interface ScheduledPlay<Scene> {
   judge: (scene: Scene) => Promise<string[]>;
 }
 
+interface SceneSweep {
+  victims: readonly Victim[];
+  kinds: readonly string[];
+  fault: AnyPoint['fault'];
+  /** How many of each kind the full sweep strikes; absent: the first. */
+  ofEach?: number;
+}
+
 /** Strikes these processes with a fault at statements of these kinds. */
 export async function sweepScenes<Scene>(
   play: ScheduledPlay<Scene>,
-  { victims, kinds, fault }: { victims: readonly Victim[]; kinds: readonly string[]; fault: AnyPoint['fault'] },
+  { victims, kinds, fault, ofEach = 1 }: SceneSweep,
 ): Promise<{ faults: string[]; missed: string[] }> {
   const faults: string[] = [];
   const missed: string[] = [];
-  for (const point of pointsOf(play, kinds, fault)) {
+  for (const point of pointsOf(play, { kinds, fault, ofEach })) {
     let scene: Scene | undefined;
     const struck = await strikeAny(victims, point, {
       play: async () => play.settle((scene = await play.begin())),
@@ -40,11 +48,13 @@ export async function sweepScenes<Scene>(
 /** Long form: one of each pair, alternating, for kills, and of every other pair for the other faults. Short form: one of them. */
 function pointsOf(
   { name, shortFrom }: Pick<ScheduledPlay<never>, 'name' | 'shortFrom'>,
-  kinds: readonly string[],
-  fault: AnyPoint['fault'],
+  { kinds, fault, ofEach }: Required<Pick<SceneSweep, 'kinds' | 'fault' | 'ofEach'>>,
 ): AnyPoint[] {
-  const all = kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind })));
-  const some = all.filter((_, at) => at % 4 === 0 || (fault === 'kill' && at % 4 === 3));
+  const all = Array.from({ length: ofEach }, (_, at) => at + 1).flatMap((ordinal) =>
+    kinds.flatMap((kind) => (['before', 'after'] as const).map((when) => ({ fault, when, kind, ordinal }))),
+  );
+  const first = all.filter(({ ordinal }) => ordinal === 1);
+  const some = first.filter((_, at) => at % 4 === 0 || (fault === 'kill' && at % 4 === 3));
   const taken = isFullSweep() ? all : isLongForm() ? some : some.filter((_, at) => at === shortFrom % some.length);
   printPoints(name, taken, all);
   return taken;
