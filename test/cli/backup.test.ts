@@ -64,13 +64,14 @@ describe('a backup', () => {
     const waiting = await Promise.all(
       Array.from({ length: WAITING }, (_, n) => api.send('queue', { text: `[[reply: ${n}]]`, mode: 'followup' })),
     );
+    await api.send('later', { text: 'x', deliverAt: '2099-01-01T00:00:00Z' });
     const bytes = gunzipSync(gzipSync(await backupOf(before.databaseUrl)));
     await api.send('queue', { text: 'after the backup' });
 
     const database = await withTestDatabase();
     onTestFinished(() => database.drop());
     const facts = await restore(database.url, bytes);
-    expect(facts).toMatchObject({ sessions: 3, waiting: WAITING, openTurns: 1, doubts: [] });
+    expect(facts).toMatchObject({ sessions: 4, waiting: WAITING + 1, openTurns: 1, doubts: [] });
     const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url, env: shortLease });
     onTestFinished(() => rig.close());
     const restored = rig.apiOf(await rig.start('api,worker,scheduler'));

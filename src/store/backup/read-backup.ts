@@ -160,7 +160,7 @@ async function nextOf(frames: AsyncGenerator<Frame>): Promise<Frame | null> {
 async function factsOf(client: pg.Client, header: BackupHeader): Promise<RestoredFacts> {
   const { rows } = await client.query<Omit<RestoredFacts, 'header' | 'doubts'>>(`
     select (select count(*) from holdfast.sessions)::int as sessions,
-      (select count(*) from holdfast.inbox where status = 'waiting')::int as waiting,
+      (select count(*) from holdfast.inbox where status in ('waiting', 'delayed'))::int as waiting,
       (select count(*) from holdfast.turns where ended_at is null)::int as "openTurns"`);
   const doubts = await client.query<RestoredFacts['doubts'][number]>(`
     select s.key as "sessionKey", t.id as "turnId", c.call_id as "callId", c.name
