@@ -98,6 +98,7 @@ export class LiveConfig {
     const parts = changeableParts(this.#current, config);
     return [...new Set([...before.keys(), ...after.keys()])]
       .filter((path) => JSON.stringify(before.get(path)) !== JSON.stringify(after.get(path)))
+      .filter((path) => !hasParts(before.has(path) ? after : before, path))
       .map((path) => {
         const part = reloadablePartOf(path);
         return {
@@ -109,6 +110,13 @@ export class LiveConfig {
         };
       });
   }
+}
+
+/** True when a list or section that is empty on the one side has parts on the other: the parts are the changes. */
+function hasParts(settings: ReadonlyMap<string, unknown>, path: string): boolean {
+  return (
+    !settings.has(path) && [...settings.keys()].some((key) => key.startsWith(`${path}[`) || key.startsWith(`${path}.`))
+  );
 }
 
 function byPath(settings: readonly Setting[]): Map<string, Setting> {

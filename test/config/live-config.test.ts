@@ -48,6 +48,16 @@ test('what prompts are told changes with its section, and is the same object oth
   expect(factsNow()).toBe(factsNow());
 });
 
+test('a list that was empty is shown by what it has now, and one that is emptied by what it had', async () => {
+  const limits = [{ model: 'anthropic/*', requestsPerMinute: 600 }] as unknown as Config['models']['limits'];
+  let next: Config['models'] = { ...models, limits };
+  const live = liveConfig(() => ({ models: next }));
+  const parts = ['models.limits[0].model', 'models.limits[0].requestsPerMinute'];
+  expect((await live.reload()).map(({ path }) => path)).toEqual(parts);
+  next = models;
+  expect(live.compare().map(({ path }) => path)).toEqual(parts);
+});
+
 test('agents change as a whole: one that is added waits for a restart, and so do the other changes of agents', async () => {
   const live = liveConfig(() => ({ agents: { defaults: quick, list: [...agents.list, { id: 'clerk' }] } }));
   const changes = await live.reload();
