@@ -46,7 +46,7 @@ function build() {
   cpSync(join(ROOT, 'migrations'), join(DIST, 'migrations'), { recursive: true });
   cpSync(join(ROOT, 'web/dist'), join(DIST, 'web/dist'), { recursive: true });
   // Agents are told where the documentation is.
-  for (const folder of ['docs', 'docs/how-to', 'docs/reference']) {
+  for (const folder of ['docs', 'docs/how-to', 'docs/references']) {
     for (const name of readdirSync(join(ROOT, folder))) {
       if (name.endsWith('.md')) cpSync(join(ROOT, folder, name), join(DIST, folder, name));
     }

@@ -1,4 +1,4 @@
-// `npm run write:references` writes the references of docs/reference.
+// `npm run write:references` writes the references of docs/references.
 import { writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { referencePages } from './references/pages.ts';

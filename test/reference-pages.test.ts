@@ -1,4 +1,4 @@
-// The references of docs/reference, and the tables of docs/configuration.md, hold what the code says.
+// The references of docs/references, and the tables of docs/configuration.md, hold what the code says.
 import { expect, test } from 'vitest';
 import { referencePages } from '../scripts/references/pages.ts';
 import { withConfigKeys } from '../scripts/references/config-tables.ts';

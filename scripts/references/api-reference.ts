@@ -1,4 +1,4 @@
-// docs/reference/api.md: every operation with its parameters, its body and its answers, and every named object.
+// docs/references/api.md: every operation with its parameters, its body and its answers, and every named object.
 import { apiDocument, type Operation, type Parameter } from './api-document.ts';
 import { answerText, fieldTable, itemOfPage, rowOf, typeText, variantsOf, type Schema } from './schema-fields.ts';
 

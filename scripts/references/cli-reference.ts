@@ -1,4 +1,4 @@
-// docs/reference/cli.md: every command with its arguments and options, as its help has them.
+// docs/references/cli.md: every command with its arguments and options, as its help has them.
 import { cliCommands, globalOptions, type CliCommand, type CliOption } from './cli-commands.ts';
 import { rowOf } from './schema-fields.ts';
 

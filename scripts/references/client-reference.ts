@@ -1,4 +1,4 @@
-// docs/reference/client.md: every function of the typed client.
+// docs/references/client.md: every function of the typed client.
 import { OPERATIONS, STREAMS } from '../../src/client/places.ts';
 import { apiDocument, type Operation } from './api-document.ts';
 import { answerText, rowOf } from './schema-fields.ts';

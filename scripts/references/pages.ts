@@ -12,9 +12,9 @@ const CONFIGURATION = 'docs/configuration.md';
 /** The pages by their paths. */
 export function referencePages(): Record<string, string> {
   return {
-    'docs/reference/api.md': apiReference(),
-    'docs/reference/cli.md': cliReference(),
-    'docs/reference/client.md': clientReference(),
+    'docs/references/api.md': apiReference(),
+    'docs/references/cli.md': cliReference(),
+    'docs/references/client.md': clientReference(),
     [CONFIGURATION]: withConfigKeys(readFileSync(join(ROOT, CONFIGURATION), 'utf8')),
   };
 }

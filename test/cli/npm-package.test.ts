@@ -98,7 +98,7 @@ describe.skipIf(!isLongForm())('the installed package', () => {
 
   test('has the pages of the documentation', async () => {
     const pages = await readdir(join(holder.folder, 'node_modules/holdfast/dist/docs'), { recursive: true });
-    expect(pages).toEqual(expect.arrayContaining(['api.md', 'how-to/quick-start.md', 'reference/cli.md']));
+    expect(pages).toEqual(expect.arrayContaining(['api.md', 'how-to/quick-start.md', 'references/cli.md']));
   });
 
   test('is refused by the check of its size when it is too large or has a file that does not belong into it', async () => {
