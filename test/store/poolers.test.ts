@@ -37,7 +37,9 @@ describe.runIf(hasPgbouncer())('PgBouncer is refused', () => {
     try {
       const fault = await inspectDatabase(pooler.url).catch(explainStartFault);
       expect(fault).toMatchObject({ code: 'database_pooled', exitCode: 78, message: expect.stringMatching(says) });
-      expect(fault).toMatchObject({ fix: expect.stringContaining('let DATABASE_URL name PostgreSQL itself') });
+      expect(fault).toMatchObject({
+        fix: expect.stringContaining('set DATABASE_URL to the direct address of PostgreSQL'),
+      });
     } finally {
       await pooler.stop();
     }
