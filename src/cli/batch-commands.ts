@@ -64,7 +64,7 @@ function addSubmit(batch: Command, run: RunCommand): void {
     .option('--concurrency <count>', 'maximum number of items in flight', wholeNumber(1, CONCURRENCY_MAX))
     .option('--max-cost <dollars>', 'pause before a call that could raise the total cost above this', dollars)
     .option('--pilot <count>', 'run this number of items first', wholeNumber(1, ITEMS_MAX))
-    .option('--deadline <duration>', 'items that have not started by then expire, such as 12h')
+    .option('--deadline <duration>', 'items that have not started by then expire: such as 12h, or a number of seconds')
     .addOption(
       new Option('--format <format>', 'refuse lines of another format')
         .choices(['auto', 'holdfast', 'anthropic', 'openai'])

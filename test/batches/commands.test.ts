@@ -62,6 +62,16 @@ test('submit --wait shows progress until the end, and the exit code says how it 
   expect(capped.code).toBe(8);
 });
 
+test('submit --deadline takes a duration or a number of seconds', async () => {
+  const file = await fileOf([{ text: 'one' }]);
+  for (const deadline of ['10m', '600']) {
+    const id = (await batch('submit', file, '--deadline', deadline)).stdout.trim();
+    const { createdAt, deadlineAt } = JSON.parse((await batch('show', id, '--json')).stdout);
+    expect(Date.parse(deadlineAt) - Date.parse(createdAt)).toBe(600_000);
+  }
+  expect((await batch('submit', file, '--deadline', 'soon')).code).toBe(2);
+});
+
 test('a batch is listed, shown, paused, resumed, cancelled and watched', async () => {
   const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
   const id = (await batch('submit', file, '--via', 'live')).stdout.trim();

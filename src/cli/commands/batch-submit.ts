@@ -60,14 +60,15 @@ function queryOf(options: BatchSubmitOptions): Record<string, string | number | 
   };
 }
 
+/** The seconds of a duration; a bare number is one of seconds, as in the API's `deadlineSeconds`. */
 function secondsOf(text: string): number {
-  const ms = parseDuration(text);
+  const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
   if (ms !== undefined && ms >= 1000) return Math.round(ms / 1000);
   throw new CliError({
     code: 'bad_option',
     exitCode: EXIT.usage,
     message: `--deadline ${text} is not a duration`,
-    fix: 'pass one such as 12h or 90m',
+    fix: 'pass one such as 12h or 90m, or a number of seconds',
   });
 }
 
