@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { agentOf, loadConfig } from '../src/config.ts';
 import { RELOADABLE_PATHS } from '../src/config/reloadable.ts';
 import { configKeys } from '../scripts/references/config-keys.ts';
-import { codeBlocks, readPage, tableRows } from './docs/read-page.ts';
+import { codeBlocks, readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/configuration.md');
 
@@ -63,6 +63,23 @@ test.each(['docs/configuration.md', 'README.md'])('the configuration that %s sho
     } finally {
       rmSync(folder, { recursive: true });
     }
+  }
+});
+
+const shown = globSync(['README.md', '{docs,examples,scripted-model}/**/*.md'], { cwd: ROOT }).flatMap((page) =>
+  codeBlocks(readPage(page))
+    .filter(({ language }) => language === 'json5')
+    .map(({ title, code }) => [`${page} › ${title}`, code] as const),
+);
+
+test.each(shown)('the configuration of %s is accepted', (_name, code) => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-config-'));
+  try {
+    const file = join(folder, 'holdfast.json');
+    writeFileSync(file, code);
+    expect(() => loadConfig({ env: { HOLDFAST_CONFIG: file }, cwd: folder, isTty: false })).not.toThrow();
+  } finally {
+    rmSync(folder, { recursive: true });
   }
 });
 

@@ -1,13 +1,14 @@
-// Every shell example of the README and of the pages in docs/, typed as it is printed, at one service that was started as the README says.
-import { spawnSync, type ChildProcess } from 'node:child_process';
+// Every shell example and every request of the README and of the pages in docs/, as it is printed, at one service that was started as the README says.
+import { execFile, spawnSync, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { playExample } from '../docs/play-example.ts';
-import { codeBlocks, readPage } from '../docs/read-page.ts';
+import { codeBlocks, readPage, ROOT } from '../docs/read-page.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { runCli } from './run-cli.ts';
 
@@ -35,6 +36,12 @@ const blocks = pages.flatMap((page) =>
   codeBlocks(readPage(page))
     .filter(({ language }) => language === 'sh')
     .map(({ title, code }, at) => ({ page, title, at, code: withoutStarted(code) })),
+);
+/** `POST /path`, headers, an empty line and a body. */
+const requests = pages.flatMap((page) =>
+  codeBlocks(readPage(page))
+    .filter(({ language, code }) => language === 'http' && /^[A-Z]+ \//.test(code))
+    .map(({ title, code }, at) => ({ name: `${page} › ${title} (${at + 1})`, code })),
 );
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
@@ -93,6 +100,45 @@ describe('the example', () => {
       playExample(atHand(code), cwd),
     );
   }
+});
+
+async function apiKey(): Promise<string> {
+  return (await readFile(join(cwd, '.holdfast/api-key'), 'utf8')).trim();
+}
+
+test.each(requests)('the request $name succeeds', async ({ code }) => {
+  const [head = '', body = ''] = code.split(/\n\n(.*)/s);
+  const [place = '', ...lines] = head.split('\n');
+  const [method = '', path = ''] = place.split(' ');
+  const headers = new Headers(lines.map((line): [string, string] => [line.split(': ')[0]!, line.split(': ')[1]!]));
+  headers.set('authorization', `Bearer ${await apiKey()}`);
+  headers.set('content-type', 'application/json');
+  const answer = await fetch(new URL(path, serviceUrl), { method, headers, body });
+  const text = await answer.text();
+  expect(answer.status, text).toBeLessThan(300);
+});
+
+test('an item of a batch has the result that the page shows', async () => {
+  const [item = '', result = ''] = codeBlocks(readPage('docs/batches.md'))
+    .filter(({ language }) => language === 'json')
+    .map(({ code }) => code);
+  await writeFile(join(cwd, 'item.jsonl'), item);
+  const { stdout } = await runCli(['batch', 'submit', 'item.jsonl'], { cwd });
+  const id = stdout.trim();
+  expect(await runCli(['batch', 'watch', id], { cwd })).toMatchObject({ code: 0 });
+  const { stdout: lines } = await runCli(['batch', 'results', id], { cwd });
+  const [shown, got] = [JSON.parse(result) as Record<string, unknown>, JSON.parse(lines) as Record<string, unknown>];
+  expect(Object.keys(got)).toEqual(Object.keys(shown));
+  expect(got).toMatchObject({ customId: shown['customId'], status: shown['status'] });
+});
+
+test("the example for OpenAI's client prints what the agent says", async () => {
+  const code = codeBlocks(readPage('docs/openai-clients.md')).find(({ language }) => language === 'ts')?.code ?? '';
+  await symlink(join(ROOT, 'node_modules'), join(cwd, 'node_modules'));
+  await writeFile(join(cwd, 'openai.mts'), atHand(code));
+  const env = { ...process.env, HOLDFAST_API_KEY: await apiKey() };
+  const { stdout } = await promisify(execFile)(process.execPath, ['openai.mts'], { cwd, env });
+  expect(stdout).toContain('Which files are in my workspace?');
 });
 
 /** The command with the addresses of the running processes. */
