@@ -23,7 +23,7 @@ export function jobForRing(ring: Ring): QueuedRing {
   return CATALOGUE[ring.kind].toJob(ring);
 }
 
-/** What a job taken from the queue means; null when its name or its payload is none of ours. */
+/** The ring of a job from the queue; null when its name or its payload is invalid. */
 export function parseJob(name: string, data: unknown): ParsedJob | null {
   if (!Object.hasOwn(CATALOGUE, name)) return null;
   const kind = name as RingKind;

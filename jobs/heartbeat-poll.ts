@@ -1,4 +1,4 @@
-// The ring for a session whose heartbeat is due. Whether it is worth a model call is decided when the poll is taken, not here.
+// The ring for a session whose heartbeat is due. Whether it is worth a model call is decided when the poll is claimed, not here.
 import { jobOf, parsePayload, type JobDefinition } from './job-definition.ts';
 
 export const heartbeatPoll: JobDefinition<'heartbeat'> = {

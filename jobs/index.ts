@@ -1,4 +1,4 @@
-// The catalogue of the queue for all other rooms: what can be rung, and what a job from the queue means.
+// The catalogue of the queue for all other rooms: the kinds of rings, and how to read a job from the queue.
 export { jobForRing, parseJob } from './catalogue.ts';
 export { createDoorbell, type RingQueue } from './create-doorbell.ts';
 export { JOB_LOCK_MS, STALLED_COUNT_MAX, STALLED_INTERVAL_MS } from './options.ts';

@@ -21,7 +21,7 @@ export interface QueuedRing {
 export interface JobDefinition<Kind extends RingKind> {
   /** Also the job's name in the queue. */
   kind: Kind;
-  /** The payload, or null when it is not one: such a job is taken off the queue and counted, never tried again. */
+  /** The payload, or null when it is invalid: such a job is removed from the queue and counted, never tried again. */
   parse(data: unknown): JobPayload | null;
   /** The job of a ring. Its id is made of the ring's session and number, so that a ring that is repeated is one job. */
   toJob(ring: Kind extends 'deliver' ? DeliveryRing : TurnRing): QueuedRing;

@@ -55,7 +55,7 @@ interface LoadOptions {
   env?: Environment;
   /** Where relative paths of the environment start; absent: the working directory. */
   cwd?: string;
-  /** Decides the log format when nothing else does; absent: whether stderr is a terminal. */
+  /** Decides the log format when no setting does; absent: whether stderr is a terminal. */
   isTty?: boolean;
 }
 
@@ -64,7 +64,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   return load(options).config;
 }
 
-/** As `loadConfig`, with where each setting comes from; secrets are not in it. */
+/** As `loadConfig`, with the source of each setting; secrets are left out. */
 export function loadConfigWithSources(options: LoadOptions = {}): { config: Config; settings: Setting[] } {
   const { env = process.env } = options;
   const { config, file } = load(options);
@@ -121,7 +121,7 @@ export async function ensureWebhookSecrets(config: Config): Promise<string[]> {
   return [(await ensureSecretFile(folder, 'webhook-secret', generate)).secret];
 }
 
-/** Every secret that the configuration holds: what the logger must never write (G31). */
+/** Every secret in the configuration: the logger must never write one of them (G31). */
 export function secretsOf(config: Config): string[] {
   const { runtime, models, channels, api, owner } = config;
   const passwords = [runtime.databaseUrl, runtime.redisUrl, runtime.traceEndpoint].flatMap(passwordsOf);
@@ -136,7 +136,7 @@ export function secretsOf(config: Config): string[] {
   return [...passwords, ...others].filter((secret) => secret !== undefined);
 }
 
-/** The password of an address: as it is written there, as URLs write it, and as the server is told it. */
+/** The password of an address: as it is written there, as URLs write it, and as it is sent to the server. */
 function passwordsOf(url: string | undefined): string[] {
   const { password } = new URL(url ?? 'none:');
   if (url === undefined || password === '') return [];

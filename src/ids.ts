@@ -6,6 +6,6 @@ import { v7 } from 'uuid';
  * within one millisecond and when the wall clock is set back.
  */
 export function newId<Id extends string>(): Id {
-  // A fresh id has no type of its own: the caller decides what it identifies.
+  // A new id has no specific type: the caller decides what it identifies.
   return v7() as Id;
 }

@@ -102,7 +102,7 @@ function withoutSecrets(destination: DestinationStream, secrets: () => readonly 
   };
 }
 
-/** Keys that are recognised by their look: Anthropic's, webhook secrets, our own, bearer headers, passwords in URLs. */
+/** Keys that are recognised by their form: Anthropic's, webhook secrets, our own, bearer headers, passwords in URLs. */
 const KEY_SHAPES = [
   String.raw`sk-ant-[\w-]{8,}`,
   String.raw`whsec_[\w+/=]{8,}`,

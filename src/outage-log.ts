@@ -92,11 +92,11 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
   };
 }
 
-/** What the line says of the error: its words and its code. The error's own fields may hold a whole connection, and the stack adds nothing. */
+/** The part of the error that is logged: its message and its code. The error's own fields may hold a whole connection, and the stack adds nothing. */
 function reasonOf(error: unknown): { reason: string; code?: string } {
   if (!(error instanceof Error)) return { reason: String(error) };
   const { code } = error as { code?: unknown };
-  // A refused connection to several addresses is an AggregateError without words of its own.
+  // A refused connection to several addresses is an AggregateError without a message of its own.
   const first = error instanceof AggregateError && error.errors[0] instanceof Error ? error.errors[0] : error;
   const reason = error.message || first.message || error.name;
   return typeof code === 'string' ? { reason, code } : { reason };

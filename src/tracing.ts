@@ -1,4 +1,4 @@
-// What the parts of a process need of its traces. What makes them is loaded only when they are exported somewhere (src/telemetry).
+// The interface of a process's parts to its traces. The implementation is loaded only when traces are exported (src/telemetry).
 import type { TracedOrigin } from './core/telemetry/span.ts';
 
 /** A turn, by what its trace id follows from. */

@@ -2,7 +2,7 @@
 // immediately instead of at its next poll. A commit may also report how messages ended, if a request waits for that. Nothing
 // depends on any of it.
 
-/** What was committed: a step of a turn, or something by which messages are settled. */
+/** The kind of commit: a step of a turn, or one that settles messages. */
 export type CommitKind = 'progress' | 'settlement';
 
 /**
@@ -14,7 +14,7 @@ export type MessageSettlements = ReadonlyMap<string, unknown>;
 export type CommitListener = (sessionId: string, what: CommitKind, settled: MessageSettlements) => void;
 
 export interface Wake {
-  /** Tells every listener. */
+  /** Notifies every listener. */
   committed(sessionId: string, what: CommitKind, settled?: MessageSettlements): void;
   /** Adds a listener and returns the function that removes it. A listener must not throw. */
   onCommit(listener: CommitListener): () => void;

@@ -1,4 +1,4 @@
-// The batches' part of a scheduler: settles and feeds in rounds of its own, because items end much more often than clocks strike.
+// The batches' part of a scheduler: settles and feeds in its own rounds, because items end much more often than the scheduler ticks.
 import { trimBatches } from '../src/store/batches/control.ts';
 import { feedBatches } from './feed-batches.ts';
 import { RoundLoop } from './round-loop.ts';
@@ -17,7 +17,7 @@ export function createBatchLoop(parts: SettlerParts): RoundLoop {
   });
 }
 
-/** One round: what has ended is settled, then there is room for more. True when something changed. */
+/** One round: ended items are settled, which makes room for more. True when something changed. */
 export async function runBatchRound(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
   const hasSettled = await settleBatches(parts, signal);
   const fed = await feedBatches(parts, signal);

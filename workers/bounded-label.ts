@@ -1,4 +1,4 @@
-// Keeps the values of a label few, so that a scrape stays small whatever models, tools and codes there are.
+// Bounds the number of values of a label, so that a scrape stays small however many models, tools and codes there are.
 
 /** The most values of one label in a process; the rest is `other`. */
 export const LABEL_VALUES_MAX = 100;

@@ -1,4 +1,4 @@
-// Makes the reconciler of a process from what the process has.
+// Makes the reconciler of a process from its parts.
 import type { LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';

@@ -1,4 +1,4 @@
-// Builds what a turn is given in a worker process: the store's shared statements, the locks, the model, the tools.
+// Builds the context of turns in a worker process: the store's shared statements, the locks, the model, the tools.
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { agentOf, livePriceBook, type AgentSettings, type Config } from '../src/config.ts';
@@ -146,7 +146,7 @@ function liveLimits(config: Config): () => readonly RateLimit[] {
   };
 }
 
-/** When a provider answers again, the turns that wait for it are woken; if that fails, their own time comes. */
+/** When a provider answers again, the turns that wait for it are woken; if that fails, they become due by themselves. */
 function createGate({ config, clock, database, logger }: WorkerParts): ProviderGate {
   return new ProviderGate({
     clock,

@@ -24,7 +24,7 @@ const ITEMS_PER_WEIGHT = 8;
 /** Items of one round. */
 const ROUND_MAX = 512;
 
-/** Feeds what has room; resolves with how many items were fed. */
+/** Feeds the batches that have room; resolves with how many items were fed. */
 export async function feedBatches(parts: FeederParts, signal: AbortSignal): Promise<number> {
   const hungry = new Map((await readHungryBatches(parts.database)).map((batch) => [batch.id, batch]));
   const helpings = shareRoom([...hungry.values()], {

@@ -21,7 +21,7 @@ const CHUNK_BYTES = 65_536;
 const KILL_GRACE_MS = 500;
 const REASON_CHARS_MAX = 500;
 
-/** Looks once. Never rejects. `pollId` is what a command may know the look by. */
+/** Checks once. Never rejects. `pollId` identifies the check to a command. */
 export async function checkGate(
   gate: Gate,
   { agent, config, pollId, signal }: { agent: AgentSettings; config: Config; pollId: string; signal: AbortSignal },

@@ -1,4 +1,4 @@
-// What a worker counts of its jobs for `/metrics`.
+// The metrics of a worker's jobs.
 import { Counter, type Registry } from 'prom-client';
 import type { JobEnd } from './queue/start-lane-worker.ts';
 

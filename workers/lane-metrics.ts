@@ -1,13 +1,13 @@
-// What a scheduler counts of the batches of the provider for `/metrics`.
+// A scheduler's metrics of provider batches.
 import { Counter, type Registry } from 'prom-client';
 
 /** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */
 export type RequestOutcome = 'answered' | 'errored' | 'returned' | 'left';
 
 export interface LaneMetrics {
-  /** So many requests have come to this result. */
+  /** This many requests have ended with this result. */
   settled: (result: RequestOutcome, requests: number) => void;
-  /** Answers of a submission that no turn uses have cost so much. */
+  /** The cost of answers of a submission that no turn uses. */
   wasted: (micros: number) => void;
 }
 

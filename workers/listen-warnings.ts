@@ -1,4 +1,4 @@
-// What the operator is warned of about the address that the API listens on.
+// Warnings to the operator about the address on which the API listens.
 import type { Config } from '../src/config.ts';
 import { isLoopbackHost } from '../src/network/public-address.ts';
 

@@ -5,7 +5,7 @@ export type Role = 'api' | 'worker' | 'scheduler';
 
 export type Modules = Awaited<ReturnType<typeof loadModules>>;
 
-/** Imports what the roles need; null: none of the roles needs it. */
+/** Imports the modules that the roles need; null: none of the roles needs it. */
 export async function loadModules(roles: readonly Role[], { isTraced }: { isTraced: boolean }) {
   const [shared, own] = await Promise.all([loadShared(), loadOwn(roles, isTraced)]);
   return { ...shared, ...own };

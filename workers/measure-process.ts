@@ -35,7 +35,7 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
     work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
     schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
     providerLane: roles.includes('scheduler') ? createLaneMetrics(registry) : null,
-    /** Adds what is known when everything runs. Resolves with the server; null: the API serves the metrics. */
+    /** Adds the facts that are known when everything runs. Resolves with the server; null: the API serves the metrics. */
     async start(facts: MeasuredFacts, enders: (() => Promise<unknown>)[]): Promise<MetricsServer | null> {
       const stop = createProcessMetrics(registry, facts);
       enders.push(async () => stop());

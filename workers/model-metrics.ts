@@ -1,4 +1,4 @@
-// What a worker measures of its model calls for `/metrics`.
+// A worker's metrics of its model calls.
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { refOfModel, modelOfRef } from '../src/core/model-ref.ts';
 import type { ModelCallRow } from '../src/store/journal.ts';

@@ -1,6 +1,6 @@
 // The wait between two rounds.
 
-/** Resolves after so many milliseconds, or when the signal says that nothing more is to be waited for. */
+/** Resolves after this many milliseconds, or when the signal aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

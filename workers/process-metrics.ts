@@ -7,7 +7,7 @@ import type { LaneUse } from '../src/store/workers/report-worker.ts';
 const LOOP_RESOLUTION_MS = 20;
 const STATEMENT_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
-/** What is measured when a scrape asks. */
+/** The values that are read on each scrape. */
 export interface MeasuredFacts {
   version: string;
   lanes: () => Record<string, LaneUse>;

@@ -1,4 +1,4 @@
-// What a worker measures of the waits for models for `/metrics`.
+// A worker's metrics of the waits for models.
 import { Gauge, Histogram, type Registry } from 'prom-client';
 import type { Clock } from '../src/clock.ts';
 import { createBoundedLabel } from './bounded-label.ts';

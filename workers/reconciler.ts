@@ -29,7 +29,7 @@ export interface ReconcilerOptions {
   modes: () => QueueModes;
   /** Which of these rings still wait in the queue. May reject when the queue is away. */
   stillWaiting: (rings: StaleRing[]) => Promise<Set<string>>;
-  /** Called when so many jobs were added again; absent: nothing counts them. */
+  /** Called with the number of jobs that were added again; absent: they are not counted. */
   onRepeated?: ((rings: number) => void) | undefined;
   /** Rejects when the queue cannot be reached. */
   pingQueue: () => Promise<void>;
@@ -47,13 +47,13 @@ export interface DirectLanes {
   look(lane: QueueName, ring: Pick<Ring, 'kind' | 'sessionId'>): boolean;
 }
 
-/** While the queue is away and a lane took all that it had room for, the next round comes this soon. */
+/** While the queue is down and a lane used all its room, the next round follows after this time. */
 const DIRECT_ROUND_MS = 100;
 
 /** A lease is checked this long after it expired, in milliseconds. */
 const AFTER_MOMENT_MS = 5;
 
-/** After so many intervals without a successful round, the reconciler counts as failed. */
+/** After this many intervals without a successful round, the reconciler counts as failed. */
 const INTERVALS_MAX = 10;
 
 export class Reconciler {

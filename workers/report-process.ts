@@ -1,4 +1,4 @@
-// The reports of this process: they keep its row in the table of workers, and tell it when a person wants it to drain.
+// The reports of this process: they update its row in the table of workers, and read from it whether the process must drain.
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { newId } from '../src/ids.ts';
@@ -33,7 +33,7 @@ export interface ProcessReporter {
   stop(): Promise<void>;
 }
 
-/** What a process of these roles reports of itself; made once per process. */
+/** The facts that a process of these roles reports; made once per process. */
 export function identityOf(roles: readonly string[]): WorkerIdentity {
   const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     version: string;

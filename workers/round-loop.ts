@@ -1,11 +1,11 @@
-// Work that a scheduler does in rounds of its own, because it comes up much more often than clocks strike. While there is nothing to do, the rounds
+// Work that a scheduler does in its own rounds, because it comes up much more often than the scheduler ticks. While there is no work, the rounds
 // become rarer.
 import { pause } from './pause.ts';
 
 export interface RoundLoopOptions {
-  /** One round; true: there was something to do, and the next one follows at once. */
+  /** One round; true: there was work, and the next round follows immediately. */
   round: (signal: AbortSignal) => Promise<boolean>;
-  /** Deletes some of what is old; true: there may be more. */
+  /** Deletes some old rows; true: there may be more. */
   trim: () => Promise<boolean>;
   trimEveryMs: number;
   /** Called when a round has failed; the next one follows. Must not throw. */
@@ -26,7 +26,7 @@ export class RoundLoop {
     this.#options = options;
   }
 
-  /** Begins to look. */
+  /** Starts the rounds. */
   start(): void {
     this.#running = this.#run();
   }

@@ -85,7 +85,7 @@ interface PlannedFiring {
   isBehind: boolean;
 }
 
-/** What is to be done about a cron; null when it cannot be computed with (it is switched off) or nothing is due. */
+/** The plan for a cron; null when it has no valid timetable (it is disabled) or nothing is due. */
 async function planFiring(parts: CronParts, cron: Cron, nowMs: number): Promise<PlannedFiring | null> {
   const { config } = parts;
   if (cron.nextSlotMs === null || cron.dueMs === null) return null;
@@ -172,7 +172,7 @@ function lastSessionOf(parts: CronParts, cron: Cron): Promise<SessionId> {
   return ensureSessionOf(parts, cron.target === 'isolated' ? { ...cron, target: 'main' } : cron);
 }
 
-/** Settles the fires whose inputs are settled, and does what follows for their crons. `nowMs` is the database's time. */
+/** Settles the fires whose inputs are settled, and applies the consequences to their crons. `nowMs` is the database's time. */
 export async function settleEndedFires(parts: CronParts, nowMs: number): Promise<void> {
   const { database, logger } = parts;
   for (const fire of await settleFires(database)) {

@@ -48,7 +48,7 @@ const POLLS_MAX = 16;
 const ROUNDS_MAX = 100;
 const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** Makes the rows of the polled agents what the configuration says. */
+/** Makes the rows of the polled agents match the configuration. */
 export async function syncHeartbeats({ config, database, inbox }: CronParts, nowMs: number): Promise<void> {
   const agents = polledAgents(config);
   const rows = await Promise.all(
@@ -89,7 +89,7 @@ export async function makeDuePolls(parts: HeartbeatParts): Promise<void> {
   }
 }
 
-/** What is found about a poll; null when the scheduler stops before it is known. */
+/** The result of a poll's checks; null when the scheduler stops before it is known. */
 async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<PollSettlement | null> {
   const { config, owner, signal, logger } = parts;
   const left = (reason: SkipReason, more: Partial<PollSettlement> = {}): PollSettlement => ({
@@ -127,7 +127,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
     if (signal.aborted) return null;
     if (look.kind === 'failed') return left('gate-failed', { detail: look.reason });
     gateSha256 = look.sha256;
-    // The first look only learns what there is.
+    // The first check only stores the current state.
     if (poll.gateSha256 === null || poll.gateSha256 === gateSha256) return left('unchanged', { gateSha256 });
   }
   const times: TaskTimes | null =
@@ -161,7 +161,7 @@ function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, no
   return !isWithinHours(activeHours, zone, nowMs);
 }
 
-/** HEARTBEAT.md of the agent; null when there is none. One that cannot be read does not stop the poll. */
+/** HEARTBEAT.md of the agent; null when it does not exist. An unreadable file does not stop the poll. */
 async function readFile(agent: AgentSettings, onError: (error: unknown) => void): Promise<HeartbeatFile | null> {
   try {
     const [file] = await loadWorkspaceFiles(agent.workspaceDir, [FILE_NAME]);

@@ -1,10 +1,10 @@
-// What a scheduler counts of crons and heartbeats for `/metrics`.
+// A scheduler's metrics of crons and heartbeats.
 import { Counter, Histogram, type Registry } from 'prom-client';
 
 const LAG_SECONDS = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600];
 
 export interface ScheduleMeter {
-  /** So many slots of a cron were fired, missed or skipped. */
+  /** This many slots of a cron were fired, missed or skipped. */
   cronFired: (status: 'fired' | 'missed' | 'skipped', slots: number) => void;
   /** A slot was fired so long after its time. */
   cronLagged: (lagMs: number) => void;

@@ -1,10 +1,10 @@
-// The scheduler: work that starts by the clock. Any number may run against one database; each checks once a second, and when
-// something is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
-// scheduler whose clock is wrong checks at other times and fires nothing that is not due.
+// The scheduler: starts work that is due at a time. Any number can run on one database; each checks once a second, and when
+// the next item is known to become due. The database decides what is due, what time it is and which scheduler fires it (G8, G20): a
+// scheduler with a wrong clock checks at other times and fires nothing early.
 //
-//   beat ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ deliver messages ▶ (now and then) retire, notices, trimming ──▶ the next known moment
+//   tick ──▶ round: fire crons ▶ make polls ▶ settle fires ▶ deliver messages ▶ (now and then) retire, notices, trimming ──▶ the next known time
 //
-// node-cron provides the beat. A round in progress at a beat is not disturbed; one more follows it.
+// node-cron provides the tick. A tick does not interrupt a round in progress; another round follows it.
 import type { ScheduledTask } from 'node-cron';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
@@ -33,7 +33,7 @@ export interface SchedulerOptions {
   tracing?: Tracing | undefined;
 }
 
-/** Every second, on the second: what is written to the second is fired without delay. */
+/** Every second, on the second, so that slots on a full second fire without delay. */
 const BEAT = '* * * * * *';
 const BEAT_MS = 1_000;
 /** How long after a deadline the next round starts, in milliseconds. */
@@ -67,7 +67,7 @@ export class Scheduler {
     this.#bulk = createBulkLoop({ ...service, logger });
   }
 
-  /** Begins to look; what the configuration names is made so in the first round. Nothing is waited for. */
+  /** Starts the rounds; the first one applies the configuration. Does not wait for it. */
   start(): void {
     this.#look();
     this.#batches.start();
@@ -77,7 +77,7 @@ export class Scheduler {
     );
   }
 
-  /** The configuration was read again: what it names is made so in the next round. */
+  /** The configuration was reloaded: the next round applies it. */
   syncAgain(): void {
     this.#isSynced = false;
     this.#look();
@@ -100,7 +100,7 @@ export class Scheduler {
     });
   }
 
-  /** Claims nothing new and resolves when the round in progress has ended; any scheduler may take over what it has not finished. */
+  /** Claims nothing new and resolves when the round in progress has ended; any scheduler can take over its unfinished work. */
   async stop(): Promise<void> {
     this.#stopped.abort();
     await Promise.all([this.#batches.stop(), this.#bulk.stop()]);
@@ -114,7 +114,7 @@ export class Scheduler {
     );
   }
 
-  /** Looks now, or once more when the round that is under way has ended. */
+  /** Starts a round now, or another one after the round in progress. */
   #look(): void {
     if (this.#stopped.signal.aborted) return;
     this.#isWanted = true;
@@ -202,7 +202,7 @@ export class Scheduler {
     return performance.now() - this.#tidiedAtMs >= TIDY_MS;
   }
 
-  /** What is further away than the next beat is seen by a beat. */
+  /** Anything later than the next tick is found by a tick. */
   #lookAgainIn(inMs: number | null): void {
     if (this.#moment !== null) clearTimeout(this.#moment);
     this.#moment = null;

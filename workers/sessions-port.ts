@@ -1,4 +1,4 @@
-// The tools' way to the use cases about sessions: calls become requests, and results become what an agent reads.
+// The tools' access to the use cases about sessions: calls become requests, and results become text for the agent.
 import { agentOf } from '../src/config.ts';
 import { shownHistory } from '../src/core/session-history.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';

@@ -29,7 +29,7 @@ export interface SettlerParts extends Service {
   tracing?: Tracing | undefined;
 }
 
-/** Settles what has ended; true when something changed. */
+/** Settles ended items; true when something changed. */
 export async function settleBatches(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
   const { database, publish } = parts;
   let settled = await settleItems(database);
@@ -90,7 +90,7 @@ async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchV
   }
 }
 
-/** The signed report of the end, if the batch asks for one: it is delivered in a session of its own. */
+/** The signed report of the end, if the batch asks for one: it is delivered in a separate session. */
 async function reportOf(
   { config, inbox }: SettlerParts,
   batch: JudgedBatch,

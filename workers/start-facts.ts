@@ -1,4 +1,4 @@
-// What a process says of itself when it has started.
+// The facts that a process logs when it has started.
 import { agentOf, isAgent, type Config, type ThinkingLevel } from '../src/config.ts';
 import type { ServiceFacts } from './start-lines.ts';
 

@@ -1,10 +1,10 @@
-// What a service says of itself to the person who starts it.
+// The lines that a service prints for the person who starts it.
 import { systemClock } from '../src/clock.ts';
 import { modelNotices, type Config } from '../src/config.ts';
 import { describeCommands } from '../src/tools/command-user.ts';
 import type { Role } from './load-modules.ts';
 
-/** What a service runs on. */
+/** The parts on which a service runs. */
 export interface ServiceFacts {
   database: 'embedded' | 'configured';
   queue: string;

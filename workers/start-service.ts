@@ -33,7 +33,7 @@ export interface ServiceOptions {
 export interface RunningService {
   /** Where the API listens; null without the api role. */
   url: string | null;
-  /** What to tell a person at the start. */
+  /** The facts for the start lines. */
   lines: string[];
   /** The same for the log. */
   facts: ServiceFacts;
@@ -48,7 +48,7 @@ const LANES_SHARE = 0.8;
 
 type Ender = () => Promise<unknown>;
 
-/** Starts what the roles need. Rejects with the first fault, having ended what had been started. */
+/** Starts the parts that the roles need. Rejects with the first fault, after it has stopped the parts that were started. */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const enders: Ender[] = [];
   try {
@@ -263,7 +263,7 @@ function addressesOf(api: { url: string } | null, metrics: MetricsServer | null)
   return metrics === null ? [] : [`metrics    ${metrics.url}`];
 }
 
-/** Adds what is measured of the process itself, and serves the metrics where there is no API; null: there is one, or nothing is measured. */
+/** Adds the metrics of the process itself, and serves them if there is no API; null: there is one, or nothing is measured. */
 async function startMetrics(
   meters: ProcessMeters,
   parts: { base: Base; version: string; reporter: ProcessReporter; enders: Ender[] },

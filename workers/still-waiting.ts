@@ -1,9 +1,9 @@
-// Tells which rings still wait in the queue, by the ids of their jobs.
+// Finds out which rings still wait in the queue, by the ids of their jobs.
 import type { Lane } from '../src/config.ts';
 import type { StaleRing } from '../src/store/reconcile.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 
-/** States in which a job will still be taken by a worker. */
+/** States in which a worker will still take a job. */
 const ALIVE = new Set(['waiting', 'delayed', 'prioritized', 'waiting-children']);
 
 /**

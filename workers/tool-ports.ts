@@ -27,7 +27,7 @@ export interface ToolPorts {
   keeper: ProcessKeeper | null;
 }
 
-/** The ports as the configuration wants them: what is switched off is absent. */
+/** The ports that the configuration enables: disabled ones are absent. */
 export function createToolPorts(parts: ToolPortParts): ToolPorts {
   const { config, database } = parts.service;
   const { fetch, message } = config.tools;

@@ -1,4 +1,4 @@
-// What a process that also has the role api measures of its traces for `/metrics`.
+// The metrics of traces, in a process that also has the role api.
 import { Counter, type Registry } from 'prom-client';
 
 /** Adds the metric to the registry. */

@@ -1,12 +1,12 @@
-// Logs what keeps the service from working: one line when a trouble begins, and one when it is over. For processes that somebody watches anyway:
-// a trouble is one of the service, so each of them logs it.
+// Logs faults of the service: one line when a fault begins, and one when it is over. Every process that an operator watches anyway logs them,
+// because they concern the service, not one process.
 import { wordsOfHealth, type HealthFact } from '../src/core/service-health.ts';
 import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { readServiceHealth } from '../src/store/views/service-health.ts';
 
-/** Looks now and then; resolves, when it is called, after the look in progress. A look that fails is followed by the next one. */
+/** Checks at intervals; the returned function stops it and resolves after the check in progress. A failed check is followed by the next one. */
 export function startTroubleLog(
   database: Database,
   logger: Pick<Logger, 'info' | 'warn'>,

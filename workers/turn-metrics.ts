@@ -1,4 +1,4 @@
-// What a worker measures of its turns for `/metrics`: counted in this process, after the commit, and kept in memory.
+// A worker's metrics of its turns: counted in this process, after the commit, and kept in memory.
 import { Counter, Histogram, type Registry } from 'prom-client';
 import { laneOf } from '../src/turn/opened-turn.ts';
 import type { MeteredTurn, TurnMeter } from '../src/turn/turn-meter.ts';
@@ -13,7 +13,7 @@ const TOOL_SECONDS = [0.05, 0.25, 1, 5, 30, 120, 600];
 /** Tools whose durations have series of their own: each has two histograms, 27 series, while a count of calls is one series. */
 const TIMED_TOOLS_MAX = 16;
 
-/** What is known of a turn until it ends. */
+/** The facts of a turn that are known before its end. */
 interface Tally {
   /** In model calls, tools and waits for rates. */
   busyMs: number;

@@ -8,7 +8,7 @@ import type { JobEnd } from './queue/start-lane-worker.ts';
 import { createRateMetrics, type RateMetrics } from './rate-metrics.ts';
 import { createTurnMetrics } from './turn-metrics.ts';
 
-/** What a worker calls; each is absent when nothing measures it, and must not throw. */
+/** The metrics that a worker calls; each is absent when it is not measured, and must not throw. */
 export interface WorkMeters {
   /** Called after each job. */
   onJobEnd?: (end: JobEnd) => void;

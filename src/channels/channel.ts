@@ -1,4 +1,4 @@
-// The channel port, outgoing side: hands one delivery over and says what became of it.
+// The channel port, outgoing side: hands one delivery over and returns its result.
 import type { ClaimedDelivery } from '../store/outbox.ts';
 
 /**

@@ -6,7 +6,7 @@
 import { withDeadline } from '../deadline.ts';
 
 export interface BatchOptions<Row, Result> {
-  /** What the rows are and where they go, in the texts of errors: `jobs for the queue main`. */
+  /** The rows and their destination, for the texts of errors: `jobs for the queue main`. */
   name: string;
   /**
    * Sends one batch and returns one result per row, in the same order. A row that is at fault makes it reject; the other rows are then

@@ -41,7 +41,7 @@ const ATTEMPTS: readonly { sidePx: number; quality: number | null }[] = [
   { sidePx: 800, quality: 60 },
 ];
 
-/** The image as it can be sent. Throws `ImageFault` for what is no image, or cannot be decoded. */
+/** The image as it can be sent. Throws `ImageFault` for bytes that are not an image, or cannot be decoded. */
 export async function fitImage(bytes: Buffer): Promise<FittedImage> {
   const format = sniffFormat(bytes);
   if (format === null) throw new ImageFault('not an image');
@@ -50,7 +50,7 @@ export async function fitImage(bytes: Buffer): Promise<FittedImage> {
   const mediaType = PASSED_ON[format];
   const fits = Math.max(width, height) <= SIDE_PX_MAX && base64Chars(bytes.length) <= BASE64_CHARS_MAX;
   if (mediaType !== undefined && fits) {
-    // Decoding is all that is wanted; the pixels are thrown away.
+    // Only the decoding matters; the pixels are discarded.
     await orFault(format, async () => await decode().resize(1, 1).raw().toBuffer());
     return { mediaType, base64: bytes.toString('base64') };
   }

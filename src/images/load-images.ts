@@ -37,7 +37,7 @@ export class ImageLoader {
     this.#options = options;
   }
 
-  /** The images of these files; names are taken as `readConfined` takes them. Never rejects. */
+  /** The images of these files; names are resolved as in `readConfined`. Never rejects. */
   async load(paths: readonly string[], workspaceDir: string): Promise<LoadedImages> {
     const loaded: LoadedImages = { blocks: [], missing: [] };
     const seen = new Set<string>();

@@ -62,7 +62,7 @@ function openOrNull(path: string): Promise<FileHandle | null> {
   return open(path, OPEN_FLAGS).catch(() => null);
 }
 
-/** Where the opened file really is, where the system can tell; else the path that it was opened by. */
+/** The real path of the opened file, if the system provides it; otherwise the path by which it was opened. */
 function pathOfHandle(handle: FileHandle, openedPath: string): Promise<string> {
   return readlink(`/proc/self/fd/${handle.fd}`).catch(() => openedPath);
 }

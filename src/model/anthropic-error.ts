@@ -11,7 +11,7 @@ export function toModelError(error: unknown): unknown {
   if (error instanceof APIConnectionError) return networkError(error);
   if (error instanceof APIError) return refusal(error);
   if (error instanceof SyntaxError) return malformedAnswer('The answer is not JSON.', error);
-  // The request was answered: what is left is a body that did not arrive.
+  // The request was answered: the body did not arrive.
   return new ModelError({
     type: 'cut_stream',
     status: null,
@@ -31,7 +31,7 @@ function networkError(cause: APIConnectionError): ModelError {
   return new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
 }
 
-/** What the provider says instead of an answer, or inside of it; the latter has no status. */
+/** An error that the provider sends instead of an answer, or inside one; the latter has no status. */
 function refusal(error: APIError): ModelError {
   const { status, headers } = error;
   return new ModelError({

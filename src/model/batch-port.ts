@@ -23,7 +23,7 @@ export type SubmitOutcome =
   | { kind: 'unknown'; message: string };
 
 export interface BatchPort {
-  /** Where submissions were made: a hash of the address, whatever the key. */
+  /** The account of submissions: a hash of the address, whatever the key. */
   readonly account: string;
   /** How long a submission may take, in milliseconds. */
   readonly timeoutMs: number;
@@ -33,7 +33,7 @@ export interface BatchPort {
   find(sinceMs: number): Promise<{ listed: ListedBatch[]; nowMs: number }>;
   /** Null: the provider does not know it. Rejects when it cannot be asked. */
   poll(id: string): Promise<ProviderBatch | null>;
-  /** The lines of the results; null: they are gone. Rejects when they break off. */
+  /** The lines of the results; null: they were deleted. Rejects when the stream breaks. */
   read(id: string): Promise<AsyncIterable<string> | null>;
   cancel(id: string): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// The last moment at which a request can be held back.
+// The last point at which a request can be held back.
 import type { Dispatcher } from 'undici';
 
 /**

@@ -56,7 +56,7 @@ function addressedTransports({ models }: Config): Transport[] {
   });
 }
 
-/** In which form each provider takes histories and writes arguments: as the configuration says, else as its transport does. */
+/** The form in which each provider takes histories and writes arguments: the configured one, otherwise that of its transport. */
 function wireFormsOf(
   { models: { providers } }: Config,
   transports: readonly Transport[],

@@ -16,7 +16,7 @@ import { repairArguments } from './repair-arguments.ts';
 import { selectTransport, type Transport } from './transport.ts';
 
 export interface ModelParts {
-  /** The first that serves a request's provider is taken. */
+  /** The first transport that serves a request's provider is used. */
   transports: readonly Transport[];
   /** The observers of every call. */
   observers?: readonly ModelObserver[];
@@ -24,7 +24,7 @@ export interface ModelParts {
   families?: Readonly<Record<string, ProviderFamily>>;
   /** By provider, what decodes the texts in the arguments of calls; absent: they come as they are. */
   argumentDecoders?: Readonly<Record<string, (text: string) => string>>;
-  /** Takes secrets out of what is said about a failed call; absent: nothing is taken out. */
+  /** Removes secrets from the text about a failed call; absent: nothing is removed. */
   redact?: Redact;
   /** Called when an observer has failed. */
   onObserverFault?: (name: string, error: unknown) => void;

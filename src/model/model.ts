@@ -21,14 +21,14 @@ export interface AskOptions {
    * of them joined are the answer's text as `textOf` gives it. Restarts the idle clock. Must not throw; never called after an abort.
    */
   onChunk?: (textDelta: string) => void;
-  /** Called with what the model thinks, piece by piece. Must not throw; never called after an abort. */
+  /** Called with the model's thinking, piece by piece. Must not throw; never called after an abort. */
   onReasoning?: (piece: string) => void;
   /**
    * Called when the provider reports tokens of the answer, with all that it has reported until then: what a call costs that breaks off later.
    * Must not throw.
    */
   onUsage?: (reported: ReportedUsage) => void;
-  /** Called when the provider says what is left of its rate limits. Must not throw. */
+  /** Called when the provider reports what is left of its rate limits. Must not throw. */
   onRemaining?: (remaining: Amounts) => void;
   /** The answer as it was received by other means, and the hash of its request: nothing is sent. Absent: the provider is asked. */
   received?: { body: unknown; sha256: string };
@@ -40,7 +40,7 @@ export interface AskOptions {
   callNo?: number;
   /** The answer in a row with which calling the same unknown tool ends the turn with a text; absent or 0: never. */
   unknownToolThreshold?: number;
-  /** What is replaced in the text of the answer. */
+  /** The replacements in the text of the answer. */
   replacements?: readonly Replacement[];
 }
 

@@ -1,4 +1,4 @@
-// Reads what a provider says is left of its rate limits, from the headers of its answer.
+// Reads from the headers of an answer what is left of the provider's rate limits.
 import type { Amounts, RateUnit } from '../core/governor/rate-limit.ts';
 
 const HEADERS: readonly (readonly [RateUnit, string])[] = [
@@ -7,7 +7,7 @@ const HEADERS: readonly (readonly [RateUnit, string])[] = [
   ['outputTokens', 'anthropic-ratelimit-output-tokens-remaining'],
 ];
 
-/** What is left of each limit that the headers name. What is not a whole number is left out. */
+/** What is left of each limit that the headers name. Values that are not whole numbers are ignored. */
 export function remainingOf(headers: { get(name: string): string | null }): Amounts {
   return Object.fromEntries(
     HEADERS.flatMap(([unit, name]) => {

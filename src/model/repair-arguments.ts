@@ -10,7 +10,7 @@ const REPAIRED_CHARS_MAX = 64_000;
 const LEADING_CHARS_MAX = 96;
 const TRAILING_CHARS_MAX = 3;
 
-/** The object that was meant; null when there is none to be found, or when it is not all there. Never throws. */
+/** The intended object; null when none can be found, or when it is incomplete. Never throws. */
 export function repairArguments(raw: string): Record<string, unknown> | null {
   if (raw.length > REPAIRED_CHARS_MAX) return null;
   const text = objectIn(unwrapped(raw));

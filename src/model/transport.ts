@@ -20,7 +20,7 @@ export interface TransportCall {
    * any more, because the lease of the call has ended in the meantime (G7).
    */
   onWrite: () => void;
-  /** Call it, where the provider says so, with what is left of its rate limits. */
+  /** Call it with what is left of the provider's rate limits, if the provider reports it. */
   onRemaining?: (remaining: Amounts) => void;
   /** Call it for each received chunk, with its number of bytes. */
   onBytes: (count: number) => void;

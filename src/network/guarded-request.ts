@@ -37,7 +37,7 @@ export function sendGuarded(request: GuardedRequest): Promise<IncomingMessage> {
   const { promise, resolve: answer, reject } = Promise.withResolvers<IncomingMessage>();
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) };
-  // A connection of its own: one that is kept open would have been judged for another request.
+  // A new connection: one that was kept open would have been checked for another request.
   const options = {
     method,
     agent: false,

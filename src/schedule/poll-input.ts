@@ -1,4 +1,4 @@
-// What a heartbeat puts into the session of its agent.
+// The input that a heartbeat adds to the session of its agent.
 import type { AgentSettings } from '../config.ts';
 import type { HeartbeatTask } from '../core/heartbeat-file.ts';
 import { pollText, type PollOccasion } from '../core/heartbeat-poll.ts';
@@ -10,12 +10,12 @@ export interface PollFacts {
   tasks: readonly HeartbeatTask[];
   /** True when HEARTBEAT.md asks for more than its tasks. */
   hasMore: boolean;
-  /** Where the last message of the session wanted its answer; null: nowhere in particular. */
+  /** The delivery address of the session's last message; null: none. */
   lastUrl: string | null;
   nowMs: number;
 }
 
-/** The input of a poll. An alert goes nowhere, where the last message wanted its answer, or where the configuration says. */
+/** The input of a poll. An alert is not delivered, or goes to the address of the last message or of the configuration. */
 export function pollInputOf(agent: AgentSettings, facts: PollFacts): { body: OwnInput; route: string } {
   const { target, prompt } = agent.heartbeat;
   const zone = promptZoneOf(agent);

@@ -20,7 +20,7 @@ export interface TickFacts {
   nowMs: number;
   /** For a system event. */
   eventId: string;
-  /** Where the last message of the session wanted its answer, see `lastSessionKeyOf`; null: nowhere in particular. */
+  /** The delivery address of the session's last message, see `lastSessionKeyOf`; null: none. */
   lastUrl: string | null;
 }
 
@@ -44,13 +44,13 @@ export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOri
       id: facts.eventId,
       text: payload.text.trim(),
       contextKey: contextKeyOf(cron.id),
-      // What an agent wrote may have come from anywhere.
+      // Text that an agent wrote may have come from anywhere.
       isTrusted: cron.origin !== 'agent',
     },
   };
 }
 
-/** In which zone prompts to an agent tell the time. */
+/** The time zone of the times in an agent's prompts. */
 export function promptZoneOf({ envelopeTimezone, userTimezone }: AgentSettings) {
   return resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
 }

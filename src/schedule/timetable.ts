@@ -73,7 +73,7 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
     zone: zoneOf(tz),
     staggerMs: staggerMs ?? null,
   };
-  // Any instant will do: what has no slot within decades has none.
+  // Any instant will do: an expression without a slot within decades has none at all.
   if (nextSlot(timetable, 0) === null)
     throw new InvalidScheduleError('expr', `${JSON.stringify(expr)} matches no time`);
   return timetable;
@@ -105,7 +105,7 @@ export function cronFieldsOf(expr: string): CronFields {
 
 let loaded: NodeCron | null = null;
 
-/** Loaded with the first expression: most commands of the command line meet none, and it costs as much as the rest of them. */
+/** Loaded with the first expression: most commands of the command line use none, and loading it takes as long as all the rest. */
 function nodeCron(): NodeCron {
   return (loaded ??= createRequire(import.meta.url)('node-cron') as NodeCron);
 }

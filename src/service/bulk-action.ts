@@ -17,7 +17,7 @@ import { stopTurn } from './stop-session.ts';
 /** The most things of one action. */
 export const BULK_ITEMS_MAX = 100_000;
 
-/** What an action is about: ids, or what a filter finds now. */
+/** The objects of an action: ids, or the current matches of a filter. */
 export type BulkSelection =
   | { target: BulkTarget; ids: readonly string[] }
   | { target: 'turns'; filter: TurnFilter }
@@ -28,7 +28,7 @@ export type BulkSelection =
 export interface BulkRequest {
   action: BulkVerb;
   selection: BulkSelection;
-  /** What was asked for, for people. */
+  /** A description of the request, for people. */
   filter: object;
   reason: string | null;
   perSecond: number | null;
@@ -69,7 +69,7 @@ export async function submitBulkAction(
   return id;
 }
 
-/** Begins nothing more of an action; false: there is none with this id. */
+/** Starts no more items of an action; false: there is none with this id. */
 export function stopBulkAction({ database }: Service, id: string, idempotency: KeyedRequest | null): Promise<boolean> {
   return cancelBulkAction(database, id, idempotency);
 }

@@ -25,7 +25,7 @@ export interface GivenCommand {
   input: Omit<NewCommand, 'reply'>;
 }
 
-/** What a level of reasoning does, for people. */
+/** The effect of a level of reasoning, for people. */
 const MEANING: Readonly<Record<ReasoningLevel, string>> = {
   off: "the model's thinking is hidden",
   on: "replies begin with the model's thinking",

@@ -59,7 +59,7 @@ async function* inParts(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
   if (size > 0) yield Buffer.concat(pieces);
 }
 
-/** Deletes an upload; false: there is none. */
+/** Deletes an upload; false: it does not exist. */
 export function removeFile({ database }: Service, id: string): Promise<boolean> {
   return deleteFile(database, id);
 }

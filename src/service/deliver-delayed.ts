@@ -5,10 +5,10 @@ import { readDueMessages, type DueMessage } from '../store/delayed-messages.ts';
 import { queuePolicyOf } from './accept-message.ts';
 import type { Service } from './service.ts';
 
-/** What a scheduler needs for it. */
+/** The dependencies on the scheduler. */
 export type DeliverParts = Pick<Service, 'config' | 'database' | 'inbox' | 'publish' | 'waiting'>;
 
-/** Delivers what is due; resolves with the milliseconds until the next one is, or null. Those whose session is full are tried again. */
+/** Delivers due messages; resolves with the milliseconds until the next one is due, or null. Messages whose session is full are retried. */
 export async function deliverDue({ config, database, inbox, publish, waiting }: DeliverParts): Promise<number | null> {
   const { due, nextInMs } = await readDueMessages(database, config.limits.waitingPerSession);
   if (due.length === 0) return nextInMs;

@@ -1,4 +1,4 @@
-// What people do to budgets while the service runs. Each change is known to this process at once, and to all others within a second.
+// Changes of budgets while the service runs. Each change applies in this process immediately, and in all others within a second.
 import type { BudgetSettings } from '../core/budget/budget.ts';
 import { newId } from '../ids.ts';
 import {

@@ -82,7 +82,7 @@ export async function removeCron(
   return (await deleteCron(service.database, before.id)) ? 'done' : 'unknown';
 }
 
-/** The cron that is named; null: there is none, or it belongs to another agent than the one that asks. */
+/** The named cron; null: it does not exist, or it belongs to another agent than the calling one. */
 export async function findNamedCron({ database }: Service, { id, by }: NamedCron): Promise<Cron | null> {
   const cron = isUuid(id) ? await findCron(database, id) : null;
   return by === null || cron?.agentId === by ? cron : null;

@@ -29,7 +29,7 @@ import { stopFamily } from '../store/stop-family.ts';
 import { rollUp } from '../store/usage/roll-up.ts';
 import type { Service } from './service.ts';
 
-/** What an erasure has removed, or would remove. */
+/** The rows that an erasure has deleted, or would delete. */
 export interface Erasure {
   /** How many rows, by table; tables of which nothing was removed are missing. */
   removed: RemovedRows;
@@ -50,7 +50,7 @@ const SNAPSHOT_SETTLE_MS = 1_250;
 /** How often the rows are deleted again because inputs have arrived meanwhile. */
 const PASSES_MAX = 50;
 
-/** Erases the session of a key, and what is left of an earlier one that was not erased completely. Without a session nothing is removed. */
+/** Erases the session of a key, and the remains of an incomplete erasure. Without a session nothing is deleted. */
 export async function eraseSession(service: Service, key: string): Promise<ErasureResult> {
   const total: Erasure = { removed: {}, files: 0 };
   const batchId = await eraseKey(service, key, { total, visited: new Set() });

@@ -1,4 +1,4 @@
-// A person gives a submission to the provider up.
+// Gives up a submission to the provider, on an operator's request.
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { forgetSubmission as forget, type Forgetting } from '../store/provider-lane/forget-submission.ts';
 import type { Service } from './service.ts';

@@ -1,4 +1,4 @@
-// Hides a response from the endpoints that gave it; what was said stays in its session.
+// Hides a response from the endpoints that returned it; its entries stay in its session.
 import { hideResponse as store } from '../store/hide-response.ts';
 import type { Service } from './service.ts';
 

@@ -1,4 +1,4 @@
-// API keys that people make and revoke while the service runs. This process knows of a change at once, all others within a second.
+// API keys that are created and revoked while the service runs. A change applies in this process immediately, in all others within a second.
 import { hash, randomBytes } from 'node:crypto';
 import type { KeyRole } from '../core/access/key-role.ts';
 import { newId } from '../ids.ts';
@@ -6,13 +6,13 @@ import type { KeyedRequest } from '../store/idempotency.ts';
 import { createApiKey, noteKeyUse, revokeApiKey } from '../store/keys/api-keys.ts';
 import type { Service } from './service.ts';
 
-/** What a key begins with that was made here. Logs and prompts hide what looks like one. */
+/** The prefix of keys that are created here. Logs and prompts hide texts that look like one. */
 export const KEY_PREFIX = 'hf_';
 
 /** The bytes of a key, a cookie or a code; as text four thirds as many characters. */
 const SECRET_BYTES = 32;
 
-/** A new secret, and what is stored of it. */
+/** A new secret, and the stored form of it. */
 export function newSecret(): { secret: string; sha256: string } {
   const secret = randomBytes(SECRET_BYTES).toString('base64url');
   return { secret, sha256: sha256Of(secret) };

@@ -4,7 +4,7 @@ import { pause, resume } from '../store/pauses.ts';
 import type { PauseScope, PauseView } from '../store/views/pauses.ts';
 import type { Service } from './service.ts';
 
-/** Pauses what fits the scope; null: there are too many pauses. The claims of turns that are under way now are not undone. */
+/** Pauses the sessions that match the scope; null: there are too many pauses. Claims that are already held are not undone. */
 export function pauseWork(
   { database }: Service,
   scope: PauseScope,
@@ -13,7 +13,7 @@ export function pauseWork(
   return pause(database, scope, facts);
 }
 
-/** Ends the pause of this scope, or all pauses when it names nothing, and rings for what can run again. */
+/** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */
 export async function resumeWork(
   { database, publish }: Service,
   scope: PauseScope,

@@ -17,7 +17,7 @@ interface PluginInputResult {
   isNew: boolean;
 }
 
-/** Queues an event; `keyed` names it within its plugin, and what it was made of. */
+/** Queues an event; `keyed` identifies it within its plugin, with the hash of its content. */
 export async function queuePluginEvent(
   service: Service,
   event: { sessionKey: string; text: string; keyed: { plugin: string; key: string; sha256: string } },

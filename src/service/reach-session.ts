@@ -18,7 +18,7 @@ export async function reachSession(
   return inbox.ensureSession(newSessionOf(key, channel));
 }
 
-/** Writes to the session of a key: once more to a new one, when it was erased after it was found. Rejects as `write` does. */
+/** Writes to the session of a key, and again to a new session if it was erased after it was found. Rejects as `write` does. */
 export async function writeToSession<Result>(
   service: Service,
   session: { key: SessionKey; channel?: string | null },

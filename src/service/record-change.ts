@@ -7,7 +7,7 @@ import type { Service } from './service.ts';
 export interface ChangeEnd {
   /** `ok`, or the code of the problem. */
   outcome: string;
-  /** The id of what was made, if something was. */
+  /** The id of the created object, if there is one. */
   made: string | null;
 }
 

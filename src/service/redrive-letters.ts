@@ -25,7 +25,7 @@ export interface RedrivenLetter {
 interface Redriven {
   redriven: number;
   skipped: number;
-  /** Open letters that the request names and has not reached: it is to be sent again for them. */
+  /** Open letters of the request that it did not reach: send it again for them. */
   remaining: number;
   letters: RedrivenLetter[];
 }

@@ -1,4 +1,4 @@
-// Reads the configuration of this process again, and writes into the log what came of it.
+// Reads the configuration of this process again, and logs the result.
 import { ConfigError, type ConfigChange, type LiveConfig } from '../config.ts';
 import type { Logger } from '../logger.ts';
 

@@ -11,7 +11,7 @@ import { newSessionOf } from '../store/sessions.ts';
 import { findNamedCron, type NamedCron } from './edit-cron.ts';
 import type { Service } from './service.ts';
 
-/** Runs it; the same cause runs it once. An agent may run any cron of its own. */
+/** Runs it; the same cause runs it once. An agent can run any cron of its own. */
 export async function runCronNow(
   service: Service,
   named: NamedCron,

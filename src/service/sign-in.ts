@@ -18,7 +18,7 @@ export async function signIn({ database }: Service, keySha256: string): Promise<
   return `${id}.${secret}`;
 }
 
-/** Uses a code up; the SHA-256 of the key that it stands for, or null. */
+/** Uses a code up; returns the SHA-256 of its key, or null. */
 export function useCode({ database }: Service, code: string): Promise<string | null> {
   return takeSignInCode(database, sha256Of(code));
 }

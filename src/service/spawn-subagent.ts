@@ -62,7 +62,7 @@ export async function spawnSubagent(
   const planned = planSpawn(request, {
     requesterId: parent.agentId,
     agent: isAgent(config, agentId) ? spawnedAgent(config, agentOf(config, agentId)) : null,
-    // A caller with the API key may do what the configuration could be changed to allow.
+    // A caller with the API key can do everything that the configuration could be changed to allow.
     settings: origin.turnId === null ? { ...settings, allowAgents: ['*'] } : settings,
   });
   return planned.kind === 'refused' ? planned : spawnPlanned(service, { parent, origin, plan: planned.plan });
@@ -108,7 +108,7 @@ export async function spawnPlanned(
   return { kind: 'limit', code, message: spawnRefusalText(code, count, settings) };
 }
 
-/** What the configuration says of the subagents of a session's agent; of the first agent, when it no longer has that one. */
+/** The configured subagent settings of a session's agent; of the first agent, if that agent is no longer configured. */
 export function spawnSettingsOf(config: Config, agentId: string): SpawnSettings {
   const { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds, allowAgents } = agentOrFirst(
     config,

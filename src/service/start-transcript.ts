@@ -7,7 +7,7 @@ import { resetSession, type Reset } from '../store/reset-session.ts';
 import type { Service } from './service.ts';
 import { stopSession } from './stop-session.ts';
 
-/** How long a reset that stops the running turn waits for its end, and how often it looks, in milliseconds. */
+/** How long a reset that stops the running turn waits for its end, and how often it polls, in milliseconds. */
 const END_MS_MAX = 15_000;
 const LOOK_MS = 50;
 

@@ -23,17 +23,17 @@ const GROUP_ITEMS = 500;
 const GROUP_CHARS = 4_000_000;
 const FAULTS_MAX = 100;
 
-/** What a reader yields for each item: the item, or what is wrong with it. */
+/** A reader yields, for each item, the item or its fault. */
 export type ReadResult = ReadItem | readonly ItemFault[];
 
 export interface BatchSubmission {
   batch: NewBatch;
   items: AsyncIterable<ReadResult>;
-  /** What a client of OpenAI asked for. */
+  /** The fields of an OpenAI client's request. */
   asked?: AskedBatch;
   /** The most items. */
   itemsMax: number;
-  /** Called after the last item: the key with the hash of what was read, and that hash. */
+  /** Called after the last item: the key with the hash of the bytes read, and that hash. */
   finish: () => { idempotency: KeyedRequest | null; sha256: string };
 }
 
@@ -48,7 +48,7 @@ export type SubmitResult =
   | { kind: 'empty' }
   | { kind: 'late' };
 
-/** Stores and starts it. Rejects with what reading rejects with, and with a taken key (`isKeyTaken`); then nothing is kept either. */
+/** Stores and starts it. Rejects with the reader's error, and with a taken key (`isKeyTaken`); then nothing is stored. */
 export async function submitBatch(service: Service, submission: BatchSubmission): Promise<SubmitResult> {
   const { database } = service;
   const { batch } = submission;
@@ -75,7 +75,7 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
   }
 }
 
-/** What a batch would cost, or why it would be refused. Nothing is stored. */
+/** The estimated cost of a batch, or why it would be refused. Nothing is stored. */
 export async function estimateBatch(
   service: Service,
   submission: Omit<BatchSubmission, 'finish'>,
@@ -94,7 +94,7 @@ export async function estimateBatch(
 
 type Read = { kind: 'read'; count: number } | Exclude<SubmitResult, { kind: 'started' }>;
 
-/** Reads and checks the items, and gives each to `keep` as long as nothing is wrong. */
+/** Reads and checks the items, and passes each to `keep` until the first fault. */
 async function readItems(
   { config }: Service,
   { batch, items, itemsMax }: Pick<BatchSubmission, 'batch' | 'items' | 'itemsMax'>,

@@ -1,4 +1,4 @@
-// Which sessions an agent may see with its tools: decided from the configuration and the family, never from what a model says (G30).
+// The sessions that an agent is allowed to see with its tools: decided from the configuration and the family, never from the model's text (G30).
 import type { Config } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
@@ -9,7 +9,7 @@ import type { Service } from './service.ts';
 /** The name that an agent gives a session: its key, or the label of a session that it sees. */
 export type SessionName = { key: string } | { label: string; agentId?: string | undefined };
 
-/** The session that looks. */
+/** The calling session. */
 export async function readViewer({ database }: Service, sessionKey: string): Promise<ListedSession> {
   const viewer = await findListed(database, sessionKey);
   if (viewer === null) throw new Error(`There is no session ${sessionKey}.`);

@@ -6,7 +6,7 @@ import type { ViewDatabase } from '../store/views/page.ts';
 const COUNTED_EVERY_MS = 1_000;
 
 export interface WaitingTotal {
-  /** The last count and what was added since. */
+  /** The last count and the messages added since. */
   total(): number;
   add(messages: number): void;
 }

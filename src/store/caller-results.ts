@@ -7,7 +7,7 @@ import { ringsOf } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
-/** A result; the first that comes for a call counts. */
+/** A result; only the first one for a call is used. */
 export interface CallerResult {
   ordinal: number;
   content: string;

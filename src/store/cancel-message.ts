@@ -50,7 +50,7 @@ select found.session_id as "sessionId", (select i.status from holdfast.inbox i w
 from found`,
 });
 
-/** `taken`: a worker may just be taking it into a turn. `settled`: it does not wait any more. */
+/** `taken`: a worker may be claiming it for a turn. `settled`: it is no longer waiting. */
 export type MessageCancellation = { kind: 'done' | 'unknown' | 'taken' } | { kind: 'settled'; status: string };
 
 /** Cancels a message that waits. */

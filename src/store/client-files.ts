@@ -73,7 +73,7 @@ parts as (delete from holdfast.client_file_parts p using deleted where p.file_id
 select id from deleted`,
 });
 
-/** False: there is none. */
+/** False: it does not exist. */
 export async function deleteFile(database: Database, id: string): Promise<boolean> {
   return (await sendQuery(database.views, DELETE_FILE.prepared([id]))).length > 0;
 }

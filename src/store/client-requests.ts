@@ -5,7 +5,7 @@ import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
-/** A repetition comes within this time, in milliseconds. */
+/** A repetition arrives within this time, in milliseconds. */
 const REPEATED_WITHIN_MS = 600_000;
 
 /** A repetition joins a request that has ended for so long at most, in milliseconds; later it is a new one. */

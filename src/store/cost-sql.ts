@@ -2,7 +2,7 @@
 // which is never added as 0.
 import { dollarsOf, type CostTotal } from '../core/prices/call-cost.ts';
 
-/** What a row cost, as the API shows it; both costs are null when no cost is known. */
+/** The cost of a row, as the API shows it; both costs are null when none is known. */
 export interface CostFacts {
   costUsd: number | null;
   costMicros: number | null;

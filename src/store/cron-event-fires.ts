@@ -20,7 +20,7 @@ import { dropOldestEventsSql } from './system-events.ts';
 /** A firing by a system event, with the poll that starts a turn for it. */
 export interface EventFiring extends Firing {
   event: { id: string; text: string; contextKey: string; isTrusted: boolean };
-  /** Null: the event waits for a turn that comes anyway. */
+  /** Null: the event waits for the next turn. */
   pollId: MessageId | null;
 }
 

@@ -16,7 +16,7 @@ export interface Cron extends CronDefinition {
   /** Failed runs in a row. */
   failures: number;
   lastSlotMs: number | null;
-  /** The first slot without a fate; null: there is none. */
+  /** The first slot without an outcome; null: there is none. */
   nextSlotMs: number | null;
   /** When the next slot is due: its time and its stagger. */
   dueMs: number | null;
@@ -135,7 +135,7 @@ export async function changeCron(
   return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
 }
 
-/** What a change writes, in the order of the columns. */
+/** The values that a change writes, in the order of the columns. */
 function stateOf(cron: { definition: CronDefinition; isEnabled: boolean } & NextSlot): unknown[] {
   const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun } = cron.definition;
   return [

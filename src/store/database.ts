@@ -49,7 +49,7 @@ const READ_CONNECTIONS = 3;
 const HOT_PLANNER = [
   'plan_cache_mode=force_generic_plan',
   'enable_seqscan=off',
-  // On tables that look small, a bitmap of a whole index seems as cheap as one row of it; the plan is kept while they grow.
+  // On tables that look small, a bitmap of a whole index seems as cheap as one row of it, and the plan is kept while they grow.
   'enable_bitmapscan=off',
   'enable_hashjoin=off',
   'enable_mergejoin=off',

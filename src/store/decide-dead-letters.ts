@@ -33,7 +33,7 @@ export const OPEN_LETTERS = literal({
 from holdfast.dead_letters l where ${FILTER_SQL} order by l.id limit $4`,
 });
 
-/** Open letters, oldest first, and how many there are in all. */
+/** Open letters, oldest first, and the number of all. */
 export async function readOpenLetters(
   database: Database,
   filter: LetterFilter,
@@ -63,7 +63,7 @@ ${keyedPart(4, "select json_build_object('discarded', counted.n) from counted")}
 select counted.n from counted`,
 });
 
-/** Gives open letters up, and the deliveries that they are of; resolves with how many there were. The key of the request is stored with it. */
+/** Discards open letters, and the deliveries to which they belong; resolves with their number. The key of the request is stored with it. */
 export async function discardLetters(
   database: Database,
   filter: LetterFilter,

@@ -7,7 +7,7 @@ import type { ViewDatabase } from './views/page.ts';
 /** `done`; `unknown`: no such delivery; `conflict`: its status does not allow it. */
 export type DeliveryDecision = 'done' | 'unknown' | 'conflict';
 
-/** A redriven delivery has this long again, whatever its first time limit was. */
+/** A redriven delivery gets this time limit, whatever its first one was. */
 const REDRIVEN_EXPIRES_AFTER = '24 hours';
 
 export const REDRIVE_DELIVERY = literal({

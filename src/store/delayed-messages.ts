@@ -106,7 +106,7 @@ export interface DueMessage {
   platformKey: string | null;
 }
 
-/** So many are delivered together. */
+/** This many are delivered together. */
 const DUE_MAX = 100;
 
 export const DUE_MESSAGES = literal({

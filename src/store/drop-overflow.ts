@@ -49,13 +49,13 @@ inserted_events as (
 select count(*)::int as dropped from dropped`,
 });
 
-/** Drops the messages over the cap. `cap` and `drop` apply where the session has none of its own. */
+/** Drops the messages over the cap. `cap` and `drop` apply if the session has no setting of its own. */
 export async function dropOverflow(
   database: Database,
   input: { sessionId: SessionId; cap: number; drop: QueueDrop },
 ): Promise<Committed<{ dropped: number }>> {
   const query = DROP_OVERFLOW.prepared([input.sessionId, input.cap, input.drop]);
-  // Sent again, it drops what is over the cap then. Without that, a fault would refuse a message that is stored, and that its sender repeats.
+  // If it is sent again, it drops what is over the cap then. Otherwise a fault would refuse a stored message, and its sender would repeat it.
   const [row] = await sendQuery<{ dropped: number }>(database.hot, query, TURN_RETRY_MS);
   const dropped = row?.dropped ?? 0;
   if (dropped === 0) return { dropped };

@@ -51,7 +51,7 @@ interface OverdueRun {
   reason: string;
 }
 
-/** Ends what is past its deadline; resolves with the milliseconds until the next one, or null. One query, when there is nothing. */
+/** Ends overdue runs and waits; resolves with the milliseconds until the next one, or null. One query when there are none. */
 export async function endOverdue(
   database: Database,
   modes: QueueModes,
@@ -64,7 +64,7 @@ export async function endOverdue(
   }
   if (isOver(first.yieldMs)) ended.push(...(await wakeOverdue(database)));
   const next = isOver(first.runMs) || isOver(first.yieldMs) ? await readMoments(database) : first;
-  // What is past its deadline and still open is being ended by another process: the next round checks it again.
+  // Overdue and still open: another process is ending it, and the next round checks it again.
   const coming = [next.runMs, next.yieldMs].filter((ms) => ms !== null && ms > 0) as number[];
   return { nextInMs: coming.length === 0 ? null : Math.min(...coming), after: allOf(ended) };
 }

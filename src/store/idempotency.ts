@@ -85,7 +85,7 @@ export const READ_KEY = literal({
   text: 'select request_sha256, status, response, result from holdfast.idempotency_keys where scope = $1 and key = $2',
 });
 
-/** Looks a key up. */
+/** Reads a key. */
 export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KeyState> {
   const known = await db.$client.query<KeyRow>(READ_KEY.prepared([request.scope, request.key]));
   const row = known.rows[0];

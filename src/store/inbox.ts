@@ -12,11 +12,11 @@ import { createEnsureSession, SessionErasedError, type EnsureSession } from './s
 export interface Inbox {
   /** The id of a session, which is created if need be. */
   ensureSession: EnsureSession;
-  /** Stores an input of a session, and drops what is over its cap; resolves after the commits. Rejects with `SessionErasedError`. */
+  /** Stores an input of a session, and drops messages over its cap; resolves after the commits. Rejects with `SessionErasedError`. */
   accept: (input: NewInput) => Promise<Committed<Acceptance>>;
   /** Stores a message that is delivered later. Rejects with `SessionErasedError`. */
   delay: (input: DelayedInput) => Promise<Committed<Acceptance>>;
-  /** Delivers messages whose time has come, and drops what is over the caps of their sessions; resolves after the commits. */
+  /** Delivers due messages, and drops those over the caps of their sessions; resolves after the commits. */
   deliver: (inputs: readonly NewInput[]) => Promise<Delivered[]>;
 }
 

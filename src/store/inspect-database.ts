@@ -71,7 +71,7 @@ function clientOf(databaseUrl: string): pg.Client {
   return client;
 }
 
-/** Two clients of PostgreSQL have two servers of their own for as long as they are connected; those of a pooler take turns. */
+/** Two clients of PostgreSQL have two server processes for as long as they are connected; those of a pooler share them. */
 async function refuseSharing(...clients: pg.Client[]): Promise<void> {
   const pids = new Map<number, pg.Client>();
   for (let round = 1; round <= SHARING_ROUNDS; round += 1) {

@@ -1,4 +1,4 @@
-// Looks at the processes of a service from outside, through the database that they share.
+// Reads the state of a service's processes from outside, through the database that they share.
 import pg from 'pg';
 import type { HealthFact } from '../core/service-health.ts';
 import { readRetentionLag, type RetentionLag } from './retention/retention-lag.ts';

@@ -75,7 +75,7 @@ export interface ModelCallRow {
   step: number;
   /** The model that was asked, as `provider/model`. */
   model: string;
-  /** What it was made for; absent: an answer of the turn. */
+  /** The purpose of the call; absent: an answer of the turn. */
   purpose?: 'answer' | 'compaction';
   view: CallView | null;
   /** Of the request as it was sent. */
@@ -121,7 +121,7 @@ export interface ToolSettlement {
   step: number;
   ordinal: number;
   status: 'done' | 'failed' | 'unknown' | 'skipped';
-  /** Only for a call that finished before its batch did; else the entry of the batch has it. */
+  /** Only for a call that finished before its batch did; otherwise the entry of the batch has it. */
   result: { content: unknown; isError: boolean } | null;
 }
 
@@ -131,7 +131,7 @@ export type Verdict = { kind: 'ok'; stop: SessionStop | null; waiting: number; s
 /** Messages that join a running turn, and the follow-ups that some of them leave. */
 export interface TakenSteers {
   ids: MessageId[];
-  /** New inputs of the same session, one for each message that also needs a turn of its own. */
+  /** New inputs of the same session, one for each message that also gets a turn of its own. */
   followUps: { id: MessageId; causeKey: string; body: string; route: string }[];
 }
 

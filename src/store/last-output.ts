@@ -16,7 +16,7 @@ export const LAST_OUTPUT = literal({
 ) as newest order by seq`,
 });
 
-/** Its last words, else the last result of a tool; null: nothing yet. Bounded. */
+/** Its last text, otherwise the last result of a tool; null: nothing yet. Bounded. */
 export async function readLastOutput(database: Database, sessionId: SessionId): Promise<string | null> {
   return lastOutputOf(await sendQuery<OutputEntry>(database.hot, LAST_OUTPUT.prepared([sessionId])));
 }

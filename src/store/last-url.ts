@@ -1,4 +1,4 @@
-// Where the last message of a session wanted its answer.
+// The delivery address of a session's last message.
 import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { literal } from './statement.ts';

@@ -1,4 +1,4 @@
-// What a session is to receive.
+// A new input of a session.
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 

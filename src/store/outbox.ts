@@ -68,7 +68,7 @@ export interface DeliverySettlement {
   /** The HTTP status that the receiver answered, if it did. */
   lastStatus: number | null;
   lastError: string | null;
-  /** For `pending`: not before so many milliseconds. */
+  /** For `pending`: not before this many milliseconds have passed. */
   delayMs: number;
 }
 

@@ -11,7 +11,7 @@ import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 import { holdsSql, PAUSE_JSON, PAUSES_MAX, type PauseScope, type PauseView } from './views/pauses.ts';
 
-/** So many sessions are rung for when a pause ends; the reconciler rings for the others. */
+/** This many sessions are rung for when a pause ends; the reconciler rings for the others. */
 const RUNG_MAX = 1_000;
 
 export const PAUSE = literal({

@@ -19,7 +19,7 @@ export interface PastCall extends ReportedTokens {
   costMicros: number | null;
 }
 
-/** A call behind which the next page begins. */
+/** The call after which the next page begins. */
 export type CallPlace = Pick<PastCall, 'turnId' | 'callNo'>;
 
 // The first 48 bits of an id are the milliseconds of its time. A turn may be open for long: its calls are searched behind its beginning.
@@ -50,7 +50,7 @@ export async function readPastCalls(
   );
 }
 
-/** The new cost of a call. `before`: what it must cost now, else it is left as it is. */
+/** The new cost of a call. `before`: the cost that it must have now; otherwise it is unchanged. */
 export interface NewCost extends CallPlace {
   before: number | null;
   costMicros: number | null;
@@ -62,7 +62,7 @@ interface Repricing {
   costs: readonly NewCost[];
 }
 
-/** The assignments that change a total; one of 0 beside calls without a price is not known. */
+/** The assignments that change a total; a total of 0 with calls without a price is unknown. */
 const totalSql = (row: string): string => `cost_micros = case when coalesce(${row}.cost_micros, 0) + change.cost = 0
       and ${row}.unpriced_calls + change.unpriced > 0 then null else coalesce(${row}.cost_micros, 0) + change.cost end,
     unpriced_calls = greatest(0, ${row}.unpriced_calls + change.unpriced)`;
@@ -121,7 +121,7 @@ export const REPRICE_CALLS = statement<Repricing>({
   from (select session_id, sum(cost)::bigint as cost, sum(unpriced)::int as unpriced from changed_calls group by session_id) as change
   where s.id = change.session_id
 )`),
-    // A call may have ended in the last millisecond of a step, and its event be of the next: then this is a bucket of its own.
+    // A call can have ended in the last millisecond of a step, and its event fall into the next: then this is a separate bucket.
     cte(`updated_buckets as (
   insert into holdfast.usage_buckets as bucket (size, starts_at, ${KEYS}, cost_micros, unpriced_calls, is_simulated, ${OTHER_SUMS.join(', ')})
   select size, date_trunc(size, ended_at, 'UTC'), ${KEYS}, sum(cost)::bigint, sum(unpriced)::bigint, bool_or(is_simulated), ${OTHER_SUMS.map(() => '0').join(', ')}

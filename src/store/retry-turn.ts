@@ -22,7 +22,7 @@ export function retryOfSql(causeKey: string): string {
  */
 export type RetryResult = { kind: 'ok'; messageIds: string[] } | { kind: 'conflict' | 'unknown' };
 
-/** How often it looks again when its session has changed under it. */
+/** How often it tries again when its session has changed meanwhile. */
 const STALE_LOOKS_MAX = 20;
 
 export const RETRY_TURN = literal({

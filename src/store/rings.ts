@@ -20,7 +20,7 @@ export function ringsOf(
   return [{ kind, sessionId, lane, ringNo: Number(rings), ...(priority === 0 ? {} : { priority }) }];
 }
 
-/** What follows from a write to one session: its waiters look, and it is rung for if the row says so. */
+/** The consequence of a write to one session: its waiters check, and it is rung for if the row says so. */
 export function afterOf(
   kind: TurnRing['kind'],
   sessionId: SessionId,
@@ -30,7 +30,7 @@ export function afterOf(
   return { changed: [sessionId], rings: ringsOf(kind, sessionId, row, priority) };
 }
 
-/** What follows from a write that changes a session and needs no ring. */
+/** The consequence of a write that changes a session and needs no ring. */
 export function changeOf(sessionId: SessionId): AfterCommit {
   return { changed: [sessionId], rings: [] };
 }
@@ -40,7 +40,7 @@ export function settledIn(sessionIds: readonly SessionId[]): NonNullable<AfterCo
   return new Map(sessionIds.map((sessionId) => [sessionId, new Map()]));
 }
 
-/** What follows from several writes together. */
+/** The combined consequence of several writes. */
 export function allOf(results: readonly { after?: AfterCommit }[]): AfterCommit {
   const afters = results.flatMap(({ after }) => after ?? []);
   return {

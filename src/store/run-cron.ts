@@ -1,4 +1,4 @@
-// A run of a cron on request: what a tick would do, now. See cron-fires.ts.
+// A run of a cron on request: the same as a tick, now. See cron-fires.ts.
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { FireRow } from './cron-fires.ts';

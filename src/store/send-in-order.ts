@@ -1,4 +1,4 @@
-// Sends statements one after the other in one transaction: for one that must see what was written before it got a lock.
+// Sends statements one after the other in one transaction, for a statement that must see what was written before it got a lock.
 import type { Pool, QueryResultRow } from 'pg';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';

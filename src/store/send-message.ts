@@ -27,7 +27,7 @@ export interface OutgoingMessage {
 export type Posting = { kind: 'posted'; id: DeliveryId } | { kind: 'closed' } | { kind: 'too-many'; max: number };
 
 const MESSAGES_PER_TURN_MAX = 30;
-/** How often a statement looks again that met an equal one on its way. */
+/** How often a statement is tried again after it met a concurrent equal one. */
 const LOOKS_MAX = 5;
 
 // A statement that waited for the session row does not see an equal row that was inserted meanwhile; the unique index on the cause then
@@ -103,7 +103,7 @@ export const CHAT_MESSAGE = literal({
 
 /** The messages of a turn that matter for its own: the one that names its chat, and those that it answers. */
 export interface TurnChat {
-  /** The last that the turn answers, else the last that was sent to its session; null: there is none. */
+  /** The last message that the turn answers, otherwise the last that was sent to its session; null: there is none. */
   message: InboundMessage | null;
   messageIds: string[];
 }

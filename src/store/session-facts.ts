@@ -2,7 +2,7 @@
 // session never disagree.
 import { costFieldsSql, type CostFacts } from './cost-sql.ts';
 
-/** What is known of a session. Times are ISO 8601 strings; numbers are exact up to 2^53. */
+/** The facts of a session. Times are ISO 8601 strings; numbers are exact up to 2^53. */
 export interface SessionFacts extends CostFacts {
   id: string;
   key: string;

@@ -61,20 +61,20 @@ export const WATCH = literal({
   ) as stops, ${BLOCKS_SQL} as blocks`,
 });
 
-/** What a worker looks at while its turns run. */
+/** The facts that a worker polls while its turns run. */
 export interface Watch {
   stops: Map<SessionId, SessionStop>;
   blocks: ModelBlock[];
 }
 
-/** Looks which of the held sessions are asked to stop, and why, and which models are blocked. A plain read. */
+/** Reads which of the held sessions are asked to stop, and why, and which models are blocked. A plain read. */
 export async function readWatch(database: Database, sessionIds: SessionId[]): Promise<Watch> {
   const result = await database.hot.query(WATCH.prepared([sessionIds]));
   const [row] = result.rows as { stops: { id: SessionId; stop: SessionStop }[] | null; blocks: ModelBlock[] | null }[];
   return { stops: new Map(row?.stops?.map(({ id, stop }) => [id, stop])), blocks: row?.blocks ?? [] };
 }
 
-/** SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts only beside a reason (migration 0014). */
+/** SQL of the stop that the open turn of the session `alias` is asked for; null: none. A kind counts only with a reason (migration 0014). */
 export function stopSql(alias: string): string {
   return `case when ${alias}.stop_reason is not null
     then json_build_object('kind', coalesce(${alias}.stop_kind, 'stopped'), 'message', ${alias}.stop_reason) end`;
@@ -120,7 +120,7 @@ export function wakeSql(cte: string, condition: string): string {
   returning d.session_id, d.lane, d.rings`;
 }
 
-/** What follows from a release. */
+/** The consequence of a release. */
 export interface Release {
   after: AfterCommit;
 }

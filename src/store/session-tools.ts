@@ -37,7 +37,7 @@ export const FIND_LISTED = literal({
   text: `select ${COLUMNS} from holdfast.sessions s where s.key = $1`,
 });
 
-/** The session of a key; null: there is none. */
+/** The session of a key; null: it does not exist. */
 export async function findListed(database: Database, key: string): Promise<ListedSession | null> {
   const [row] = await sendQuery<ListedSession>(database.views, FIND_LISTED.prepared([key]));
   return row ?? null;

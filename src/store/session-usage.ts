@@ -28,7 +28,7 @@ from holdfast.sessions s cross join lateral (
 where s.key = any($1::text[])`,
 });
 
-/** Makes the function that reads the session of a key; null: there is none. Turns that ask at the same time share one read by indexes. */
+/** Makes the function that reads the session of a key; null: it does not exist. Concurrent calls share one read by indexes. */
 export function createReadSessionUsage(database: Database): RowSubmitter<string, SessionUsageRow | null> {
   return shareStatement('session-usage', async (keys: string[]) => {
     const rows = await sendQuery<SessionUsageRow & { key: string }>(database.views, SESSION_USAGE.prepared([keys]));

@@ -38,7 +38,7 @@ export interface EnsureSession {
   drop(key: string): void;
 }
 
-/** The session was erased after it was found. Nothing was written; look for it again. */
+/** The session was erased after it was found. Nothing was written; find it again. */
 export class SessionErasedError extends Error {
   readonly code = 'session_erased';
 
@@ -48,7 +48,7 @@ export class SessionErasedError extends Error {
   }
 }
 
-/** Makes that function, with a memory of its own. */
+/** Makes that function, with its own cache. */
 export function createEnsureSession(database: Database): EnsureSession {
   const known = new LRUCache<string, SessionId>({ max: REMEMBERED_SESSIONS_MAX, ttl: REMEMBERED_MS });
   const ensure = shareStatement('ensure-session', (sessions: NeededSession[]) => ensureAll(database, sessions));

@@ -1,4 +1,4 @@
-// Settling polls: what was found about each, and the inbox rows of those that are made, in one statement. See heartbeats.ts.
+// Settling polls: the result of each, and the inbox rows of those that are made, in one statement. See heartbeats.ts.
 import type { Committed } from '../after-commit.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
@@ -9,14 +9,14 @@ import { afterOf, type RungColumns } from './rings.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
-/** What was found about a claimed poll. */
+/** The result of a claimed poll. */
 export interface PollSettlement {
   id: string;
   owner: string;
   /** Null: it is skipped, for `reason`. */
   poll: { messageId: MessageId; body: string; route: string } | null;
   reason: string | null;
-  /** For people: what the reason was in this case. */
+  /** The reason in this case, as a text for people. */
   detail: string | null;
   /** The current result of the gate; null: it was not checked. Kept unless the session turns out to be busy. */
   gateSha256: string | null;
@@ -108,7 +108,7 @@ select settled.id, settled.status, settled.reason, settled.session_id, rung_door
 from settled left join rung_doorbells on rung_doorbells.session_id = settled.session_id`,
 });
 
-/** Settles the polls that this process holds; those that another one has taken over are not in the answer. */
+/** Settles the polls that this process holds; those that another process has taken over are not in the answer. */
 export async function settlePolls(
   database: Database,
   settlements: readonly PollSettlement[],

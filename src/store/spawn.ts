@@ -58,7 +58,7 @@ export const FIND_SPAWNER = literal({
 from holdfast.sessions s where s.key = $1`,
 });
 
-/** The facts of a spawning session; null: there is none of that key. */
+/** The facts of a spawning session; null: there is none with that key. */
 export async function findSpawner(database: Database, key: string): Promise<Spawner | null> {
   const [spawner] = await sendQuery<Spawner>(database.hot, FIND_SPAWNER.prepared([key]));
   return spawner ?? null;
@@ -151,7 +151,7 @@ select judged.verdict, coalesce(earlier.id, input.run_id) as run_id, coalesce(ea
 from judged cross join input left join earlier on true left join rung_doorbells on true`,
 });
 
-/** Spawns, or says what the same cause has made before. Throws when there is no such parent. */
+/** Spawns, or returns what the same cause has made before. Throws when the parent does not exist. */
 export async function storeSpawn(database: Database, spawn: NewSpawn): Promise<Committed<SpawnResult>> {
   const once = () => sendQuery<SpawnRow>(database.hot, SPAWN.prepared(columnsOf(spawn)), TURN_RETRY_MS);
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.

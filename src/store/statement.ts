@@ -12,7 +12,7 @@ export interface Cte<in Input = unknown> {
   readonly name: string;
   /** `name as (...)`. */
   readonly text: string;
-  /** What stands in its place when it is left out and another text refers to it: a variant, or no rows of the same columns. */
+  /** Its replacement when it is left out and another text refers to it: a variant, or no rows of the same columns. */
   readonly absent?: string;
   readonly binds: Binds<Input>;
   /** Absent: it is part of every text of the statement. */
@@ -54,10 +54,10 @@ export function optional<Input>(
   return (...ctes) => ctes.map((one) => ({ ...one, option }));
 }
 
-/** What a reader of a statement has to know. */
+/** The facts that a reader of a statement needs. */
 interface StatementFacts {
   name: string;
-  /** What it is for, and what it answers. */
+  /** Its purpose, and its result. */
   purpose: string;
   /** Which rows it locks, and in which order. */
   locking: string;
@@ -66,7 +66,7 @@ interface StatementFacts {
 export interface StatementParts<in Input> extends StatementFacts {
   /** In their order: a CTE refers to those before it. */
   ctes: readonly Cte<Input>[];
-  /** What follows the CTEs. */
+  /** The text after the CTEs. */
   select: string;
 }
 
@@ -207,7 +207,7 @@ const TABLES =
   /(?<!distinct )\b(?:from|join|using)\s+((?:[a-z_][\w.]*)(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?(?:\s*,\s*[a-z_][\w.]*(?![\w.(])(?:\s+(?:as\s+)?[a-z_]\w*)?)*)/g;
 const NO_TABLE = /^(?:lateral|unnest|only)$/;
 
-/** The CTEs that a text refers to: the names without a schema where tables stand. */
+/** The CTEs that a text refers to: names without a schema in the place of a table. */
 function tablesOf(text: string): string[] {
   const code = text.replaceAll(/--[^\n]*/g, '').replaceAll(/'(?:[^']|'')*'/g, "''");
   const tables = [...code.matchAll(TABLES)].flatMap(([, list = '']) =>

@@ -34,7 +34,7 @@ export interface FamilyStop {
   reason: string;
   /** The run to stop: nothing happens when the session no longer works on it. Absent: any work. */
   runId?: string;
-  /** How the session's own run ends, and what it had said last. */
+  /** How the session's own run ends, and its last text. */
   status: Extract<RunStatus, 'killed' | 'timedOut' | 'failed'>;
   result: string | null;
   /** True when the session that would be notified has requested the end itself. */
@@ -42,11 +42,11 @@ export interface FamilyStop {
   modes: QueueModes;
   /** The key of the request that stops it. */
   idempotency?: KeyedRequest | null;
-  /** The chat command that stops it, which becomes a row of the session's inbox: it acts on what was accepted before it. */
+  /** The chat command that stops it, which becomes a row of the session's inbox: it acts only on messages accepted before it. */
   command?: StopCommand;
 }
 
-/** The reply to it says what was stopped, so the statement writes it. */
+/** The reply to it lists what was stopped, so the statement writes it. */
 export type StopCommand = Omit<NewCommand, 'reply'>;
 
 /** `stopped`: `runs` counts the runs that ended, the session's own among them. `ended`: it was not working on that run any more. */
@@ -54,7 +54,7 @@ export type FamilyStopResult =
   | { kind: 'stopped'; aborted: TurnId | null; cancelled: number; runs: number }
   | { kind: 'ended' };
 
-/** How often it looks again when the family has changed under it. */
+/** How often it tries again when the family has changed meanwhile. */
 const STALE_LOOKS_MAX = 50;
 
 /** SQL of the reply to a `/stop`. */

@@ -47,7 +47,7 @@ export const FIND_RUN = literal({
   text: `select ${FACTS} from ${FROM} where r.id = $1`,
 });
 
-/** One run; null: there is none of this id. */
+/** One run; null: it does not exist. */
 export async function findRun(database: Database, runId: string): Promise<RunFacts | null> {
   const [run] = await sendQuery<RunFacts>(database.hot, FIND_RUN.prepared([runId]));
   return run ?? null;

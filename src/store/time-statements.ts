@@ -16,7 +16,7 @@ export function timeStatements(pool: Pool, onStatement: (name: string, durationM
     answer.then(end, end);
     return answer;
   };
-  // It takes and returns what it is given, in each of the forms of the pool's own.
+  // It accepts and returns the same as each form of the pool's own method.
   pool.query = query as Pool['query'];
 }
 

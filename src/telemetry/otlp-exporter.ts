@@ -7,7 +7,7 @@ import { SCHEMA_URL } from '../core/telemetry/conventions.ts';
 import type { Span, SpanRef } from '../core/telemetry/span.ts';
 
 export interface SpanExporter {
-  /** Resolves when the collector has taken them; rejects when it has not, after the exporter's own retries. */
+  /** Resolves when the collector has accepted them; rejects when it has not, after the exporter's own retries. */
   send(spans: readonly Span[]): Promise<void>;
   /** True for a trace that a sampler by ratio keeps. */
   isKept(traceId: string): boolean;
@@ -31,7 +31,7 @@ export function createSpanExporter({ version, instance, ratio }: ExporterOptions
   const sampler = new TraceIdRatioBasedSampler(ratio);
   const own = { 'service.name': 'holdfast', 'service.version': version, 'service.instance.id': instance };
   const common = {
-    // What the environment says of the resource counts more.
+    // The environment's resource attributes take precedence.
     resource: resourceFromAttributes(own).merge(detectResources({ detectors: [envDetector] })),
     instrumentationScope: { name: 'holdfast', version, schemaUrl: SCHEMA_URL },
   };

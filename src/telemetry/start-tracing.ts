@@ -33,7 +33,7 @@ export interface TracingOptions {
 }
 
 export interface RunningTracing extends Tracing {
-  /** Exports what waits, as far as that is quick. */
+  /** Exports the waiting traces, as far as that is quick. */
   stop(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export function startTracing(options: TracingOptions): RunningTracing {
   };
 }
 
-/** Sends spans, in several requests if there are many; false when the collector has not taken them all. */
+/** Sends spans, in several requests if there are many; false when the collector has not accepted them all. */
 function createSender(exporter: SpanExporter, logger: Logger): (spans: readonly Span[]) => Promise<boolean> {
   const outages = createOutageLog({ dependency: 'collector', logger, isOutage: () => true });
   return async (spans) => {

@@ -1,7 +1,7 @@
 // The turns and batches whose traces wait to be exported: at most 2,048, each once. One export runs at a time, so a collector that is slow or away
 // costs a bounded amount of memory, and no turn waits for it.
 
-/** What is to be exported: a batch, a turn, or only the deliveries of a turn, because the rest was exported before. */
+/** The subject of an export: a batch, a turn, or only the deliveries of a turn, because the rest was exported before. */
 export type WaitingTrace = 'batch' | 'turn' | 'deliveries';
 
 export interface TraceQueueOptions {
@@ -42,7 +42,7 @@ export class TraceQueue {
     this.#schedule();
   }
 
-  /** Exports what waits, for at most two seconds; the rest is dropped. */
+  /** Exports the waiting traces, for at most two seconds; the rest is dropped. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#begin();

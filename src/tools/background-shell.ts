@@ -12,7 +12,7 @@ import { startShell, type ShellStart } from './start-shell.ts';
 const KILL_GRACE_MS = 2_000;
 /** For processes that the command left running when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
-/** How long to wait for the end of the output once the group is gone. */
+/** How long to wait for the end of the output once the group has ended. */
 const DRAIN_MS = 250;
 
 interface ShellParts {

@@ -43,7 +43,7 @@ export function planAllCommands(config: Config): CommandPlan[] {
   return [...folders].map((folder) => planCommands(config, folder));
 }
 
-/** True for what is below the data directory, which is Holdfast's own to give away. */
+/** True for paths in the data directory, whose owner Holdfast can change. */
 export function isInDataDir(config: Config, path: string): boolean {
   return resolve(path).startsWith(`${resolve(config.runtime.dataDir)}/`);
 }
@@ -51,7 +51,7 @@ export function isInDataDir(config: Config, path: string): boolean {
 function planFor(user: Account | null, config: Config, workspaceDir: string): CommandPlan {
   if (user === null) return { workspaceDir, user, closedBy: null };
   const { dataDir } = config.runtime;
-  // The data directory itself is opened to the user; what counts is what is above it.
+  // The data directory itself is opened to the user; only the folders above it matter.
   const from = isInDataDir(config, workspaceDir) ? dataDir : workspaceDir;
   const closedBy = closedFolderAbove(realOf(from), user);
   return { workspaceDir, user, closedBy };
@@ -103,7 +103,7 @@ export function describeCommands(config: Config): string {
   return [...new Set(planAllCommands(config).map((plan) => sentenceOf(config, plan)))].join('; ');
 }
 
-/** True when no command can read a secret of the service, as far as permissions tell. */
+/** True when file permissions allow no command to read a secret of the service. */
 export function areSecretsOutOfReach(config: Config): boolean {
   return (
     !config.tools.exec.enabled ||

@@ -17,7 +17,7 @@ export interface CronSummary {
 /** `refused`: it is not the agent's to change, or cannot be; `reason` says why. */
 export type CronToolResult<Value> = { kind: 'ok'; value: Value } | { kind: 'refused'; reason: string };
 
-/** What the tool needs of the store. Every change is idempotent on its cause. */
+/** The store operations of the tool. Every change is idempotent on its cause. */
 export interface CronPort {
   list(agentId: string): Promise<CronSummary[]>;
   add(agentId: string, input: CronInput, cause: string): Promise<CronToolResult<CronSummary>>;

@@ -62,7 +62,7 @@ function jsonSchemaOf(schema: z.ZodObject): ToolSpec['input_schema'] {
   return jsonSchema as ToolSpec['input_schema'];
 }
 
-/** `field: what is wrong`, one for each fault; a fault of the whole input has no field in front. */
+/** `field: fault`, one for each fault; a fault of the whole input has no field in front. */
 function faultsOf(error: z.ZodError): string {
   return error.issues
     .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))

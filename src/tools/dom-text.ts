@@ -62,7 +62,7 @@ class Writer {
     this.#baseUrl = baseUrl;
   }
 
-  /** The blocks that an element is made of; inline content between block elements is a block of its own. */
+  /** The blocks of an element; inline content between block elements is a separate block. */
   blocks(parent: DomNode, depth: number): string[] {
     if (depth > DEPTH_MAX) return textBlock(parent.textContent ?? '');
     const found: string[] = [];

@@ -20,7 +20,7 @@ export interface CommandTrace {
   key: string | undefined;
 }
 
-/** Ends what a command left outside its group, once the group is gone; answers whether there was any. */
+/** Ends processes that left a command's group, once the group has ended; returns whether there were any. */
 export async function endEscaped(trace: CommandTrace, graceMs: number): Promise<boolean> {
   for (let round = 0; round < ROUNDS_MAX; round += 1) {
     const groups = await escapedGroups(trace);

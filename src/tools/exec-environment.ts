@@ -1,7 +1,7 @@
 // The environment of a command that the model runs: this process's without anything secret (G31).
 import { isSecretVariable } from '../config/secret-variable.ts';
 
-/** What a command may see of `environment`, with the call's idempotency key for changes that the command makes elsewhere. */
+/** The variables of `environment` that a command can see, with the call's idempotency key for changes that the command makes elsewhere. */
 export function execEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
   idempotencyKey: string,

@@ -13,7 +13,7 @@ import { type CommandEnd, runCommand } from './run-command.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from './tool.ts';
 import { resolveInWorkspace } from './workspace-files.ts';
 
-/** With the lines around it, less than what a result may hold: it is cut once, here, where bytes that are gone are counted. */
+/** With the lines around it, less than the limit of a result: it is cut once, here, where missing bytes are counted. */
 const OUTPUT_BYTES_MAX = 36_000;
 /** The kernel takes at most 128 KiB in one argument. */
 const COMMAND_BYTES_MAX = 131_000;
@@ -75,7 +75,7 @@ export function createExecTool({ timeoutSeconds, environment, userOf, background
     summary: 'Run shell commands',
     input:
       background === undefined ? z.strictObject(inputShape) : z.strictObject({ ...inputShape, ...backgroundShape }),
-    // What a command does is unknown, so it is never run again on its own account.
+    // The effects of a command are unknown, so it is never run again automatically.
     isIdempotent: false,
     timeoutMs: timeoutSeconds * 1000,
     async run(input, call) {
@@ -101,7 +101,7 @@ function behindText(background: BackgroundOptions | undefined): string {
   return `; to leave the command itself there, at most ${background.timeoutSeconds} s, use background or yieldMs, and then process`;
 }
 
-/** The real directory to run in, or the error result that says why there is none. */
+/** The real directory to run in, or the error result that gives the reason why it cannot be used. */
 async function workdirOf(workdir: string | undefined, call: ToolCall): Promise<string | ToolOutcome> {
   if (workdir === undefined) return call.workspaceDir;
   try {

@@ -5,14 +5,14 @@ import { Readability } from '@mozilla/readability';
 import { parseHTML } from 'linkedom';
 import { domText, type TextMode } from './dom-text.ts';
 
-/** What the thread is given. */
+/** The input of the thread. */
 export interface PageExtraction {
   html: string;
   url: string;
   mode: TextMode;
 }
 
-/** What it posts. */
+/** The message that it posts. */
 export interface ReadPage {
   title: string;
   text: string;
@@ -31,7 +31,7 @@ interface PageElement {
 type PageDocument = PageElement & { head: PageElement; body: PageElement };
 
 const ELEMENTS_MAX = 200_000;
-/** An article of fewer characters than this is not taken for the page's content: then the whole page is. */
+/** An article of fewer characters than this does not count as the page's content: then the whole page is used. */
 const ARTICLE_CHARS_MIN = 200;
 /** The parts of a page that are not its content. */
 const CLUTTER = 'nav, footer, [role="navigation"], [aria-hidden="true"], [hidden]';
@@ -51,7 +51,7 @@ function readPage({ html, url, mode }: PageExtraction): ReadPage {
   return { title, text: domText(document.body, { mode, baseUrl }) };
 }
 
-/** The main content of the page; null when none is found. Works on a tree of its own, which it modifies. */
+/** The main content of the page; null when none is found. Works on a separate tree, which it modifies. */
 function articleOf(html: string): { title: string; content: unknown } | null {
   try {
     const reader = new Readability(parse(html) as never, {
@@ -67,7 +67,7 @@ function articleOf(html: string): { title: string; content: unknown } | null {
   }
 }
 
-/** The parser leaves tags where they are, also those that belong elsewhere: `html`, `head` and `body` are put around what is left. */
+/** The parser leaves misplaced tags where they are: `html`, `head` and `body` are put around the rest. */
 function parse(html: string): PageDocument {
   const content = html.replaceAll(/<!doctype[^>]{0,1000}>|<\/?(?:html|head|body)(?:\s[^>]{0,2000})?>/gi, '');
   const window = parseHTML(`<!doctype html><html><head></head><body>${content}</body></html>`);

@@ -1,4 +1,4 @@
-// Reads the content of a web page in a thread of its own, bounded in time, memory and number: see extract-page-thread.ts.
+// Extracts the content of a web page in a worker thread, bounded in time, memory and number: see extract-page-thread.ts.
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { PageExtraction, ReadPage } from './extract-page-thread.ts';

@@ -66,7 +66,7 @@ async function walk({
   let walked = 0;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const directory = await opendir(join(root, next.relative)).catch(() => undefined);
-    // Gone meanwhile, not a directory, or not readable: nothing to find there.
+    // Deleted meanwhile, not a directory, or not readable: it has no matches.
     if (directory === undefined) continue;
     for await (const entry of directory) {
       signal.throwIfAborted();

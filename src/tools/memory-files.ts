@@ -6,7 +6,7 @@ import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 
-/** What the memory tools take for a path. */
+/** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
 
 export interface MemoryFile {
@@ -14,7 +14,7 @@ export interface MemoryFile {
   path: string;
   content: string;
   sha256: string;
-  /** True when the file is longer than what was read. */
+  /** True when the file is longer than the part that was read. */
   isCut: boolean;
 }
 
@@ -34,7 +34,7 @@ const SETTLED_MS = 2_000;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO']);
 
-/** What is remembered of a file that was hashed. */
+/** The cached facts of a hashed file. */
 const seen = new LRUCache<string, { stamp: string; sha256: string }>({ max: 20_000 });
 
 /** The memory in a workspace, newest names first. Rejects with the signal's reason after an abort. */
@@ -59,7 +59,7 @@ export async function listMemory(workspaceDir: string, signal: AbortSignal): Pro
   return { files, leftOut: all.length - looked.length };
 }
 
-/** One file of the memory; null when there is none. `path` must match MEMORY_PATH. */
+/** One file of the memory; null when it does not exist. `path` must match MEMORY_PATH. */
 export async function readMemoryFile(workspaceDir: string, path: string): Promise<MemoryFile | null> {
   const root = await orAbsent(realpath(workspaceDir));
   return root === null ? null : await withFile(root, path, (file) => readWhole(file, path));

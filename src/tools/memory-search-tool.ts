@@ -22,7 +22,7 @@ export interface MemoryIndex {
 const CHUNK_LIMITS = { charsMax: 1000, chunksMax: 2000 };
 const HITS_DEFAULT = 6;
 const HITS_MAX = 25;
-/** So many files are indexed in one statement. */
+/** This many files are indexed in one statement. */
 const FILES_PER_STATEMENT = 8;
 
 export function createMemorySearchTool(index: MemoryIndex): Tool {
@@ -37,7 +37,7 @@ export function createMemorySearchTool(index: MemoryIndex): Tool {
       minScore: z.number().min(0).max(1).optional().describe('Leave out passages with less of the query in them'),
     }),
     isIdempotent: true,
-    // The index is a copy of what is on disk; filling it changes nothing visible.
+    // The index is a copy of the files on disk; filling it changes nothing visible.
     isReadOnly: true,
     async run({ query, maxResults = HITS_DEFAULT, minScore = 0 }, call) {
       const listing = await listMemory(call.workspaceDir, call.signal);
@@ -62,7 +62,7 @@ async function searchCurrent(
     call.signal.throwIfAborted();
     const batch = found.missing.slice(at, at + FILES_PER_STATEMENT);
     const read = await Promise.all(batch.map(({ path }) => readMemoryFile(call.workspaceDir, path)));
-    // It may have changed since it was hashed: what counts is what is read now.
+    // It may have changed since it was hashed: the content that is read now is used.
     for (const file of read) if (file !== null) files.set(file.path, file);
     await index.add({
       agentId,

@@ -11,7 +11,7 @@ import { defineTool } from './define-tool.ts';
 import { chooseMedia } from './outgoing-media.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
 
-/** What a message is in the outbox. */
+/** The outbox row of a message. */
 export interface MessagePost {
   call: ToolCall;
   url: string;
@@ -24,7 +24,7 @@ export interface MessageToolOptions {
   featuresOf: (channel: string) => MessageFeatures;
   /** Absolute folders, in addition to the workspace, from which files may be sent. */
   mediaRoots: readonly string[];
-  /** The message that tells where the chat of a call is, null when no message was sent to its session; and what its turn answers. */
+  /** The message that names the chat of a call, null when no message was sent to its session; and the messages that its turn answers. */
   chat: (call: ToolCall) => Promise<{ message: InboundMessage | null; messageIds: string[] }>;
   /** Puts a message into the outbox, once for each idempotency key. */
   post: (
@@ -96,7 +96,7 @@ const every = z.strictObject({
 });
 type Wish = z.output<typeof every>;
 
-/** What a delivery carries of a call. */
+/** The content of a delivery, from the call. */
 type Content = Pick<DeliveryPayload, 'text' | 'media' | 'react'>;
 
 export function createMessageTool(options: MessageToolOptions): Tool {
@@ -169,7 +169,7 @@ async function send({ channels, featuresOf, mediaRoots, chat, post }: MessageToo
   return outcomeOf(posted, recipient);
 }
 
-/** What is sent, or what is wrong with the call. */
+/** The message to send, or the fault of the call. */
 async function contentOf(
   { message, media: file, path, filePath, emoji: reaction }: Wish,
   at: { features: MessageFeatures; channel: string; workspaceDir: string; mediaRoots: readonly string[] },
@@ -183,7 +183,7 @@ async function contentOf(
   return { text: message ?? '', media: [result.media] };
 }
 
-/** The reaction, or what is wrong with the call. */
+/** The reaction, or the fault of the call. */
 function reactionOf(
   { emoji: reaction, message }: Wish,
   at: { messageId: string | undefined; features: MessageFeatures; channel: string },

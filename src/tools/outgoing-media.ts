@@ -7,7 +7,7 @@ import type { OutgoingMedia } from '../core/delivery-payload.ts';
 /** `refused` is a reason for the model. */
 export type ChosenMedia = { kind: 'media'; media: OutgoingMedia } | { kind: 'refused'; reason: string };
 
-/** Checks what an agent names. `roots` are the absolute folders, in addition to the workspace, from which files may be sent. */
+/** Checks the media that an agent names. `roots` are the absolute folders, in addition to the workspace, from which files can be sent. */
 export async function chooseMedia(
   named: string,
   { workspaceDir, roots }: { workspaceDir: string; roots: readonly string[] },
@@ -15,7 +15,7 @@ export async function chooseMedia(
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(named)) return chooseUrl(named);
   const path = await realpath(resolve(workspaceDir, named)).catch(() => null);
   const isAllowed = path !== null && (await isInside(path, [workspaceDir, ...roots]));
-  // A file outside looks like one that does not exist.
+  // A file outside must be indistinguishable from one that does not exist.
   if (!isAllowed || !(await stat(path)).isFile()) {
     return refused(`${JSON.stringify(named)} is not a file of the workspace; give a path inside it or an http(s) URL`);
   }

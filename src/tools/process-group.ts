@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 const POLL_MS_MIN = 10;
 const POLL_MS_MAX = 200;
 
-/** Asks the group to end (TERM) and waits until it has; what is still there after `graceMs` is killed (KILL), which nothing survives. */
+/** Sends TERM to the group and waits until it has ended; processes that are left after `graceMs` get KILL, which cannot be ignored. */
 export async function endProcessGroup(groupId: number, graceMs: number): Promise<void> {
   const killAtMs = performance.now() + graceMs;
   signalGroup(groupId, 'SIGTERM');

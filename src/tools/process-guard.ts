@@ -38,7 +38,7 @@ export function releaseProcessGroup(groupId: number): void {
 }
 
 function start(): void {
-  // A session of its own: what is sent to this process's group, such as Ctrl-C, does not reach it.
+  // A separate process session: signals to this process's group, such as Ctrl-C, do not reach it.
   const shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT], {
     env: { PATH: '/usr/bin:/bin' },
     cwd: '/',

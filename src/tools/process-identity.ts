@@ -12,7 +12,7 @@ export async function machineName(): Promise<string> {
   return boot === '' || namespace === '' ? hostname() : `${boot.trim()} ${namespace}`;
 }
 
-/** When a process was started, in ticks since the boot; null: it does not exist, or this system does not tell. */
+/** When a process was started, in ticks since the boot; null: it does not exist, or this system does not provide it. */
 export async function startedTicksOf(pid: number): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
   // `pid (name) state parent ...`: the name may contain anything, so count from its last parenthesis; the start is the 22nd field.

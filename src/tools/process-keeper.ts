@@ -40,7 +40,7 @@ export interface ProcessKeeperOptions {
 
 const RUNNING_PER_SESSION_MAX = 8;
 const RUNNING_PER_WORKER_MAX = 64;
-/** How often a worker looks what others want of its processes. */
+/** How often a worker polls for requests of others to its processes. */
 const LOOK_MS = 250;
 const TAIL_BYTES = 2_000;
 const TRIM_MS = 3_600_000;

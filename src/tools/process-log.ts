@@ -97,7 +97,7 @@ export async function readProcessLog(
     pieces
       .filter((piece) => piece.from < end && piece.from + piece.size > start)
       .map(async (piece) => {
-        // A piece that has gone since is as good as not kept.
+        // A piece that was deleted since counts as not kept.
         const bytes = await readFile(join(folder, piece.name)).catch(() => Buffer.alloc(0));
         return bytes.subarray(Math.max(0, start - piece.from), Math.max(0, end - piece.from));
       }),

@@ -15,7 +15,7 @@ export interface ProcessStore {
   begin(process: NewProcess): Promise<'begun' | 'known' | 'closed' | 'too-many'>;
   /** Notes the process of a row; false: it must not begin, its session was stopped or claimed again meanwhile. */
   noteStart(start: ProcessStart): Promise<boolean>;
-  /** Closes the row, unless it is closed, and tells the session. */
+  /** Closes the row, unless it is closed, and notifies the session. */
   end(end: ProcessEnd): Promise<void>;
   /** Renews the leases of these processes of a worker; answers with those that are still its own. */
   renew(lease: ProcessLease): Promise<ReadonlySet<string>>;

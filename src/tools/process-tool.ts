@@ -27,7 +27,7 @@ const LISTED_MAX = 30;
 const COMMAND_CHARS_MAX = 100;
 /** How often another worker's process is checked. */
 const LOOK_MS = 250;
-/** More than what a group gets between TERM and KILL. */
+/** Longer than a group's grace period between TERM and KILL. */
 const KILL_MS_MAX = 5_000;
 
 export function createProcessTool(options: ProcessToolOptions): Tool {
@@ -50,7 +50,7 @@ export function createProcessTool(options: ProcessToolOptions): Tool {
         .describe('write: the text, with its line break'),
       eof: z.boolean().optional().describe('write: close stdin afterwards'),
     }),
-    // A call that is run again shows what it showed, writes what it wrote once, and kills what is dead.
+    // A call that is run again shows the same output, writes its input once, and kills a process that is already dead.
     isIdempotent: true,
     async run(input, call) {
       if (input.action === 'list') return await list(options, call);
@@ -108,7 +108,7 @@ async function changed(
   first: ProcessFacts,
   timeoutMs: number,
 ): Promise<ProcessFacts> {
-  // A poll that is run again shows what it showed.
+  // A poll that is run again shows the same output.
   if (first.status !== 'running' || timeoutMs === 0 || first.pollKey === call.idempotencyKey) return first;
   const { id, polledBytes } = first;
   const untilMs = performance.now() + timeoutMs;
@@ -199,7 +199,7 @@ function elsewhere(facts: ProcessFacts): ToolOutcome {
   };
 }
 
-/** The output, then in brackets what became of the command. */
+/** The output, then in brackets how the command ended. */
 function withStatus(output: string, facts: ProcessFacts): string {
   const text = output.replace(/\n$/, '');
   const cut =

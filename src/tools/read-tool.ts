@@ -45,7 +45,7 @@ export function createReadTool(roots: readonly string[]): Tool {
   });
 }
 
-/** The size of a file, or 0 when there is none to tell: then the toolset's own check words the error. */
+/** The size of a file, or 0 when it cannot be read: then the toolset's own check words the error. */
 async function sizeOf(path: string, workspaceDir: string, roots: readonly string[]): Promise<number> {
   try {
     return (await stat(await resolveInWorkspace(workspaceDir, path, roots))).size;

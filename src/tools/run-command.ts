@@ -12,7 +12,7 @@ import { startShell } from './start-shell.ts';
 
 /** For processes that the command left running in the background when it ended by itself. */
 const LEFTOVER_GRACE_MS = 500;
-/** How long to wait for the end of the output once the group is gone; a process that left the group may hold it open. */
+/** How long to wait for the end of the output once the group has ended; a process that left the group can hold it open. */
 const DRAIN_MS = 250;
 
 export interface Command {
@@ -92,7 +92,7 @@ function aborted(signal: AbortSignal): Promise<true> {
   return promise;
 }
 
-/** Waits for the output's end, or for its limit and then for what the pipe still holds to be read. */
+/** Waits for the output's end, or for its limit and then until the rest of the pipe has been read. */
 async function drained(closed: Promise<unknown>): Promise<void> {
   const limit = new AbortController();
   await Promise.race([closed, delay(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);

@@ -14,21 +14,21 @@ export interface SessionUsage {
   contextTokensMax: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
-  /** The cache figures are of so many turns, the newest ones. */
+  /** The cache figures cover this many of the newest turns. */
   turns: number;
 }
 
-/** What a call does not say of itself. */
+/** Facts that a call does not contain itself. */
 export interface SessionStatus {
   /** The wall time. */
   now: Date;
   /** The user's time zone as an IANA name; the machine's own when absent or unknown. */
   timezone?: string | undefined;
-  /** What holds for the session from its next turn on, and what it has used; absent: it is not known. */
+  /** The settings of the session from its next turn on, and its usage; absent: unknown. */
   session?: { settings: SessionSettings; usage: SessionUsage } | undefined;
 }
 
-/** Where the tool reads, and what it changes. */
+/** The source of the tool's facts, and the setting that it can change. */
 export interface SessionStatusPort {
   status(call: Pick<ToolCall, 'sessionKey' | 'agentId'>): Promise<SessionStatus>;
   /** Sets the model of the session; null takes its own away. Answers why it cannot, null when it is done. */
@@ -77,7 +77,7 @@ function linesOf({ session, now, timezone }: SessionStatus, call: ToolCall): str
   ];
 }
 
-/** What this turn uses and where it comes from; and what the next turn uses when that is something else. */
+/** The model of this turn and its source; and the next turn's if it differs. */
 function inUse(value: string, next: SourcedValue<string> | undefined): string {
   if (next === undefined) return value;
   return value === next.value
@@ -136,7 +136,7 @@ interface Clock {
   text: string;
 }
 
-/** A format and its texts cost more to make than everything else here, and there are as many as agents have zones. */
+/** A format and its texts cost more to make than everything else here, and there is one per time zone in use. */
 const clocks = new Map<string | undefined, Clock>();
 
 function clockFor(timezone: string | undefined): Clock {

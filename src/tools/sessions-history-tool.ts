@@ -1,4 +1,4 @@
-// The `sessions_history` tool: what was said in another session, as far as the calling one may see it.
+// The `sessions_history` tool: the entries of another session, as far as the calling session is allowed to see it.
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { SessionsPort } from './sessions-port.ts';

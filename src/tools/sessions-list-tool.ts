@@ -8,7 +8,7 @@ const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 200;
 const MESSAGES_MAX = 20;
 const ACTIVE_MINUTES_MAX = 525_600;
-/** So many sessions are shown with their last messages. */
+/** This many sessions are shown with their last messages. */
 const WITH_MESSAGES_MAX = 20;
 const MINUTE_MS = 60_000;
 

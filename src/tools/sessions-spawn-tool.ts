@@ -33,7 +33,7 @@ export function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool
         .optional()
         .describe('session: it stays, and accepts further tasks by subagents(action=steer); default: run'),
     }),
-    // A call that is run again finds what it has spawned.
+    // A call that is run again finds the run that it has spawned.
     isIdempotent: true,
     async run(input, call) {
       const spawned = await port.spawn(call, input);

@@ -1,4 +1,4 @@
-// Starts the shell of a command, in a process group of its own that it leads.
+// Starts the shell of a command, as the leader of a new process group.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { OsUser } from '../config/os-users.ts';
@@ -10,7 +10,7 @@ export interface ShellStart {
   environment: Record<string, string>;
   /** The user that runs it; null: the user of this process. */
   user: OsUser | null;
-  /** What the command reads there: nothing, or what is written to it after the line that starts it. */
+  /** The command's standard input: empty, or the bytes that are written after the line that starts it. */
   stdin: 'empty' | 'open';
 }
 

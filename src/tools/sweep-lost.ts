@@ -8,7 +8,7 @@ import type { ProcessStore } from './process-port.ts';
 /** Between TERM and KILL. */
 const KILL_GRACE_MS = 2_000;
 
-/** Closes and ends what is lost. */
+/** Closes the rows of lost commands and ends their processes. */
 export async function sweepLost({
   store,
   logger,

@@ -3,7 +3,7 @@
 
 import { matchesPattern } from '../core/matches-pattern.ts';
 
-/** Names of tools, or patterns in which `*` stands for anything; letter case does not matter. */
+/** Names of tools, or patterns in which `*` matches any text; letter case does not matter. */
 export interface ToolPolicy {
   /** Absent: every tool. Empty: none. */
   allow?: readonly string[] | undefined;

@@ -61,7 +61,7 @@ export interface Tool {
    * milliseconds is committed together with the answer that called it. Implies `isIdempotent`.
    */
   isReadOnly?: boolean;
-  /** For a tool that changes something with some inputs only: true when this one only looks. Absent: as `isReadOnly` says. */
+  /** For a tool that changes something with some inputs only: true when this input only reads. Absent: as `isReadOnly` says. */
   onlyLooks?: (input: unknown) => boolean;
   /** The longest it may run, in milliseconds; absent: the configured default. */
   timeoutMs?: number;
@@ -88,7 +88,7 @@ export class ToolTimeoutError extends Error {
   }
 }
 
-/** An outcome that tells the model what went wrong and, where it can, what to do instead. */
+/** An outcome that tells the model what failed and, if possible, what to do instead. */
 export function errorOutcome(text: string): ToolOutcome {
   return { content: text, isError: true };
 }

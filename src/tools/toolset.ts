@@ -13,7 +13,7 @@ const TOOL_ORDER = (
 export interface Toolset {
   /** Allowed tools, in order. */
   tools: readonly Tool[];
-  /** What the model is sent, in the same order. */
+  /** The specs that the model receives, in the same order. */
   specs: ToolSpec[];
   /** The same for a session on this channel. Equal channels get the same list. */
   specsOn(channel: string | undefined): ToolSpec[];
@@ -69,7 +69,7 @@ export function createToolset({
   };
 }
 
-/** Only what the port knows, in one order of keys: a plugin's own fields would be refused by the model's API. */
+/** Only the port's fields, in a fixed order of keys: the model's API would refuse a plugin's own fields. */
 function sentSpec({ name, description, input_schema }: ToolSpec): ToolSpec {
   return { name, description, input_schema };
 }

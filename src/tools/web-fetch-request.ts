@@ -25,7 +25,7 @@ export interface WebAnswer {
   contentType: string | null;
   charset: string | null;
   body: Buffer;
-  /** True when the body was longer than what was read. */
+  /** True when the body was longer than the part that was read. */
   isCut: boolean;
 }
 

@@ -18,7 +18,7 @@ export interface WebFetchOptions {
 }
 
 const CHARS_DEFAULT = 20_000;
-/** Less than what a result may hold, so that the end mark survives. */
+/** Less than the limit of a result, so that the end marker is never cut off. */
 const CHARS_MAX = 36_000;
 /** Of the body of a refusal no more is shown. */
 const REFUSAL_CHARS_MAX = 1000;
@@ -89,7 +89,7 @@ function sniffed(body: Buffer): string {
   return /^\s*</.test(body.toString('latin1', 0, 100)) ? 'text/html' : 'text/plain';
 }
 
-/** The body as text, by what its header says, else by what the page says of itself, else as UTF-8. */
+/** The body as text, decoded by the charset of its header, else by that of the page, else as UTF-8. */
 function decoded({ body, charset }: WebAnswer, isHtml: boolean): string {
   const declared = isHtml ? CHARSET_TAG.exec(body.toString('latin1', 0, 2048))?.[1] : undefined;
   for (const label of [charset, declared]) {

@@ -18,7 +18,7 @@ import {
 } from '../../src/store/provider-lane/submissions.ts';
 import { SubmissionLease, type LaneParts } from './lane-parts.ts';
 
-/** Submits what is ready; resolves with false when nothing is. */
+/** Submits the requests that are ready; resolves with false when none is. */
 export async function collectRequests(parts: LaneParts): Promise<boolean> {
   const { database, port, owner, leaseMs, config } = parts;
   const id = parts.newId();
@@ -100,7 +100,7 @@ async function afterRefusal(
   }
   const [only, ...others] = numbers;
   if (only !== undefined && others.length === 0) {
-    // The one that is to blame: its turn fails as after a live call.
+    // The request at fault: its turn fails as after a live call.
     const type = status === 413 ? 'request_too_large' : 'invalid_request_error';
     const result = {
       requestNo: only,

@@ -127,7 +127,7 @@ async function search(parts: LaneParts, submission: ProviderSubmission): Promise
   }
 }
 
-/** A provider's clock may be wrong by so much; the list is read back further. */
+/** A provider's clock can be wrong by this much; the list is read back further. */
 const CLOCK_MS_MAX = 2 * 3_600_000;
 
 async function adopt(
@@ -161,7 +161,7 @@ async function prove(
     if (isOwn === false) disprovedIds.push(providerId);
   }
   const { id } = submission;
-  // What was taken for a candidate is none: the list is looked at again at once.
+  // The candidate was not ours: the list is read again immediately.
   await noteLook(
     parts.database,
     { id, owner: parts.owner },
@@ -180,7 +180,7 @@ async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): 
   return null;
 }
 
-/** Looks at a batch that was submitted. */
+/** Polls a batch that was submitted. */
 async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
   const { database, owner, port, config, random, logger } = parts;
   const { id, providerId, isProved, status } = submission;
@@ -200,7 +200,7 @@ async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<v
   ) {
     return;
   }
-  // Nothing waits for it any more. Only what is proved to be ours is cancelled: other programs share the workspace.
+  // No turn waits for it any more. It is cancelled only if it is proved to be ours: other programs share the workspace.
   if (submission.assigned === 0 && isProved && status === 'submitted') {
     logger.info({ submission: id, providerId }, 'Batch is cancelled: no turn waits for it');
     await port.cancel(providerId);

@@ -1,4 +1,4 @@
-// What the parts of the provider lane share.
+// The dependencies that the parts of the provider lane share.
 import type { Publish } from '../../src/after-commit.ts';
 import type { Config } from '../../src/config.ts';
 import type { PriceBook } from '../../src/core/prices/price-book.ts';
@@ -13,7 +13,7 @@ export interface LaneParts {
   logger: Logger;
   config: { batches: Omit<Config['batches'], 'retention'> };
   port: BatchPort;
-  /** What the answers of batches cost. */
+  /** The prices of the answers of batches. */
   prices: PriceBook;
   /** Absent: nothing is counted. */
   metrics?: LaneMetrics;

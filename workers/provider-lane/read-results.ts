@@ -20,7 +20,7 @@ import type { LaneParts } from './lane-parts.ts';
 /** Lines of one statement. */
 const LINES_MAX = 32;
 
-/** After so many full readings, a request without a line goes into another submission. */
+/** After this many complete readings, a request without a line goes into another submission. */
 const READINGS_MAX = 2;
 
 /** Reads and stores all results. Rejects when they break off. */

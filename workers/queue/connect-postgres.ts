@@ -33,7 +33,7 @@ const IDLE_TIMEOUT_MS = 60_000;
 /** A notification is lost only with its connection, whose end is noticed. */
 const SLEEP_MS = 5_000;
 
-/** BullMQ's workers repeat most statements that failed at once, as fast as they fail. */
+/** BullMQ's workers immediately repeat most failed statements, as fast as they fail. */
 const FAILURE_PAUSE_MS = 100;
 
 /** BullMQ's statements name no schema. */
@@ -46,8 +46,8 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
   const pool = openPool(databaseUrl, onError);
   const connections: PostgresConnection[] = [];
   const connect = async (): Promise<PostgresConnection> => {
-    // A worker that listens again looks for jobs once before it sleeps. If that look fails, BullMQ sleeps nevertheless, after an outage
-    // for up to an hour, and the jobs that came meanwhile wait. So its sleep ends, as if the connection had been lost, and it looks again.
+    // A worker that listens again polls for jobs once before it sleeps. If that poll fails, BullMQ sleeps nevertheless, after an outage
+    // for up to an hour, while new jobs wait. Its sleep is therefore ended, as if the connection had been lost, and it polls again.
     const wakeWorker = (): void => void connection.emit('listenerinvalidated');
     const connection = new PostgresConnection(withPauses(pool, { heal, wakeWorker }));
     connection.on('error', onError);

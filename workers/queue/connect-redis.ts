@@ -102,7 +102,7 @@ async function connectOnce(redis: Redis): Promise<void> {
 
 /** A Redis that evicts keys loses rings: each costs the reconciler's interval. */
 async function warnOfEviction(redis: Redis, logger: RedisServerOptions['logger']): Promise<void> {
-  // Hosted servers may refuse to tell.
+  // Hosted servers may refuse this command.
   const answer = await redis.config('GET', 'maxmemory-policy').catch(() => null);
   const policy = Array.isArray(answer) ? String(answer[1]) : 'unknown';
   if (policy !== 'noeviction' && policy !== 'unknown') {

@@ -20,7 +20,7 @@ export interface QueueBackendOptions {
 /** Keeps Holdfast's keys apart from others'. Two installations need two databases of Redis, or they take each other's jobs. */
 const PREFIX = 'holdfast';
 
-/** After a command that failed for want of a connection. BullMQ's default is 15 s, longer than a restart of a server. */
+/** The pause after a command that failed because there was no connection. BullMQ's default is 15 s, longer than a restart of a server. */
 const RETRY_MS = 500;
 
 /** Holdfast reads no events of BullMQ, which always writes them: the last ones are kept for its tools. */

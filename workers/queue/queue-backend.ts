@@ -1,4 +1,4 @@
-// What the rest of Holdfast sees of BullMQ, and what its two servers must provide.
+// The interface of BullMQ for the rest of Holdfast, which its two servers must implement.
 import type { BackendFactory, IQueueBackend, Job, Queue, Worker } from 'bullmq';
 import type { QueueName } from '../../jobs/index.ts';
 import type { OutageLog } from '../../src/outage-log.ts';
@@ -14,7 +14,7 @@ interface WorkerSettings {
 
 export interface QueueBackend {
   kind: QueueServer['kind'];
-  /** Takes what the callers meet when the queue cannot be reached. */
+  /** Receives the errors of callers while the queue cannot be reached. */
   outages: OutageLog;
   /** The producing side of a queue, opened once. */
   queue: (name: QueueName) => ProducerQueue;
@@ -33,7 +33,7 @@ export interface QueueServer {
   queueBackend: BackendFactory<IQueueBackend>;
   /** Connects for one worker of a queue; returns what makes BullMQ's own backend for it. */
   connectWorker(name: QueueName): Promise<BackendFactory<IQueueBackend>>;
-  /** How long a worker that hears nothing sleeps before it looks by itself. */
+  /** How long a worker that is not notified sleeps before it polls. */
   sleepMs: number;
   ping(): Promise<void>;
   close(): Promise<void>;

@@ -22,7 +22,7 @@ export class Slots {
   /** Takes a slot, as soon as there is one; in the order of the calls. */
   async take(): Promise<void> {
     if (this.tryTake()) return;
-    // A slot that is given back passes to the first that waits: it stays taken.
+    // A released slot passes to the first job that waits, so it stays in use.
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 

@@ -21,13 +21,13 @@ export interface WebhookOptions {
   allowPrivate: readonly string[];
   /** True: addresses of this machine are allowed, because no other machine can ask the service for a delivery. */
   mayReachLoopback: boolean;
-  /** Takes secrets out of what a receiver answers and of what is said about a failed attempt. */
+  /** Removes secrets from a receiver's answer and from the text about a failed attempt. */
   redact: Redact;
 }
 
 /** The most of a refusal that is kept for the operator, in characters. */
 const ERROR_CHARS_MAX = 500;
-/** How much of a body is read for it at least, where there is as much: secrets are taken out before it is cut. */
+/** The minimum that is read of a body, if it has as much: secrets are removed before it is cut. */
 const BODY_CHARS_READ = 4_096;
 
 /** Statuses below 500 that ask to come back. */
@@ -142,7 +142,7 @@ function retryAfterMs(response: IncomingMessage, now: Date): number | null {
 
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // A host with several addresses: what each of them said.
+  // A host with several addresses: the error of each.
   if (error instanceof AggregateError && error.message === '') return error.errors.map(messageOf).join('; ');
   const { cause } = error;
   return cause instanceof Error ? `${error.message}: ${cause.message}` : error.message;

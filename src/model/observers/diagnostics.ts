@@ -1,4 +1,4 @@
-// What is measured of a call, for its events: bytes out and in, and how long the first byte took.
+// The measurements of a call, for its events: bytes out and in, and the time to the first byte.
 import type { CallObserver } from './observer.ts';
 
 export interface CallFigures {

@@ -1,4 +1,4 @@
-// Observers see what is sent and received, without changing it. A fault of an observer never reaches a call.
+// Observers see requests and answers without changing them. A fault of an observer never reaches a call.
 import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
 
 /** A call that begins. */
@@ -36,7 +36,7 @@ export interface ModelObserver {
   readonly name: string;
   /** Called before anything is sent; null when this call is of no interest. */
   watch(call: StartedCall): CallObserver | null;
-  /** Writes what is still to be written. */
+  /** Writes the remaining lines. */
   close?(): Promise<void>;
 }
 

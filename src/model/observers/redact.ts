@@ -6,7 +6,7 @@ import { secretPatterns } from '../../config/redact-secrets.ts';
 const CENSOR = '[redacted]';
 const SECRET_FIELD =
   /^(authorization|cookie|set-cookie|proxy-authorization|x-api-key|.*(api_?key|password|passwd|secret|access_?token|private_?key))$/i;
-/** Keys that are recognised by their look: of models, webhooks, this API, code hosts and clouds, bearer headers, passwords in URLs. */
+/** Keys that are recognised by their form: of models, webhooks, this API, code hosts and clouds, bearer headers, passwords in URLs. */
 const KEY_SHAPES = [
   String.raw`\bsk-[\w-]{16,}`,
   String.raw`\bwhsec_[\w+/=]{8,}`,

@@ -16,7 +16,7 @@ export function frameOf(head: Record<string, unknown>, bytes?: Buffer): Buffer {
 const NEWLINE = 10;
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
 
-/** The frames of a stream. Throws a `SyntaxError` for what is no backup, and when it ends within a frame. */
+/** The frames of a stream. Throws a `SyntaxError` if it is not a backup, or ends within a frame. */
 export async function* readFrames(source: AsyncIterable<Buffer>): AsyncGenerator<Frame> {
   let rest: Buffer = Buffer.alloc(0);
   let wanted: Record<string, unknown> | null = null;

@@ -18,7 +18,7 @@ export class RestoreRefused extends Error {
   }
 }
 
-/** What a restored database has. */
+/** The contents of a restored database. */
 export interface RestoredFacts {
   header: BackupHeader;
   sessions: number;
@@ -31,13 +31,13 @@ export interface RestoredFacts {
 interface RestoreOptions {
   databaseUrl: string;
   frames: AsyncGenerator<Frame>;
-  /** True: what the database has is replaced. */
+  /** True: the contents of the database are replaced. */
   replaces: boolean;
   /** Takes the other frames: files. */
   onFile: (frame: Frame) => Promise<void>;
 }
 
-/** Restores. Throws `RestoreRefused`, `MigrationError`, and what the driver throws; then the database is as it was. */
+/** Restores. Throws `RestoreRefused`, `MigrationError`, and errors of the driver; the database is then unchanged. */
 export async function restoreDatabase(options: RestoreOptions): Promise<RestoredFacts> {
   const { databaseUrl, frames, replaces } = options;
   const header = await headerOf(frames);

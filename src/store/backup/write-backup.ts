@@ -7,7 +7,7 @@ import { frameOf } from './frames.ts';
 /** The form of the file. */
 export const BACKUP_FORMAT = 'holdfast-backup-1';
 
-/** What the first line says. */
+/** The fields of the first line. */
 export interface BackupHeader {
   format: typeof BACKUP_FORMAT;
   /** The version of Holdfast that made it. */

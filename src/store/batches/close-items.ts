@@ -51,7 +51,7 @@ export async function closeItems(database: Database): Promise<boolean> {
 
 const WITHDRAWN_MAX = 500;
 
-// Every look finds again what has not ended, so nothing that a crash leaves out is forgotten.
+// Every run finds all items that have not ended, so nothing that a crash leaves out is lost.
 export const WITHDRAW_INPUTS = literal({
   name: 'withdraw-batch-inputs',
   purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',

@@ -132,7 +132,7 @@ ${changedCapsSql('changed')}`,
   }),
 });
 
-/** What a request does to a batch. */
+/** The effect of a request on a batch. */
 export type BatchCommand =
   | { kind: 'pause' | 'resume' }
   | { kind: 'cancel'; stopsRunning: boolean }

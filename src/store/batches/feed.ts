@@ -33,7 +33,7 @@ export interface HungryBatch {
   probeTo: number | null;
 }
 
-/** So many items of a live batch may wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */
+/** At most this many items of a live batch wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */
 const WAITING_MIN = 32;
 
 export const HUNGRY_BATCHES = literal({

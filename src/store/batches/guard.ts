@@ -139,7 +139,7 @@ inserted_events as (
 select ended.id, reported.session_id, reported.seq from ended left join reported on true`,
 });
 
-/** Ends a batch; false when its counts no longer say so, or another scheduler has ended it. */
+/** Ends a batch; false when its counts have changed, or another scheduler has ended it. */
 export async function endBatch(
   database: Database,
   batch: Pick<JudgedBatch, 'id' | 'revision'>,

@@ -13,7 +13,7 @@ const ITEMS_MAX = 200;
 /** The others wait for it no longer than this. */
 const WAIT_SQL = `interval '1 hour'`;
 
-// Any number of schedulers may send it: what is decided is not decided again.
+// Any number of schedulers can send it: a decision that was made is not made again.
 export const MOVE_PROBES = literal({
   name: 'move-probes',
   purpose: 'Begin the probes of batches that need one, and end those that have measured the cache or took too long.',

@@ -12,7 +12,7 @@ const RATE_SECONDS = 10;
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
-/** Of calls that nothing else is known of. */
+/** For calls without further facts. */
 const LIVE_REASON = 'Asked live: the pilot, a deadline, or a request that cannot go through a batch.';
 
 // A turn's cost: 0 where no turn began, null where the price of its calls is not known.

@@ -138,7 +138,7 @@ export async function startBatch(
     itemCount: number;
     sha256: string;
     idempotency: KeyedRequest | null;
-    /** What a client of OpenAI asked for; absent: the batch is not of one. */
+    /** The fields of an OpenAI client's request; absent: the batch was not created by one. */
     asked?: AskedBatch | undefined;
   },
 ): Promise<boolean> {

@@ -53,7 +53,7 @@ export class BudgetBook {
     this.#batches.set(batchId, true);
   }
 
-  /** The first budget that has no room for such calls now; null: there is none. */
+  /** The first budget without room for such calls now; null: there is none. */
   reached(facts: BudgetFacts): Budget | null {
     return this.covering(facts).find(({ isReached }) => isReached) ?? null;
   }
@@ -62,7 +62,7 @@ export class BudgetBook {
   async read(): Promise<readonly Budget[]> {
     const readNo = ++this.#reads;
     const budgets = await readBudgets(this.#database);
-    // What was asked for later may have arrived before.
+    // The answer to a later query may have arrived earlier.
     if (readNo < this.#knownReadNo) return budgets;
     this.#knownReadNo = readNo;
     this.#budgets = budgets;

@@ -155,7 +155,7 @@ export async function createBudget(
   await sendQuery(database.views, CREATE_BUDGET.prepared(values));
 }
 
-/** What may be changed of a budget. */
+/** The fields of a budget that can be changed. */
 export type BudgetPatch = Partial<{
   limitMicros: number;
   warnPercent: number;

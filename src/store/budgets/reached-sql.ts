@@ -4,7 +4,7 @@
 const wasRefusedSql = (budget: string, window: string): string =>
   `${window}.reached_at > coalesce(${budget}.changed_at, '-infinity')`;
 
-/** SQL of whether the calls in flight of `window` have cost so much less than they had reserved that there is room again. */
+/** SQL of whether the calls in flight of `window` have cost so much less than their reservations that there is room again. */
 const hasRoomSql = (budget: string, window: string): string =>
   `coalesce(${window}.reached_micros <= ${budget}.limit_micros - ${window}.spent_micros - ${window}.reserved_micros, false)`;
 

@@ -55,7 +55,7 @@ updated as (
 select count(*)::int as released from held`,
 });
 
-/** Releases what is left behind; resolves with whether there may be more. */
+/** Releases reservations of lost workers; resolves with whether there may be more. */
 export async function releaseReservations(database: Database): Promise<boolean> {
   const [row] = await sendQuery<{ released: number }>(database.hot, RELEASE_RESERVATIONS.prepared([]));
   return row?.released === RELEASED_MAX;

@@ -14,7 +14,7 @@ import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { literal } from '../statement.ts';
 import { windowBoundsSql } from './window-bounds.ts';
 
-/** A call that is about to be made, with what it asks of each of its budgets. */
+/** A call that is about to be made, with the reservation that it requests from each of its budgets. */
 export interface CostRequest {
   sessionId: SessionId;
   turnId: TurnId;
@@ -37,7 +37,7 @@ export type ReservedCost =
   | { kind: 'oversized'; budgetId: string }
   | { kind: 'refused'; budgetId: string; waitMs: number | null };
 
-/** `closed`: a budget has no window for now. `again`: there is no room beside the calls before it, if those are granted. */
+/** `closed`: a budget has no window for now. `again`: there is no room if the calls before it are granted. */
 type CostVerdict = ReservedCost | { kind: 'closed' } | { kind: 'again' };
 
 type Row = {

@@ -9,7 +9,7 @@ type Writes = readonly JournalWrite[];
 export const settledBudgets = optional('budgets', (writes: Writes) =>
   writes.some(({ isBudgeted, modelCalls }) => isBudgeted === true && modelCalls.length > 0),
 )(
-  // A call whose cost is not known has cost what it reserved, unless it was refused: no budget would end such calls otherwise.
+  // A call with an unknown cost counts as its reservation, unless it was refused: otherwise no budget would end such calls.
   cte(`ended_reservations as (
   delete from holdfast.cost_reservations r using stored_calls c where r.turn_id = c.turn_id and r.call_no = c.call_no
   returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, case

@@ -92,7 +92,7 @@ ${keyedPart(2, `select json_build_object('id', id) from held`)}
 select held.ended_at is null as "isOpen" from held`,
 });
 
-/** Cancels an action; false: there is none with this id. One that has ended stays as it is. */
+/** Cancels an action; false: it does not exist. An action that has ended is unchanged. */
 export async function cancelBulkAction(
   database: Database,
   id: string,

@@ -98,7 +98,7 @@ export function eraseLateEvents(database: Database, ids: readonly SessionId[]): 
   return repeated(database, EVENTS_OF_SESSIONS.statement.prepared([ids]));
 }
 
-/** What an erasure would delete, by table; tables with nothing are left out. */
+/** The rows that an erasure would delete, by table; tables without any are left out. */
 export async function countErased(database: Database, ids: readonly SessionId[]): Promise<RemovedRows> {
   const counts: RemovedRows = {};
   const [row] = await sendQuery<QueryResultRow & RemovedRows>(database.views, COUNT_ERASED.prepared([ids]));
@@ -187,7 +187,7 @@ export const NEXT_PROCESSES = literal({
   text: 'select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]) order by p.id limit 100',
 });
 
-/** The ids of some commands of the sessions, whose files are to be deleted first. */
+/** The ids of some commands of the sessions, whose files must be deleted first. */
 export async function nextProcesses(database: Database, ids: readonly SessionId[]): Promise<string[]> {
   return (await sendQuery<{ id: string }>(database.views, NEXT_PROCESSES.prepared([ids]))).map(({ id }) => id);
 }

@@ -62,7 +62,7 @@ export const OPEN_ITEMS = literal({
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status in ('pending', 'fed') and ${IS_ITEM}) limit 1`,
 });
 
-/** A batch with items of the sessions that have not ended; null: there is none. */
+/** A batch that has not ended and has items of the sessions; null: there is none. */
 export async function findOpenBatch(database: Database, { ids, keys }: ErasedSessions): Promise<string | null> {
   const [row] = await sendQuery<{ id: string }>(database.views, OPEN_ITEMS.prepared([ids, keys]));
   return row?.id ?? null;
@@ -159,7 +159,7 @@ export async function eraseSnapshots(database: Database, { ids }: ErasedSessions
     >(database.views, OTHER_TURNS.prepared([ids, [...own.keys()], before]), LASTING_RETRY_MS);
     for (const sha256 of row?.shown ?? []) own.delete(sha256);
     before = row?.last ?? null;
-    // No turn shows what was made after it.
+    // No turn shows snapshots that were made after it.
     if (before !== null && timeOf(before) < Math.min(...own.values()) - CLOCKS_MS) before = null;
   }
   const [row] = await sendQuery<{ removed: number }>(

@@ -53,7 +53,7 @@ select count(*)::int as ${table} from deleted`,
 
 export const EVENTS_OF_SESSIONS = ofSessions('events', undefined, EVENTS_MAX);
 
-/** In this order: what is found through other rows goes before them. Reservations of budgets and files of commands go before their turns. */
+/** In this order: rows that are found through others are deleted before them. Reservations of budgets and files of commands before their turns. */
 export const ERASED_ROWS: readonly ErasedRows[] = [
   ofSessions(
     'process_inputs',

@@ -29,7 +29,7 @@ select s.id, s.key, s.turn_id is not null or s.waiting > 0 as "hasWork", s.turn_
 from family join holdfast.sessions s on s.id = family.id order by s.id`,
 });
 
-/** The sessions that go with the one of this stored key, it included; empty: there is none. */
+/** The sessions that are erased with the one of this stored key, itself included; empty: it does not exist. */
 export function findErasedFamily(database: Database, storedKey: string): Promise<FamilyMember[]> {
   return sendQuery<FamilyMember & Record<string, unknown>>(database.views, ERASED_FAMILY.prepared([storedKey]));
 }

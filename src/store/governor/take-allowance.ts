@@ -6,25 +6,25 @@ import type { LaneCounts } from '../../core/governor/share-calls.ts';
 import type { Database } from '../database.ts';
 import { literal } from '../statement.ts';
 
-/** What a worker asks of one limit. Every unit of the limit has an entry in `capacity`. */
+/** A worker's request to one limit. Every unit of the limit has an entry in `capacity`. */
 export interface AllowanceAsk {
   limitId: string;
   capacity: Amounts;
   perSecond: Amounts;
-  /** What is wanted; negative: what is returned. */
+  /** The requested amount; negative: it is returned. */
   wanted: Amounts;
-  /** What calls have used beyond what was taken for them. */
+  /** The amount that calls have used beyond their allowance. */
   owed: Amounts;
-  /** What the provider says is left, where it has said so. */
+  /** The remaining amount that the provider reported, if it did. */
   remaining: Amounts;
-  /** The calls that this worker wants to make. */
+  /** The calls that are waiting in this worker. */
   demand: LaneCounts;
 }
 
 export interface AllowanceGrant {
   granted: Amounts;
   left: Amounts;
-  /** The calls that the other workers want to make. */
+  /** The calls that are waiting in the other workers. */
   others: LaneCounts;
 }
 
@@ -99,7 +99,7 @@ export async function openRateWindows(database: Database, asks: readonly Allowan
   );
 }
 
-/** Takes from limits, or returns to them. Not sent again after a fault: what it may have taken is lost. */
+/** Claims allowance from limits, or returns it. Not sent again after a fault: what it may have claimed is lost. */
 export async function takeAllowance(
   database: Database,
   worker: string,

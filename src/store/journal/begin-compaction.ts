@@ -25,7 +25,7 @@ export interface CompactionBegin extends JournalWrite {
   };
 }
 
-/** What is to be appended to the memory of the day, and in which file, relative to the workspace. */
+/** The note for the memory of the day, and its file, relative to the workspace. */
 export interface MemoryNote {
   path: string;
   text: string;

@@ -16,25 +16,25 @@ import type { NewProviderRequest } from '../provider-lane/new-request.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-parts.ts';
 
-/** What a turn waits for. */
+/** The kind of reason for which a turn waits. */
 export interface ParkReason {
   /** A code of docs/api.md: `model_away`, `rate_limited`, ... */
   code: string;
   /** For people. */
   text: string;
-  /** What it waits for; for a model, its provider. */
+  /** The object for which it waits; for a model, its provider. */
   by: string | null;
 }
 
 export interface TurnPark extends JournalWrite {
   reason: ParkReason;
-  /** How long it waits, in milliseconds; a stop of the turn ends the wait. Null: until what it waits for has happened. */
+  /** How long it waits, in milliseconds; a stop of the turn ends the wait. Null: until the event for which it waits. */
   delayMs: number | null;
   /** How long it waits at least, also when it is woken, in milliseconds. */
   notBeforeMs: number;
   /** The model call that it waits for, which this write stores. */
   request?: NewProviderRequest;
-  /** The number of an earlier call that it waits for: when its answer has arrived meanwhile, the turn is due at once. */
+  /** The number of an earlier call for which it waits: if its answer has already arrived, the turn is due immediately. */
   awaits?: number;
   /** How often it has been parked since the model answered last, with this time; 1: the wait begins now. */
   parks: number;

@@ -10,10 +10,10 @@ import type { MessageView } from '../views/messages.ts';
 import { turnOf, type SettlementView, type TurnRow } from '../views/settlements.ts';
 import type { TurnEnd } from './turn-end.ts';
 
-/** How messages ended, by their ids. */
+/** The ends of messages, by their ids. */
 export type Settlements = ReadonlyMap<string, SettlementView>;
 
-/** What the column holds. */
+/** The value of the column. */
 export interface SettledTurnRow extends TurnRow {
   messages: MessageView[] | null;
 }
@@ -44,7 +44,7 @@ export const settledTurns = optional('awaited', (ends: readonly TurnEnd[]) => en
   ),
 );
 
-/** How the messages of the turn ended; empty when no request waits or the statement could not know. */
+/** The ends of the turn's messages; empty when no request waits or the statement could not know. */
 export function settlementsOf(told: SettledTurnRow | null | undefined): Settlements {
   if (told === null || told === undefined || told.messages === null) return new Map();
   const turn = turnOf(told);

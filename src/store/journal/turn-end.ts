@@ -19,7 +19,7 @@ export interface TurnEnd extends JournalWrite {
   reply: string | null;
   /** `{code, message}`; null after a good end. */
   error: { code: string; message: string } | null;
-  /** True when the user stopped it: the next prompt says so. */
+  /** True when the user stopped it: the next prompt mentions it. */
   wasAborted: boolean;
   /** Tokens of the last request and its answer together. */
   contextTokens: number;
@@ -64,7 +64,7 @@ export interface SubagentRunEnd {
   error: string | null;
   /** True when the turn has ended with an answer. */
   isAnswer: boolean;
-  /** True when the subagent asked not to tell of it. */
+  /** True when the subagent asked not to announce it. */
   isSuppressed: boolean;
   modes: QueueModes;
 }

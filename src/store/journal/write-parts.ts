@@ -121,7 +121,7 @@ const settledCalls = cte(
   { absent: noToolCalls('settled_calls') },
 );
 
-/** What the writes of a turn store. */
+/** The rows that the writes of a turn store. */
 export const storedSteps = [
   ...optional('entries', (writes: Writes) => writes.some((write) => write.entries.length > 0))(
     newEntries,

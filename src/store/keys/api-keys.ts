@@ -70,7 +70,7 @@ dropped_codes as (
 select 1 from revoked`,
 });
 
-/** Revokes a key; false: there is none with this id. Safe to send again. */
+/** Revokes a key; false: it does not exist. Safe to send again. */
 export async function revokeApiKey(database: Database, id: string): Promise<boolean> {
   const rows = await sendQuery(database.views, REVOKE_API_KEY.prepared([id]));
   return rows.length > 0;

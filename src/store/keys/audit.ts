@@ -34,7 +34,7 @@ export const END_AUDIT = literal({
   text: `update holdfast.audit set outcome = $2, target = target || $3 where id = $1 and outcome is null`,
 });
 
-/** Writes down how a change has ended. `made`: the id of what it has made. Safe to send again. */
+/** Stores the result of a change. `made`: the id of the created object. Safe to send again. */
 export async function endAudit(
   database: Database,
   id: string,

@@ -33,7 +33,7 @@ export async function noteLook(
     counts?: Record<string, number>;
     expiresAt?: string | null;
     isProved?: boolean;
-    /** True when the provider has not shown it: the list no candidate, or a look at it 404. */
+    /** True when the provider has not shown it: no candidate in the list, or 404 when it is polled. */
     isAbsent?: boolean;
     disprovedIds?: readonly string[];
     error?: string;
@@ -92,7 +92,7 @@ from ended where r.provider_batch_id = ended.id and r.status = 'assigned'
 returning r.turn_id`,
 });
 
-/** Ends a submission without answers. `failed`: it was refused; `lost`: nothing was made; `read`: its results are gone. */
+/** Ends a submission without answers. `failed`: it was refused; `lost`: it was not made; `read`: its results were deleted. */
 export async function returnRequests(
   database: Database,
   { id, owner }: Held,

@@ -1,4 +1,4 @@
-// A person gives a submission up: it is not looked at any more, and its requests are queued again. What it costs all the same is not known.
+// Gives up a submission on an operator's request: it is no longer polled, and its requests are queued again. Its cost, if any, is unknown.
 import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
@@ -7,7 +7,7 @@ import { literal } from '../statement.ts';
 
 const FORGOTTEN = 'A person gave it up.';
 
-// One that is being sent is left: its process does not know yet what it would have to forget.
+// A submission that is being sent is left: its process does not know its id yet.
 export const FORGET_SUBMISSION = literal({
   name: 'forget-submission',
   purpose: 'Stop to follow a submission, and queue its requests again. Answers its state before.',
@@ -32,7 +32,7 @@ ${keyedPart(2, `select json_build_object('id', id) from held`)}
 select found.status, exists (select from held) as "isAllowed" from found`,
 });
 
-/** `done`: also when it was forgotten before. `refused`: its state does not allow it. */
+/** `done`: also when it was given up before. `refused`: its state does not allow it. */
 export type Forgetting = { kind: 'done' } | { kind: 'unknown' } | { kind: 'refused'; status: SubmissionStatus };
 
 /** Gives it up. Rejects with a violated primary key when another request has stored the key. */

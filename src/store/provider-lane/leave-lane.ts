@@ -39,7 +39,7 @@ select (select count(*)::int from moved) as moved,
   (select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells) as rings`,
 });
 
-/** Moves what is due; resolves with how many requests have left. */
+/** Moves due requests out; resolves with their number. */
 export async function leaveLane(database: Database): Promise<Committed<{ moved: number }>> {
   const [row] = await sendQuery<{ moved: number; rings: NeededRing[] }>(
     database.hot,

@@ -11,7 +11,7 @@ import { wakeSql } from '../session-locks.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
-/** What a batch says of one of its requests. */
+/** The result of one request in a batch. */
 export interface RequestResult {
   /** Its number in the submission. */
   requestNo: number;

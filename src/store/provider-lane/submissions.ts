@@ -25,7 +25,7 @@ export interface ProviderSubmission {
   startedAtMs: number;
   submittedAtMs: number | null;
   nowMs: number;
-  /** For how long no look has shown it: the list no candidate, or a look at it 404; null: the last one did, or there was none. */
+  /** How long no poll has shown it: no candidate in the list, or a 404; null: the last poll did, or there was none. */
   absentMs: number | null;
   /** Requests that wait for it. */
   assigned: number;
@@ -108,7 +108,7 @@ assigned as (
 select count(*)::int as requests from assigned`,
 });
 
-/** Opens a submission with that id; resolves with the number of its requests, 0 when there is none to make now. */
+/** Opens a submission with that id; resolves with the number of its requests, 0 when there is nothing to submit now. */
 export async function openSubmission(
   database: Database,
   submission: { id: string; account: string; owner: string; leaseMs: number },
@@ -252,7 +252,7 @@ where b.id = $1 and b.owner = $2 and b.status in ('submitting', 'unknown', 'subm
 returning b.id`,
 });
 
-/** False: another submission of the account is in flight, so this one stays what it is for now. */
+/** False: another submission of the account is in flight, so this one keeps its state for now. */
 export async function noteUnknown(
   database: Database,
   { id, owner, message }: { id: string; owner: string; message: string },

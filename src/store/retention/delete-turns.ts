@@ -8,7 +8,7 @@ const TURNS_MAX = 500;
 /** The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign key. */
 const PARTS = ['model_calls', 'tool_calls', 'turn_attempts', 'provider_requests'];
 
-// What is read again of a turn that has ended: by a waiting decision, by what is still to be settled, by what waits for its children.
+// Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for children.
 const NEEDED_SQL = `exists (select from holdfast.sessions s where s.id = t.session_id and s.turn_id = t.id)
     or exists (select from holdfast.cost_reservations c where c.turn_id = t.id)
     or exists (select from holdfast.provider_requests p where p.turn_id = t.id and p.status in ('queued', 'assigned'))

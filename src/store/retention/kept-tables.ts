@@ -1,4 +1,4 @@
-// What becomes of the rows of each table with time. A new table has a line here, or the test of this file fails: no table grows without a decision.
+// How the rows of each table are deleted over time. A new table needs a line here, or the test of this file fails: no table grows without a decision.
 
 /** Why rows leave a table, or why they stay. */
 export type TableFate =

@@ -15,9 +15,9 @@ export interface RetentionSettings {
   deadLetters?: number | undefined;
 }
 
-/** Rows that one statement looks at, for the tables whose rows stand alone. */
+/** The rows that one statement reads, for tables whose rows are independent. */
 const ROWS_MAX = 1_000;
-/** Transcripts that one statement looks at, and entries that it deletes. */
+/** The transcripts that one statement reads, and the entries that it deletes. */
 const TRANSCRIPTS_MAX = 50;
 const ENTRIES_MAX = 2_000;
 
@@ -26,7 +26,7 @@ interface SimpleKind {
   kind: string;
   table: string;
   purpose: string;
-  /** The condition on the row `r`, beside its age, under which nothing needs it. */
+  /** The condition on the row `r`, in addition to its age, under which no other row needs it. */
   isFreeSql: string;
   endedSql: string;
   more?: string;
@@ -125,7 +125,7 @@ export const DELETE_OLD_KEYS = passStatement({
   size: ROWS_MAX,
   place: 'json_build_array(c.scope, c.key)::text',
   order: 'c.scope desc, c.key desc',
-  // A key that is locked is waited for: messages rely on it that the keys before `completed_to` are gone.
+  // It waits for locked keys: messages rely on all keys before `completed_to` being deleted.
   deletes: `gone as materialized (
   select k.scope, k.key from chunk join holdfast.idempotency_keys k on k.scope = chunk.scope and k.key = chunk.key
   where k.created_at < ${CUTOFF_SQL}

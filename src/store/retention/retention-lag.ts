@@ -6,7 +6,7 @@ import { RETENTION_KINDS, type RetentionSettings } from './retention-kinds.ts';
 export interface RetentionLag {
   kind: string;
   setting: keyof RetentionSettings;
-  /** Milliseconds since rows should have been gone that may still be there. */
+  /** The milliseconds by which the deletion of rows may be late. */
   lagMs: number;
 }
 

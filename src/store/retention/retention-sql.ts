@@ -6,7 +6,7 @@ import { literal, type Statement } from '../statement.ts';
 /** Milliseconds between the end of a pass and the next one. */
 const PASS_EVERY_MS = 600_000;
 
-/** The ids of rows grow with time, so rows that began after the cutoff need no look. */
+/** The ids of rows grow with time, so newer rows than the cutoff need not be read. */
 export const WALK_END_SQL = `(select (lpad(to_hex((extract(epoch from walk.cutoff_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from walk)`;
 export const WALK_ID_SQL = `coalesce((select walk.position::uuid from walk), '00000000-0000-0000-0000-000000000000')`;
 export const CUTOFF_SQL = '(select walk.cutoff_at from walk)';

@@ -118,7 +118,7 @@ export async function countSessions(database: Database): Promise<boolean> {
 }
 
 const NOT_COUNTED = `select from holdfast.roll_up_cursor where singleton and counted_at is null`;
-// What a snapshot shows of events above the horizon is in its rows already, and will be read from the log again.
+// Rows of the snapshot that belong to events above the horizon are already counted, and the log will be read again.
 const READ_LATER = `e.id >= (select id from horizon)`;
 
 export const COUNT_EXISTING = literal({
@@ -170,7 +170,7 @@ export const IS_NOT_COUNTED = literal({
   text: `select 1 as waits from holdfast.roll_up_cursor where singleton and counted_at is null`,
 });
 
-/** How long counting what is older than the roll-ups may take, in milliseconds. */
+/** The maximum time for counting the rows from before the roll-ups, in milliseconds. */
 const COUNT_MS_MAX = 3_600_000;
 
 /** Minutes older than this are deleted. */

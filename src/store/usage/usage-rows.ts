@@ -1,10 +1,10 @@
 // What happened, as rows that the roll-ups add up: SQL that makes them of events, of the journal, and of the changes of statuses. Every row
 // has the same columns, wherever it comes from, and `sign` -1 takes one away again.
 
-/** What a bucket is keyed by, beside its size and its start. */
+/** The key of a bucket, besides its size and its start. */
 export const USAGE_KEYS = ['agent_id', 'model', 'lane', 'tier', 'kind'] as const;
 
-/** What a bucket adds up. */
+/** The sums of a bucket. */
 export const USAGE_SUMS = [
   'turns',
   'failed_turns',
@@ -29,7 +29,7 @@ export const SUMMED_SQL = USAGE_SUMS.map((name) => `sum(sign * ${name})::bigint 
 const msSql = (from: string, to: string): string =>
   `greatest(0, coalesce(round(extract(epoch from ${to} - ${from}) * 1000), 0))::bigint`;
 
-// A text in an event may have a NUL or half a surrogate pair, which a field of JSON cannot be read beside. With `offset 0` the text is
+// A text in an event may have a NUL or half a surrogate pair, with which no field of the JSON can be read. With `offset 0` the text is
 // searched and read once for each event, not again for each of its fields.
 const READABLE_SQL = String.raw`select case when strpos(e.data::text, '\u') > 0 and e.data::text ~* '\\u(0000|d[89a-f])'
       then regexp_replace(e.data::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'gi')::jsonb else e.data::jsonb end offset 0`;

@@ -2,7 +2,7 @@
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
-/** The newest sessions are counted, up to so many of all agents together. */
+/** The newest sessions are counted, up to this many of all agents together. */
 const SESSIONS_MAX = 10_000;
 
 export interface AgentCounts {

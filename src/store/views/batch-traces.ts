@@ -1,4 +1,4 @@
-// What the traces of batches are made from.
+// The data of the traces of batches.
 import type { TracedBatch } from '../../core/telemetry/batch-span.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';

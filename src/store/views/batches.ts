@@ -56,7 +56,7 @@ export interface BatchView {
   reservedUsd: number;
   wastedUsd: number;
   maxCostUsd: number | null;
-  /** What it is expected to cost in all; null: too little has ended. */
+  /** Its expected total cost; null: too few items have ended. */
   expectedCostUsd: number | null;
   liveCostUsd: number | null;
   savedPercent: number | null;
@@ -188,7 +188,7 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
   const hops = hopRows ?? [];
   const { running, parked } = flight ?? { running: 0, parked: 0 };
   const ended = endedOf({ answered, silent, failed, cancelled, expired });
-  // The count of the batch and its items are of one moment; an item that has just ended still counts as in flight.
+  // The counts of the batch and of its items are from the same snapshot; an item that has just ended still counts as in flight.
   const waiting = Math.max(0, inFlight - running - parked);
   const pending = total - inFlight - ended;
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = shown.usage;
@@ -224,7 +224,7 @@ function hopOf({ n, via, reason, requests, submittedAt, endedAt, cacheHitRate, c
   return { n, via, reason, requests, submittedAt, endedAt, cacheHitRate, costUsd, providerBatchIds };
 }
 
-/** What the same conversations would have cost live, and what was saved; negative when the batch was more expensive. */
+/** The cost of the same conversations with live calls, and the saving; negative when the batch was more expensive. */
 function savingOf(
   { via, costMicros }: Pick<BatchRow, 'via' | 'costMicros'>,
   hops: readonly HopRow[],

@@ -16,12 +16,12 @@ interface FileRow extends Record<string, unknown> {
 
 /** Which part of a list. */
 export interface ListPart {
-  /** Only what is older than this. */
+  /** Only older files. */
   after: string | null;
   limit: number;
 }
 
-/** An upload that is complete and has not expired; null: there is none. */
+/** An upload that is complete and has not expired; null: it does not exist. */
 export async function findFile(db: ViewDatabase, id: string): Promise<ClientFile | null> {
   const { rows } = await db.execute<FileRow>(sql`
     select ${FILE_COLUMNS} from holdfast.client_files f
@@ -75,7 +75,7 @@ interface BatchRow extends AskedBatch, Record<string, unknown> {
 
 const IS_SHOWN = sql`(c.errors is not null or b.id is not null)`;
 
-/** Null: there is none, or it was deleted. */
+/** Null: it does not exist, or it was deleted. */
 export async function findClientBatch(db: ViewDatabase, id: string): Promise<ClientBatch | null> {
   const { rows } = await db.execute<BatchRow>(sql`
     select ${BATCH_COLUMNS} from holdfast.client_batches c left join holdfast.batches b on b.id = c.id where c.id = ${id} and ${IS_SHOWN}`);

@@ -23,7 +23,7 @@ export interface ClientTurn {
   error: { code?: string; message?: string } | null;
 }
 
-/** By the id of the message, or by that of the turn; null: there is none. */
+/** By the id of the message, or by that of the turn; null: it does not exist. */
 export async function findClientTurn(
   db: ViewDatabase,
   by: { messageId: string } | { turnId: string },
@@ -85,10 +85,10 @@ export async function readArguments(
   return new Map(rows.flatMap(({ content }) => toolUsesOf(content).map((call) => [call.id, call.input] as const)));
 }
 
-/** The most entries that are compared with what a client sends. */
+/** The maximum number of entries that are compared with those of a client. */
 const SAID_MAX = 2_000;
 
-/** What the active path of a session says, oldest first: of a prompt, what its sender has written. */
+/** The texts of a session's active path, oldest first; of a prompt, the text of its sender. */
 export async function readSaid(db: ViewDatabase, sessionKey: string): Promise<StoredHistory> {
   const { rows } = await db.execute<
     Omit<StoredSaid, 'texts'> & { [column: string]: unknown; content: ContentBlock[]; body: string | null }

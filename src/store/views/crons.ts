@@ -58,7 +58,7 @@ export async function listFires(db: ViewDatabase, cronId: string, page: PageRequ
   return pageOf(result.rows, page.limit, { item: fireViewOf, key: (row) => new Date(row.scheduled_for).toISOString() });
 }
 
-/** So many fires of a cron are shown with it, the newest. */
+/** The number of a cron's newest fires that are shown with it. */
 const RECENT_FIRES = 20;
 
 export const RECENT_CRON_FIRES = literal({

@@ -1,4 +1,4 @@
-// What the database says of itself: its version, and the layout that it has.
+// Facts about the database: its version, and its layout.
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
@@ -15,7 +15,7 @@ export const DATABASE_FACTS = literal({
   text: `select current_setting('server_version') as version, max(m.name) as layout from holdfast.migrations m`,
 });
 
-/** What the database says now. */
+/** The current facts of the database. */
 export async function readDatabaseFacts(db: ViewDatabase): Promise<DatabaseFacts> {
   const { rows } = await db.$client.query<DatabaseFacts>(DATABASE_FACTS.prepared([]));
   // An aggregate without groups has one row.
