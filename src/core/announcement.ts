@@ -11,19 +11,19 @@ import { SILENT_REPLY_TOKEN } from './silent-reply.ts';
 /** How a run ended. */
 export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
 
-/** The end of a subagent's run, as its row tells it. What does not apply is absent. */
+/** The end of a subagent's run, from its row. Fields that do not apply are absent. */
 export interface SubagentEnd {
   kind: 'subagent';
   runId: string;
   /** The subagent's session. */
   sessionId: string;
   sessionKey: string;
-  /** What it was called, else its task. */
+  /** Its label, otherwise its task. */
   label: string;
   status: RunStatus;
   /** Why it did not end well. */
   error?: string;
-  /** What it said last. */
+  /** Its last text. */
   result?: string;
   runtimeMs: number;
   inputTokens: number;
@@ -42,10 +42,10 @@ export interface WaitOver {
 
 export type Announcement = SubagentEnd | WaitOver;
 
-/** With which a subagent says that its end is not worth telling. */
+/** The token with which a subagent says that its end need not be announced. */
 const ANNOUNCE_SKIP_TOKEN = 'ANNOUNCE_SKIP';
 
-/** The largest part of a subagent's last text that is kept for its announcement: as much as of a tool result. */
+/** The maximum kept of a subagent's last text for its announcement: as much as of a tool result. */
 const RESULT_CHARS_MAX = 40_000;
 const LABEL_CHARS_MAX = 160;
 const ERROR_CHARS_MAX = 500;
@@ -68,7 +68,7 @@ export function boundedResult(text: string): string {
   return `${head}\n[... ${text.length - head.length} more characters cut]`;
 }
 
-/** The parts of a prompt that tell of it. */
+/** The parts of a prompt that contain the announcement. */
 export function announcementParts(announcement: Announcement): PromptPart[] {
   switch (announcement.kind) {
     case 'subagent':

@@ -1,4 +1,4 @@
-// What needs a person, in words: what is wrong, where to look, and what to do next. Pure.
+// Problems that need an operator, as text: the fault, where to look, and what to do next. Pure.
 import { budgetName, type BudgetSettings } from './budget/budget.ts';
 import { HEALTH_KINDS, wordsOfHealth, type HealthFact } from './service-health.ts';
 
@@ -24,7 +24,7 @@ export type AttentionFact = OwnFact | HealthFact;
 
 interface OwnFact {
   kind: (typeof OWN_KINDS)[number];
-  /** What it is about: an error code, a worker, a session key, what a pause names, the id of a cron or a submission, a channel or a model. */
+  /** The subject: an error code, a worker, a session key, the scope of a pause, the id of a cron or a submission, a channel or a model. */
   name: string;
   count: number;
   /** Null: not known. */

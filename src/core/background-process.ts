@@ -1,8 +1,8 @@
-// A command in the background: what is kept of it, and how it ends. The rows are the store's, the processes the tools'.
+// A background command: the stored facts, and how it ends. The rows are the store's, the processes the tools'.
 
 import { tailOf } from './prompt/cut-text.ts';
 
-/** The folder of outputs in the data directory; each command has one of its own in it, named by its id. */
+/** The folder of outputs in the data directory; each command has its own folder in it, named by its id. */
 export const PROCESS_OUTPUTS = 'processes';
 
 /** `exited`: by itself. `killed`: ended by us. `lost`: its worker crashed, and its end is not known. */
@@ -71,7 +71,7 @@ export interface ProcessEnd {
   told: { text: string; isTrusted: boolean } | null;
 }
 
-/** A process of a worker that is gone: where it ran. */
+/** A process of a lost worker: where it ran. */
 export interface LostProcess {
   id: string;
   machine: string;
@@ -79,14 +79,14 @@ export interface LostProcess {
   startedTicks: number | null;
 }
 
-/** What others want of a process. */
+/** The requests of others to a process. */
 export interface ProcessWish {
   id: string;
   killReason: string | null;
   inputs: { n: number; data: string; isLast: boolean }[];
 }
 
-/** What the session is shown of the end of an output. */
+/** The end of an output, as it is shown to the session. */
 const TOLD_CHARS_MAX = 400;
 
 /** The notice of an end: the fact, and the end of the output when there is one, which makes it untrusted text. */

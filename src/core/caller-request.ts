@@ -1,4 +1,4 @@
-// What a client of the OpenAI-compatible endpoints asks for beside its message: tools that it runs itself, and settings of the model.
+// The further fields of an OpenAI client's request besides its message: tools that it runs itself, and settings of the model.
 // It is part of the body of the message, so a retry of the turn finds it again.
 import type { ImageBlock } from './content.ts';
 import type { Sampling, ToolSpec } from './model-request.ts';

@@ -27,10 +27,10 @@ export type ChatCommand =
   | { kind: 'reasoning'; level: ReasoningLevel | null }
   /** `change` null: show the settings. */
   | { kind: 'queue'; change: QueueChange | null }
-  /** A command that cannot be carried out as it is written; `reply` says what is allowed. */
+  /** An invalid command; `reply` names the allowed form. */
   | { kind: 'mistaken'; reply: string };
 
-/** A message as it is to be taken: what its directives set, and its text without them. */
+/** A parsed message: the settings of its directives, and its text without them. */
 export interface DirectedMessage {
   text: string;
   mode?: QueueMode;
@@ -102,7 +102,7 @@ export function takeDirectives(text: string): DirectedMessage {
   };
 }
 
-/** True when a message begins a new session: exactly a trigger, or one and what is to be said in the new session. */
+/** True when a message begins a new session: exactly a trigger, or a trigger and the first text of the new session. */
 export function isReset(text: string, triggers: readonly string[]): boolean {
   const [word = ''] = text.trim().split(/\s+/, 1);
   return triggers.some((trigger) => trigger.toLowerCase() === word.toLowerCase());
@@ -138,7 +138,7 @@ function queueCommand(rest: string[]): ChatCommand | null {
     const mode = index === 0 ? parseQueueMode(word) : null;
     const set = mode === null ? queueOption(word) : { queueMode: mode };
     if (set === null) {
-      // Something else follows a mode: a message with a directive in it.
+      // A mode with further text: a message with a directive in it.
       if (index > 0 && change.queueMode !== undefined && !isOption(word)) return null;
       return { kind: 'mistaken', reply: `"${word}" is not valid here. ${QUEUE_USAGE}` };
     }

@@ -1,4 +1,4 @@
-// The answer to `/help`: every chat command with what it does.
+// The answer to `/help`: every chat command with its effect.
 import { QUEUE_MODES } from './queue-mode.ts';
 import { THINKING_LEVELS } from './prompt/thinking-directive.ts';
 import { REASONING_LEVELS } from './reasoning.ts';

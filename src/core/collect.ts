@@ -11,7 +11,7 @@ const TITLES = {
 
 const SUMMARY_CHARS_MAX = 160;
 
-/** What was dropped because too many waited: how many, and a line for each that is still known. */
+/** The messages that were dropped because too many waited: their number, and a line for each that is still known. */
 export interface Overflow {
   droppedCount: number;
   summaryLines: readonly string[];

@@ -45,7 +45,7 @@ export type ContentBlock =
   | ThinkingBlock
   | RedactedThinkingBlock;
 
-/** The text of all text blocks, joined by a newline; what a reply is made of. */
+/** The text of all text blocks, joined by a newline; a reply is made from it. */
 export function textOf(content: readonly ContentBlock[]): string {
   return content
     .filter((block): block is TextBlock => block.type === 'text')

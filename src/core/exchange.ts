@@ -15,7 +15,7 @@ export interface Exchange {
   to: Side;
   /** Of this message; even ones go to `to`. */
   turn: number;
-  /** So many messages may follow the first answer. */
+  /** At most this many messages follow the first answer. */
   turnsMax: number;
   /** How many exchanges it was begun in, one inside the other. */
   chain: number;
@@ -23,7 +23,7 @@ export interface Exchange {
   origin: { route: string; deliver?: { url: string } | null };
 }
 
-/** What a session makes of an answer within an exchange. */
+/** What a session does with an answer within an exchange. */
 export interface ExchangeAnswer {
   /** The message that it becomes; null: the exchange has ended. */
   next: { exchange: Exchange; target: Side; text: string } | null;
@@ -63,7 +63,7 @@ export function exchangeRoute({ id }: Pick<Exchange, 'id'>): string {
   return JSON.stringify(['exchange', id]);
 }
 
-/** Decides what becomes of the answer to a message of an exchange; `answer` null: there is none, on purpose. */
+/** Decides what happens with the answer to a message of an exchange; `answer` null: there is deliberately none. */
 export function answerExchange(exchange: Exchange, answer: string | null): ExchangeAnswer {
   const isBeginner = !isToTarget(exchange.turn);
   if (answer === null) return { next: null, ownReply: null };
@@ -77,7 +77,7 @@ export function answerExchange(exchange: Exchange, answer: string | null): Excha
   return { next: { exchange: { ...exchange, turn }, target: targetOf(exchange, turn), text }, ownReply: null };
 }
 
-/** What is returned when there is no answer because the turn failed: the last message of the exchange. Null: no session waits for it. */
+/** The text that is returned when the turn failed and has no answer: the last message of the exchange. Null: no session waits for it. */
 export function failExchange(exchange: Exchange, reason: string): ExchangeAnswer['next'] {
   if (!isToTarget(exchange.turn)) return null;
   const turn = exchange.turn + 1;

@@ -2,7 +2,7 @@
 // is retryable; it never waits and never counts, it only answers.
 import { stopReasonOf } from './stream/stop-reasons.ts';
 
-/** A failed model call, as `ModelError` tells it. */
+/** A failed model call, from its `ModelError`. */
 export interface ModelFault {
   /** The HTTP status; null when no answer came, the stream was cut, or the error came inside a stream. */
   status: number | null;
@@ -15,7 +15,7 @@ export interface ModelFault {
   message: string;
 }
 
-/** The stable codes that a turn's error carries when a model call was to blame. */
+/** The stable error codes of turns that failed because of a model call. */
 type FailureCode =
   | 'model_rate_limited'
   | 'model_overloaded'
@@ -124,7 +124,7 @@ export function retryDelayMs(wait: { attempt: number; random: number; retryAfter
   return waitMsOf(wait.retryAfterMs) + Math.floor(wait.random * ceilingMs);
 }
 
-/** The codes of faults that say nothing of the request: nothing was answered, and nothing is to be paid for. */
+/** The codes of faults that are not caused by the request: there was no answer, and nothing is billed. */
 const OUTAGE_CODES: ReadonlySet<FailureCode> = new Set<FailureCode>([
   'model_network',
   'model_overloaded',

@@ -6,7 +6,7 @@ export const BUILT_IN_HARNESS = 'built-in';
 
 const AUTO = 'auto';
 
-/** What the configuration of an agent says. */
+/** The settings of an agent's configuration. */
 export interface HarnessPolicy {
   /** Absent: none is pinned. */
   pinned?: string;
@@ -19,7 +19,7 @@ export interface HarnessPolicy {
 /** A harness of a plugin. */
 export interface HarnessCandidate {
   id: string;
-  /** Among those that support a model the highest is taken. */
+  /** Among those that support a model, the one with the highest value is used. */
   priority: number;
   /** Whether it is made for the model of the turn. */
   isSupporting: boolean;

@@ -7,7 +7,7 @@ const PASSES_MAX = 8;
 const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
 const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
 
-/** What an answer to a poll says: nothing to tell (`isAck`), or the text that is left without the token. */
+/** The meaning of an answer to a poll: nothing to report (`isAck`), or the text that is left without the token. */
 export interface HeartbeatReply {
   isAck: boolean;
   text: string;
@@ -37,7 +37,7 @@ export function withoutHeartbeatToken(reply: string): string {
   return bare !== given && withoutToken(bare) === '' ? '' : given;
 }
 
-/** The start of a reply that has text of its own, without its leading tokens. */
+/** The start of a reply's own text, after its leading tokens. */
 export function withoutLeadingHeartbeats(text: string): string {
   let rest = text;
   for (let pass = 0; pass < PASSES_MAX; pass += 1) rest = rest.replace(AT_START, '').trimStart();

@@ -37,13 +37,13 @@ export function pollText(input: PollInput): string {
   return `${bodyOf(input)}\nCurrent time: ${time}`;
 }
 
-/** What a poll is about, from the context keys of the system events that wait. */
+/** The causes of a poll, from the context keys of the waiting system events. */
 export function occasionOf(contextKeys: readonly (string | null)[]): PollOccasion {
   if (contextKeys.some((key) => key?.startsWith(CRON_CONTEXT))) return 'cron';
   return contextKeys.some((key) => key?.startsWith(EXEC_CONTEXT)) ? 'exec' : 'interval';
 }
 
-/** True when an alert says what the last one said, and that is not long ago. */
+/** True when an alert repeats the last one, which is recent. */
 export function isRepeated(alert: LastAlert, last: LastAlert | undefined, dedupeHours: number): boolean {
   return last !== undefined && last.sha256 === alert.sha256 && alert.atMs - last.atMs < dedupeHours * HOUR_MS;
 }

@@ -42,7 +42,7 @@ interface ForwardedMessage {
   date?: number;
 }
 
-/** One message of the chat that the agent was not given as a turn of its own. */
+/** An earlier message of the chat that was not sent to the agent as a message. */
 interface HistoryMessage {
   sender?: string;
   /** Epoch milliseconds. */
@@ -63,7 +63,7 @@ export interface Media {
   /** MIME type; absent: unknown. */
   type?: string;
   url?: string;
-  /** What was said, for audio that has been transcribed already. */
+  /** The transcript of audio, if there is one already. */
   transcript?: string;
 }
 
@@ -72,7 +72,7 @@ interface DeliverTarget {
   url: string;
 }
 
-/** How the model is asked: in calls of its own, in batches of the provider, or the cheaper way for each call. */
+/** How the model is called: live, in provider batches, or in the cheaper way for each call. */
 export const MESSAGE_LANES = ['live', 'provider-batch', 'auto'] as const;
 
 export type MessageLane = (typeof MESSAGE_LANES)[number];
@@ -107,7 +107,7 @@ export interface InboundMessage {
    * it.
    */
   extraSystemPrompt?: string;
-  /** What a client of the OpenAI-compatible endpoints asks for. Set only inside Holdfast. */
+  /** The fields of an OpenAI client's request. Set only inside Holdfast. */
   caller?: CallerRequest;
   mode?: QueueMode;
   model?: string;
@@ -176,12 +176,12 @@ export function platformKeyOf(sessionKey: SessionKey, body: InboundMessage): str
   ]);
 }
 
-/** What names the thread of a message to its platform: its id, else its label. */
+/** The platform's name for the thread of a message: its id, otherwise its label. */
 export function threadIdOf({ thread }: Pick<InboundMessage, 'thread'>): string | undefined {
   return thread?.id ?? thread?.label;
 }
 
-// A thread without an id is named by its label, else by the message that began it.
+// A thread without an id is named by its label, otherwise by the message that began it.
 function threadKeyOf(thread: Thread | undefined): string | null {
   if (thread === undefined) return null;
   if (thread.id !== undefined) return `id:${thread.id}`;

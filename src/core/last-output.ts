@@ -13,7 +13,7 @@ export function lastAnswerOf(entries: readonly OutputEntry[]): string | null {
   return lastTextOf(entries, 'answer', ({ content }) => spokenText(textOf(content)));
 }
 
-/** The same, else the text of the last result of a tool: for a run that was cut off. */
+/** The same, otherwise the text of the last result of a tool: for a run that was interrupted. */
 export function lastOutputOf(entries: readonly OutputEntry[]): string | null {
   return lastAnswerOf(entries) ?? lastTextOf(entries, 'results', ({ content }) => resultTextOf(content));
 }

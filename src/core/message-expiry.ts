@@ -4,7 +4,7 @@ interface Input {
   body: unknown;
 }
 
-/** When the last of these inputs expires, in epoch milliseconds; null when one of them never does, or there is none. */
+/** When the last of these inputs expires, in epoch milliseconds; null when one of them never does, or there are none. */
 export function lastExpiry(inputs: readonly Input[]): number | null {
   const times = inputs.map(expiryOf);
   return times.length === 0 || times.includes(null) ? null : Math.max(...times.map((time) => time ?? 0));

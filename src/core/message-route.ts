@@ -18,7 +18,7 @@ export interface ChatRoute {
   url?: string;
 }
 
-/** What the model asks for. */
+/** The model's request. */
 export interface MessageAddress {
   channel?: string | undefined;
   to?: string | undefined;
@@ -35,7 +35,7 @@ export interface OpenChannels {
 
 export type MessageTarget =
   | { kind: 'target'; url: string; address: ReplyAddress & { recipient: Recipient }; isOwnChat: boolean }
-  /** `field` is what the model has to change. */
+  /** `field` is the field that the model has to change. */
   | { kind: 'refused'; field: 'channel' | 'to' | 'message'; reason: string };
 
 /** The route of a message's chat. */
@@ -112,7 +112,7 @@ function nowhere(): MessageTarget {
   };
 }
 
-/** Whether a reply says what was said already: blanks aside, the same. */
+/** Whether a reply repeats an earlier text, apart from blanks. */
 export function saysTheSame(a: string, b: string): boolean {
   return withoutGaps(a) === withoutGaps(b);
 }

@@ -1,7 +1,7 @@
 // What a migration locks, read from its SQL: for the plan that an operator sees before it runs. It knows the statements that migrations are
 // made of (test/migrations.test.ts), and calls anything else by its name.
 
-/** What a statement does to a table that is in use. `none`: nothing, or only to tables that the migration makes itself. */
+/** The effect of a statement on a table that is in use. `none`: none, or only on tables that the migration creates itself. */
 export type LockKind = 'none' | 'short' | 'blocks-writes' | 'blocks-all' | 'changes-rows';
 
 export interface MigrationLock {

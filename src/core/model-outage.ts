@@ -12,7 +12,7 @@ export interface ProbeBounds {
   max: number;
 }
 
-/** What is known of a provider since its last success; null: nothing has failed since. */
+/** The state of a provider since its last success; null: nothing has failed since. */
 export interface ProviderTrouble {
   /** Sessions whose calls have failed; two are enough to know that it is not one session's trouble. */
   failed: readonly string[];
@@ -20,14 +20,14 @@ export interface ProviderTrouble {
   probes: number;
   /** No probe before then, monotonic milliseconds. */
   probeAtMs: number;
-  /** The session whose call is the probe that is under way. */
+  /** The session whose call is the probe in flight. */
   probing: string | null;
 }
 
 /** `wait`: no call; after `ms` the next probe may be made. */
 export type CallPermit = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; ms: number };
 
-/** So many sessions must have failed before calls are held back. */
+/** This many sessions must have failed before calls are held back. */
 const SESSIONS_MIN = 2;
 
 /** True when calls are held back. */
@@ -46,7 +46,7 @@ export function admitCall(
   return { kind: 'wait', ms: Math.max(0, trouble.probeAtMs - nowMs) };
 }
 
-/** What is known after a call that failed because the provider is away. */
+/** The state after a call that failed because of an outage of the provider. */
 export function noteFailure(
   trouble: ProviderTrouble | null,
   { session, nowMs, retryAfterMs, random }: { session: string; nowMs: number; retryAfterMs: number; random: number },

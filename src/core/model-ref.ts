@@ -19,7 +19,7 @@ export function refOfModel({ provider = DEFAULT_PROVIDER, model }: NamedModel): 
   return `${provider}/${model}`;
 }
 
-/** What tells a model from all others in a transcript: its bare name when the default provider serves it. */
+/** The name that identifies a model in a transcript: without its provider if that is the default one. */
 export function modelName(named: NamedModel): string {
   return named.provider === undefined ? named.model : refOfModel(named);
 }

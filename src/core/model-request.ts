@@ -60,7 +60,7 @@ export interface ModelRequest {
   isOneOff?: true;
 }
 
-/** Token counts as the provider gives them; `inputTokens` excludes what was read from or written to the cache. */
+/** Token counts as the provider reports them; `inputTokens` excludes tokens that were read from or written to the cache. */
 export interface Usage {
   inputTokens: number;
   outputTokens: number;
@@ -88,7 +88,7 @@ export interface AnswerRepair {
   step: string;
   /** The tool call that it was done to; null: the answer as a whole. */
   callId: string | null;
-  /** What was there before, cut to 200 characters. */
+  /** The original text, cut to 200 characters. */
   was: string;
 }
 

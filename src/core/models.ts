@@ -51,7 +51,7 @@ const SONNET_4_5: KnownModel = {
 
 /** By the model id of the provider, newest first. */
 export const KNOWN_MODELS: Readonly<Record<string, KnownModel>> = {
-  // Too new for the pages above: taken to be like those of 5.1.
+  // Too new for the pages above: assumed to be like those of 5.1.
   'claude-fable-5-2': { ...LARGE, thinking: adaptive('least_effort') },
   'claude-mythos-5-2': { ...LARGE, thinking: adaptive('least_effort') },
   'claude-haiku-5-5': { ...LARGE, thinking: adaptive('disabled') },
@@ -92,7 +92,7 @@ export const CURRENT_MODEL = 'anthropic/claude-sonnet-5-5';
 /** Models before the first of the list: they take a budget. */
 const OLDER_MODEL = /^claude-(?:[0-9]|instant|(?:opus|sonnet|haiku)-4(?:-[01])?(?:-[0-9]{8})?$)/;
 
-/** What is known of an Anthropic model; undefined for one that is not listed. */
+/** The facts of an Anthropic model; undefined for one that is not listed. */
 export function knownModel(model: string): KnownModel | undefined {
   return Object.hasOwn(KNOWN_MODELS, model) ? KNOWN_MODELS[model] : undefined;
 }

@@ -1,4 +1,4 @@
-// What a finished turn wants to happen: decided from values, carried out by the statement that ends the turn.
+// The consequences of a finished turn: decided from values, carried out by the statement that ends the turn.
 import { readHeartbeatAnswer, withoutHeartbeatToken } from './heartbeat-ack.ts';
 import { takeReplyTags, type ReplyTarget } from './reply-tags.ts';
 import { withoutReasoning } from './reasoning-tags.ts';

@@ -1,4 +1,4 @@
-// What the overview says, from the figures that were read: rates, shares, and the minutes as columns for charts. Pure.
+// The overview, from the figures that were read: rates, shares, and the minutes as columns for charts. Pure.
 import { dollarsOf } from './prices/call-cost.ts';
 
 interface Minute {
@@ -16,7 +16,7 @@ interface Minute {
   costMicros: number;
 }
 
-/** Turns per minute are of so many minutes that have ended. */
+/** Turns per minute are averaged over this many complete minutes. */
 const RATE_MINUTES = 5;
 
 /** Rates and shares of minutes, oldest first, of which the last has not ended. */

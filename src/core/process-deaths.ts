@@ -7,11 +7,11 @@
 //
 // The claim statement applies these numbers, because what they are compared with is known only there.
 
-/** The crash of a process with at most so many open turns counts against each of them. */
+/** The crash of a process with at most this many open turns counts against each of them. */
 export const FEW_TURNS_MAX = 2;
 
-/** After so many deaths in crowds a turn is a suspect. */
+/** After this many crashes of crowded processes a turn is a suspect. */
 export const CROWD_DEATHS_MAX = 2;
 
-/** After so many deaths that count a turn is given up with a dead letter (G17). */
+/** After this many counted crashes a turn is given up with a dead letter (G17). */
 export const DEATHS_MAX = 3;

@@ -62,7 +62,7 @@ export interface QueuedInput {
   seq: number;
   /** message, announcement, cron, heartbeat, followup, batch */
   kind: string;
-  /** The mode that was decided when it came; null for what is no message. */
+  /** The mode that was decided when it was accepted; null for inputs that are not messages. */
   mode: QueueMode | null;
   route: string;
 }

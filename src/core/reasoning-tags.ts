@@ -4,7 +4,7 @@ import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
 
 // Attributes and blanks in a tag are bounded, and hold no `<`: no stretch of a text is read twice.
 const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
-/** What may become one when the text continues. */
+/** A text that may become a tag when it continues. */
 const OPEN_THINK_PART =
   /<(?:t|th|thi|thin|think|thinki|thinkin|thinking|tho|thou|thoug|though|thought)?$|<(?:think(?:ing)?|thought)\s[^<>]{0,200}$/i;
 const STRAY_CLOSE = /^[^]*<\/(?:think(?:ing)?|thought)\s{0,20}>/i;
@@ -31,7 +31,7 @@ export function createReasoningFilter(): TextFilter {
 /** Takes `<think>...</think>` out. */
 function createThinkFilter(): TextFilter {
   let pending = '';
-  /** What the open `<think>` at the beginning of `pending` is called; null: none is open. */
+  /** The name of the open `<think>` tag at the beginning of `pending`; null: none is open. */
   let open: string | null = null;
   /** Up to here nothing was found. */
   let searched = 0;

@@ -12,12 +12,12 @@ export function parseReasoningLevel(word: string): ReasoningLevel | null {
   return REASONING_LEVELS.find((level) => level === word.trim().toLowerCase()) ?? null;
 }
 
-/** The level of a session; null: it has none of its own. Other values are from rows of a later version. */
+/** The level of a session; null: it has no setting. Other values are from rows of a later version. */
 export function reasoningOf(level: string | null): ReasoningLevel {
   return parseReasoningLevel(level ?? '') ?? 'off';
 }
 
-/** A reply with what the model thought in its answer in front; the reply alone when it showed no thinking. */
+/** A reply preceded by the thinking of its answer; the reply alone when there was none. */
 export function withReasoning(reply: string, answer: readonly ContentBlock[], hasReasoningTags: boolean): string {
   const thoughts = answer.flatMap((block) => (block.type === 'thinking' ? [block.thinking] : []));
   const tagged = hasReasoningTags ? taggedReasoning(textOf(answer)) : [];

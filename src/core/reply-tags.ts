@@ -6,7 +6,7 @@ import { filterWhole, type TextFilter } from './text-filter.ts';
 export type ReplyTarget = { kind: 'current' } | { kind: 'message'; id: string };
 
 const TAG = /\[\[[^\S\n]*(?:reply_to_current[^\S\n]*|reply_to[^\S\n]*:([^\]\n]{0,1000}))\]\]/iy;
-/** What may become one when the text continues. */
+/** A text that may become a tag when it continues. */
 const TAG_PART =
   /\[\[[^\S\n]*(?:|r|re|rep|repl|reply|reply_|reply_t|reply_to_[a-z]{0,7}|reply_to_current[^\S\n]*\]?|reply_to[^\S\n]*(?::[^\]\n]{0,1000}\]?)?)$/iy;
 const BLANKS = /[^\S\n]*/y;
@@ -73,7 +73,7 @@ interface TagRun {
   end: number;
 }
 
-/** The tags that follow each other from a place on; `unfinished` when what follows decides; null: there is none. */
+/** The consecutive tags from a place on; `unfinished` when the following text decides; null: there is none. */
 function readRun(text: string, start: number, isWhole: boolean): TagRun | 'unfinished' | null {
   const ids: string[] = [];
   let at = start;

@@ -14,7 +14,7 @@ export type RequestTrust = 'trusted' | 'untrusted' | 'model';
 export interface RequestPart {
   /** Its place in the body: `system[0]`, `tools[3]`, `messages[4].content[1]`. */
   path: string;
-  /** What it is: a section, a tool, a part of a prompt, or the type of a block. */
+  /** Its kind: a section, a tool, a part of a prompt, or the type of a block. */
   name: string;
   /** Its origin: `holdfast`, `sender`, `tool:read`, `plugin:memories`, a model. */
   origin: string;
@@ -32,7 +32,7 @@ export interface RequestPart {
 /** A prompt's entry has the spans that it was stored with. */
 export type PartedEntry = Entry & { parts: readonly (PartSpan | CleanBody)[] | null };
 
-/** The body of a request and what is known of it. */
+/** The body of a request and its stored facts. */
 export interface RequestMaterial {
   system: readonly SystemBlock[];
   tools: readonly ToolSpec[];
@@ -158,7 +158,7 @@ function spansOf({ parts, content }: PartedEntry, sent: string): Span[] | null {
   return [{ name: 'marker', origin: 'holdfast', trust: 'trusted', start: 0, end: offset }, ...spans];
 }
 
-/** A part per span; one part when there is none. The last of them carries the cache marker of the block. */
+/** A part per span; one part when there are none. The last of them carries the cache marker of the block. */
 function spanned(
   text: string,
   place: Pick<RequestPart, 'path' | 'cacheMarker' | 'entry'>,

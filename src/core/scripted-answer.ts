@@ -1,7 +1,7 @@
 // The mark of the scripted model's answers. The server of the demo and the tests answers like a provider, and its answers are priced like
 // those of the model that was asked; by the ids of its messages, every sum says that no money was spent.
 
-/** What the ids of its messages begin with. */
+/** The prefix of the ids of its messages. */
 export const SCRIPTED_ID_START = 'msg_scripted_';
 
 /** True for the id of a message that the scripted model has written. */

@@ -18,7 +18,7 @@ const AGENT_KEY = /^agent:[^:]+:./;
 const DIRECT_SEGMENTS: ReadonlySet<string> = new Set(['direct', 'dm']);
 const GROUP_SEGMENTS: ReadonlySet<string> = new Set(['group', 'channel']);
 
-/** A session key that cannot be one. The message names the value and what is allowed. */
+/** An invalid session key. The message names the value and the allowed form. */
 export class InvalidSessionKeyError extends Error {
   readonly code = 'invalid_session_key';
 

@@ -1,4 +1,4 @@
-// A stop that the open turn of a session is asked for. It stands in the session's row, and the worker that runs the turn reads it.
+// A requested stop of a session's open turn. It is stored in the session's row, and the worker that runs the turn reads it.
 
 export const STOP_KINDS = ['stopped', 'interrupted', 'rolledBack'] as const;
 

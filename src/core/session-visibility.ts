@@ -1,4 +1,4 @@
-// Which sessions an agent's tools may look at and write to. Enforced outside the model: no prompt can extend it (G30).
+// The sessions that an agent's tools are allowed to read and write. Enforced outside the model: no prompt can extend it (G30).
 
 /**
  * `self`: only its own; `tree`: those below it, too; `agent`: all of its agent; `all`: those of agents that it may exchange messages
@@ -18,7 +18,7 @@ export interface VisibilityRules {
   agentToAgent: { enabled: boolean; allow: readonly string[] };
 }
 
-/** True when `viewer` may see `target`. A subagent never sees more than what is below it. */
+/** True when `viewer` is allowed to see `target`. A subagent never sees more than the sessions below it. */
 export function maySee(
   viewer: VisibleSession,
   target: VisibleSession,

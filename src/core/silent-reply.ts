@@ -22,7 +22,7 @@ export function interpretReply(text: string): Reply {
   return { kind: 'reply', text: rest };
 }
 
-/** The start of a reply that has text of its own, without the tokens attached to it. */
+/** The start of a reply's own text, without the tokens attached to it. */
 export function withoutLeadingTokens(text: string): string {
   let rest = text;
   for (let pass = 0; pass < PASSES_MAX; pass += 1) rest = stripLeadingToken(rest);

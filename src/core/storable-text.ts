@@ -1,4 +1,4 @@
-// Text that PostgreSQL can hold: no NUL, no half of a surrogate pair. What a model writes may have both.
+// Text that PostgreSQL can hold: no NUL, no half of a surrogate pair. A model's text may have both.
 
 /** The text without them. */
 export function storableText(text: string): string {

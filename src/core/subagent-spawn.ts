@@ -11,17 +11,17 @@ export interface SpawnRequest {
   agentId?: string | undefined;
   model?: string | undefined;
   thinking?: ThinkingLevel | undefined;
-  /** 0: as long as it takes. */
+  /** 0: without a limit. */
   runTimeoutSeconds?: number | undefined;
   /** `delete`: its session is archived once its end was announced. Default: keep. */
   cleanup?: 'keep' | 'delete' | undefined;
   /** `session`: it may be given another task when it is done. Default: run. */
   mode?: 'run' | 'session' | undefined;
-  /** Where the answer to its announcement goes. Only a client says so; for a tool call it is where the answer of its turn goes. */
+  /** The delivery address of the answer to its announcement. Only a client sets it; for a tool call it is that of its turn's answer. */
   deliver?: { url: string } | undefined;
 }
 
-/** What the configuration says of subagents of one agent. */
+/** The configured subagent settings of one agent. */
 export interface SpawnSettings {
   maxSpawnDepth: number;
   maxChildrenPerSession: number;
@@ -55,7 +55,7 @@ export interface SpawnPlan {
   deliver: { url: string } | null;
 }
 
-/** `field` names what is refused; the message says its value and what is allowed. */
+/** `field` names the refused field; the message gives its value and what is allowed. */
 export type SpawnPlanResult =
   | { kind: 'planned'; plan: SpawnPlan }
   | { kind: 'refused'; field: string; message: string };
@@ -121,7 +121,7 @@ export function spawnMessage(about: {
  */
 export type SpawnRefusal = 'depth' | 'children' | 'descendants' | 'ended' | 'stopped' | 'working';
 
-/** Why nothing was spawned, for people and models; `count` is what was counted against the limit. */
+/** Why nothing was spawned, for people and models; `count` is the number that was compared with the limit. */
 export function spawnRefusalText(code: SpawnRefusal, count: number, settings: SpawnSettings): string {
   switch (code) {
     case 'depth':

@@ -2,13 +2,13 @@
 
 /** Takes a text in pieces. */
 export interface TextFilter {
-  /** The next piece; returns what is certain by now. */
+  /** The next piece; returns the text that is certain by now. */
   push(piece: string): string;
   /** The text has ended; returns the rest. */
   end(): string;
 }
 
-/** What a fresh filter makes of a whole text. */
+/** The output of a new filter for a whole text. */
 export function filterWhole(filter: TextFilter, text: string): string {
   return filter.push(text) + filter.end();
 }

@@ -51,7 +51,7 @@ export interface ThinkingChoice {
   answerTokensMax?: number;
 }
 
-/** The limits and the thinking of a request: `maxTokens` covers thinking and answer together, within what the model can give. */
+/** The limits and the thinking of a request: `maxTokens` covers thinking and answer together, within the model's maximum. */
 export function thinkingRequest(choice: ThinkingChoice): ThinkingRequest {
   const { provider = DEFAULT_PROVIDER, model, answerTokensMax = ANSWER_TOKENS_MAX } = choice;
   const isAnthropic = provider === DEFAULT_PROVIDER;

@@ -7,7 +7,7 @@ import type { ModelMessage } from './model-request.ts';
 export const CHARS_PER_TOKEN = 4;
 /** Tool results are dense: paths, numbers, code. */
 const RESULT_CHARS_PER_TOKEN = 2;
-/** An image counts as so many characters of prose, for any size. */
+/** An image counts as this many characters of prose, at any size. */
 const IMAGE_CHARS = 8_000;
 
 /** Tokens of a plain text. */
@@ -15,7 +15,7 @@ export function estimateTextTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }
 
-/** Tokens of messages. The cost of a block is remembered, so a history that grew costs what is new. */
+/** Tokens of messages. The estimate of a block is cached, so extending a history costs only the new blocks. */
 export function estimateTokens(messages: readonly Pick<ModelMessage, 'content'>[]): number {
   return Math.ceil(estimateChars(messages) / CHARS_PER_TOKEN);
 }

@@ -5,7 +5,7 @@ import type { ModelMessage } from './model-request.ts';
 
 /** The largest number of characters of one stored result, for any window. */
 export const RESULT_CHARS_MAX = 40_000;
-/** Even the smallest window has room for so many. */
+/** Even the smallest window has room for this many. */
 const RESULT_CHARS_MIN = 2_000;
 /** The share of the window that one stored result may fill, at four characters a token. */
 const STORED_SHARE = 0.3;
@@ -16,7 +16,7 @@ const RESULT_CHARS_PER_TOKEN = 2;
 
 /** How much of the room goes to the start of a text that is cut; the rest to its end. */
 const HEAD_SHARE = 0.75;
-/** More than what a note of a cut adds. */
+/** More than the note of a cut adds. */
 const NOTE_CHARS_MAX = 100;
 
 /** The most characters of a result that is stored for a model with this window. */

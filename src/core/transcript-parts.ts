@@ -5,7 +5,7 @@ import { headOf } from './prompt/cut-text.ts';
 /** A content block as it is stored: of a shape of Anthropic's Messages API, or of an earlier version of Holdfast. */
 export type StoredBlock = Readonly<Record<string, unknown>>;
 
-/** What a block has that was cut. */
+/** The fields of a block that was cut. */
 interface Cut {
   omittedChars: number;
   /** Where the whole text is. */
@@ -34,7 +34,7 @@ function wholePairEnd(text: string, at: number): number {
   return at > 0 && at < text.length && headOf(text, at).length < at ? at + 1 : at;
 }
 
-/** The block, with at most so many units of its text. The arguments of a call become the beginning of their JSON. */
+/** The block, with at most this many units of its text. The arguments of a call become the beginning of their JSON. */
 export function cutBlock(block: StoredBlock, charsMax: number, href: string): StoredBlock {
   const { content, source } = block;
   const images = Array.isArray(content) ? content.filter(isBlock).filter((one) => one['type'] === 'image') : [];

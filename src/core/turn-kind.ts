@@ -1,4 +1,4 @@
-// The kinds of turns, as the API shows them: what a turn answers.
+// The kinds of turns, as the API shows them, by the inputs that they answer.
 
 export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
 

@@ -1,4 +1,4 @@
-// How usage may be asked for: the lengths of its steps in time, and what it is grouped by.
+// The permitted steps and groups of usage queries.
 
 export const USAGE_STEPS = ['minute', 'hour', 'day'] as const;
 export type UsageStep = (typeof USAGE_STEPS)[number];

@@ -9,7 +9,7 @@ import type { Effort } from './models.ts';
 import type { Replacement } from './stream/replace-text.ts';
 import type { ThinkingRequest } from './thinking-request.ts';
 
-/** What the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
+/** The facts that the requests of a session's transcript have fixed, so that later ones keep their bytes. Emptied by a reset. */
 export interface SessionView {
   /** Which model answers from which entry on, oldest first: written by the turn that changes the model. */
   models?: ModelSpan[];
@@ -17,7 +17,7 @@ export interface SessionView {
   pruning?: PruningView;
   /** When the provider's cache was last written or read, in milliseconds since the epoch. Kept while pruning is on. */
   cacheTouchedAtMs?: number;
-  /** True once a message came from a group: decides the history limit of sessions whose key does not tell. */
+  /** True once a message came from a group: decides the history limit of sessions whose key does not show it. */
   isGroup?: boolean;
   /** The images of prompts, by the entries that show them. */
   images?: SessionImages[];
@@ -33,7 +33,7 @@ export interface SessionView {
   lastAlert?: LastAlert;
 }
 
-/** What the opening of a turn fixed for all its requests. */
+/** The facts that the opening of a turn fixed for all its requests. */
 export interface TurnRequestSettings {
   /** The provider of its model; absent: the default provider. */
   provider?: string;
@@ -44,7 +44,7 @@ export interface TurnRequestSettings {
   /** How its model is asked to think; absent: nothing is said about it. */
   thinking?: ThinkingSetting;
   effort?: Effort;
-  /** What a client asks of its model in addition; absent: nothing. */
+  /** A client's further settings for the model; absent: none. */
   sampling?: Sampling;
   /** Of turns that were opened before models thought in other ways: the budget of `thinking`. */
   thinkingBudgetTokens?: number;
@@ -54,7 +54,7 @@ export interface TurnRequestSettings {
   historyLimit?: number;
   /** `SessionView.models` at its opening, when not all of the past is known to be of one model. */
   models?: ModelSpan[];
-  /** Heartbeat pairs are left out; an answer of up to so many characters in addition to the token is an acknowledgement. */
+  /** Heartbeat pairs are left out; an answer of up to this many characters in addition to the token is an acknowledgement. */
   heartbeatAckCharsMax?: number;
   /** What plugins replace in the texts of its requests. */
   inputReplacements?: readonly Replacement[];
@@ -71,7 +71,7 @@ export interface TurnRequestSettings {
   chatSha256?: string;
 }
 
-/** What a request of a turn is made of since the turn has stepped down to another model. */
+/** The facts of a turn's requests since it has stepped down to another model. */
 export interface FallbackView extends ThinkingRequest {
   /** `provider/model`. */
   model: string;
@@ -81,7 +81,7 @@ export interface FallbackView extends ThinkingRequest {
   models: ModelSpan[];
 }
 
-/** What holds for one model call alone. */
+/** The facts of one model call only. */
 export interface CallView {
   /** Absent: the turn's own model was asked. */
   fallback?: FallbackView;

@@ -1,4 +1,4 @@
-// What an API key may do: a viewer reads, an operator changes what runs, an admin also manages keys and sees the configuration.
+// The roles of API keys: a viewer reads, an operator changes running work, an admin also manages keys and sees the configuration.
 
 /** Each may do what those before it may do. */
 export const KEY_ROLES = ['viewer', 'operator', 'admin'] as const;

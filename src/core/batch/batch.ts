@@ -46,7 +46,7 @@ export const ITEM_STATUSES = [
 ] as const;
 export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
-/** What an item takes from its batch when it does not set it itself. */
+/** The values that an item takes from its batch when it does not set them itself. */
 export interface ItemDefaults {
   model?: string;
   thinking?: ThinkingLevel;
@@ -82,7 +82,7 @@ export function batchSessionKey(batchId: string, agentId: string): SessionKey {
   return `agent:${agentId}:batch:${batchId.slice(-12)}` as SessionKey;
 }
 
-/** What a batch says of the inputs of its items. */
+/** The settings of a batch for the inputs of its items. */
 interface FedBatch {
   id: string;
   via: BatchVia;
@@ -98,7 +98,7 @@ interface FedBatch {
   probeTo: number | null;
 }
 
-/** The items of a pilot run live: their figures are there at once. */
+/** The items of a pilot run live, so their figures are available immediately. */
 function laneOf(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'isProbe'> {
   const { fallback, cache } = batch;
   if (batch.via === 'live' || batch.pilot !== null) return {};

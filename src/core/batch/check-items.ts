@@ -7,10 +7,10 @@ import { itemSessionKey } from './batch.ts';
 
 /** An item as it was read. */
 export interface ReadItem {
-  /** Where it stands, for people: `line 17`, `items[3]`. */
+  /** Its place, for people: `line 17`, `items[3]`. */
   place: string;
   customId: string | null;
-  /** Canonical; null: a session of its own. */
+  /** Canonical; null: a new session. */
   sessionKey: SessionKey | null;
   /** Null: the agent of the batch. */
   agentId: string | null;
@@ -57,7 +57,7 @@ export class ItemChecker {
     return this.#count;
   }
 
-  /** The place of an item in the batch, or what is wrong with it. */
+  /** The place of an item in the batch, or its fault. */
   place(item: ReadItem): PlacedItem | ItemFault[] {
     this.#count += 1;
     const n = this.#count;

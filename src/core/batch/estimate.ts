@@ -1,4 +1,4 @@
-// What a batch will cost, before it starts: counted from the length of its texts, without asking a provider. A guess, which the bill replaces.
+// The estimated cost of a batch before it starts: from the length of its texts, without asking a provider. The actual cost replaces it.
 import { callCostMicros, type PriceTier } from '../prices/call-cost.ts';
 import type { PriceRow } from '../prices/price-row.ts';
 import { estimateTextTokens } from '../token-estimate.ts';

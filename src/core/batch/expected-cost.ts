@@ -1,4 +1,4 @@
-// What a batch is expected to cost in all, from what has ended: from 20 ends on, which is a usual pilot.
+// The expected total cost of a batch, from the items that have ended: from 20 on, which is a usual pilot.
 import { costOfCalls, type MeasuredCache } from '../provider-batch/choose-way.ts';
 import type { PriceRow } from '../prices/price-row.ts';
 import type { BatchVia } from './batch.ts';
@@ -48,7 +48,7 @@ export function expectedCostMicros(batch: SpentBatch): number | null {
   return costMicros + left * (via === 'auto' ? Math.min(perItem, liveMicros / liveItems) : perItem);
 }
 
-/** What a conversation of the pilot costs in batches of the provider. */
+/** The cost of a conversation of the pilot in provider batches. */
 function laneCostMicros({ liveRounds, price, measured }: SpentBatch): number | null {
   const [first] = liveRounds;
   const last = liveRounds.at(-1);
@@ -59,7 +59,7 @@ function laneCostMicros({ liveRounds, price, measured }: SpentBatch): number | n
   const calls = Math.max(1, Math.round(sum(({ requests }) => requests) / first.requests));
   const profile = {
     promptTokens: promptOf(first),
-    // What the first calls of conversations read from the cache is what all of them begin with.
+    // The tokens that the first calls of conversations read from the cache are the beginning that all of them share.
     prefixTokens: first.cacheReadTokens / first.requests,
     previousTokens: 0,
     previousWay: null,

@@ -23,7 +23,7 @@ export interface MappedLine {
   system: string | null;
 }
 
-/** What a line means; one in Holdfast's own format is its item. */
+/** The item of a line; one in Holdfast's own format is the item itself. */
 export function mapLine(line: Json, expected: LineFormat | null = null): MappedLine {
   const format = formatOf(line);
   if (expected !== null && format !== expected) {

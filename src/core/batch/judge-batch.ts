@@ -1,4 +1,4 @@
-// What becomes of an open batch: whether it ends, and whether a guard pauses it. Decided from counts alone.
+// Decides from counts alone whether an open batch ends, and whether a guard pauses it.
 import type { BatchOutcome, PauseReason } from './batch.ts';
 
 /** How many items ended in which way. */
@@ -30,7 +30,7 @@ export interface BatchState extends EndCounts {
   budget: string | null;
 }
 
-/** The window of the failure rate: so many items have ended before it can pause a batch, and only the last so many count. */
+/** The window of the failure rate: this many items must have ended before it can pause a batch, and only the last of them count. */
 export const FAILURE_WINDOW = 50;
 
 export type BatchVerdict =
@@ -45,7 +45,7 @@ export function endedOf({ answered, silent, failed, cancelled, expired }: EndCou
   return answered + silent + failed + cancelled + expired;
 }
 
-/** What follows from the present counts. */
+/** The verdict on the present counts. */
 export function judgeBatch(batch: BatchState): BatchVerdict {
   if (endedOf(batch) >= batch.itemCount) return { kind: 'end', outcome: outcomeOf(batch) };
   if (batch.pauseReason === 'budget' && batch.budget === null) return { kind: 'resume' };
@@ -71,7 +71,7 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
   return { kind: 'continue' };
 }
 
-/** True when the ended items have cost what the batch may cost. */
+/** True when the ended items have reached the cost cap of the batch. */
 export function isOverCap({ costMicros, maxCostMicros }: Pick<BatchState, 'costMicros' | 'maxCostMicros'>): boolean {
   return maxCostMicros !== null && (costMicros ?? 0) >= maxCostMicros;
 }

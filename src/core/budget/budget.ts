@@ -1,11 +1,11 @@
-// What a budget is, and which calls it covers.
+// The definition of a budget, and the calls that it covers.
 import { matchesPattern } from '../matches-pattern.ts';
 
 export const BUDGET_PERIODS = ['hour', 'day', 'month', 'total'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
 export const BUDGET_ACTIONS = ['pause', 'fail'] as const;
-/** What a call without room does: its turn is parked until there is room, or it fails. */
+/** The effect on a call without room: its turn is parked until there is room, or it fails. */
 export type BudgetAction = (typeof BUDGET_ACTIONS)[number];
 
 export const BUDGET_ORIGINS = ['config', 'api', 'batch'] as const;
@@ -14,7 +14,7 @@ export type BudgetOrigin = (typeof BUDGET_ORIGINS)[number];
 /** The code of a turn, a tick or a batch that a budget holds back. */
 export const BUDGET_REACHED = 'budget_reached';
 
-/** What a person decides about a budget. */
+/** The settings of a budget. */
 export interface BudgetSettings {
   /** `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`; `batch:<id>` for the cap of a batch. */
   scope: string;
@@ -30,7 +30,7 @@ export interface BudgetSettings {
 
 export const BUDGET_DEFAULTS = { zone: 'UTC', warnPercent: 80, action: 'pause', strict: false } as const;
 
-/** What is known of a call, or of a turn that is about to begin. Null: there is none, or it is not known. */
+/** The facts of a call, or of a turn that is about to begin. Null: there is none, or it is unknown. */
 export interface BudgetFacts {
   agentId: string;
   sessionKey: string;

@@ -1,10 +1,10 @@
-// What a call is likely to cost, or can cost at most, before it is made: the amount that it reserves.
+// The likely and the maximum cost of a call before it is made: the amount that it reserves.
 import { callCostMicros, type PriceTier, type ReportedTokens } from '../prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../prices/price-table.ts';
 import type { PriceRow } from '../prices/price-row.ts';
 import type { ModelRequest } from '../model-request.ts';
 
-/** The answers of an agent that are remembered, and what is expected before there are any. */
+/** How many answers of an agent are remembered, and the expected length before there are any. */
 const OUTPUTS_MAX = 200;
 const OUTPUT_TOKENS_DEFAULT = 1_000;
 const OUTPUT_QUANTILE = 0.9;
@@ -24,7 +24,7 @@ export function likelyOutput(outputs: RecentOutputs, maxTokens: number): number 
   return Math.min(likely ?? OUTPUT_TOKENS_DEFAULT, maxTokens);
 }
 
-/** What is expected of a prompt: the part that the provider's cache has, and the rest, in tokens. */
+/** The expected tokens of a prompt: the part in the provider's cache, and the rest. */
 export interface PromptEstimate {
   cachedTokens: number;
   newTokens: number;
@@ -41,7 +41,7 @@ const TOKENS_PER_OTHER_CHAR_MAX = 3;
 const OTHER_CHARS = /[\u0080-\uffff]+/g;
 const IMAGE_TOKENS_MAX = 5_000;
 
-/** The tokens that a call can use at most: nothing is read from the cache, and the answer is as long as the request allows. */
+/** The maximum tokens of a call: nothing is read from the cache, and the answer is as long as the request allows. */
 export function mostTokens(
   { system, tools, messages, maxTokens }: Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'maxTokens'>,
   tier: PriceTier,
@@ -77,7 +77,7 @@ export function costOfTokens(
   return costs.length === 0 ? null : Math.max(...costs);
 }
 
-/** True for a model with a price of its own on that day. */
+/** True for a model with its own price on that day. */
 export function isPriced(table: PriceTable, { model, day }: { model: string; day: string }): boolean {
   return priceAt(table, { model, day }) !== null;
 }

@@ -12,7 +12,7 @@ export type BulkStatus = (typeof BULK_STATUSES)[number];
 export const BULK_ITEM_STATUSES = ['pending', 'done', 'skipped', 'failed'] as const;
 export type BulkItemStatus = (typeof BULK_ITEM_STATUSES)[number];
 
-/** What may be done to what. */
+/** The permitted actions for each target. */
 export const BULK_ALLOWED: Readonly<Record<BulkTarget, readonly BulkVerb[]>> = {
   turns: ['retry', 'abort'],
   messages: ['cancel'],
@@ -20,7 +20,7 @@ export const BULK_ALLOWED: Readonly<Record<BulkTarget, readonly BulkVerb[]>> = {
   'dead-letters': ['redrive', 'discard'],
 };
 
-/** Whether the first one can go alone: what it leads to has an end that says whether it went well. */
+/** Whether the first item can run alone: it has a result that shows whether it succeeded. */
 export function canHaveCanary(verb: BulkVerb): boolean {
   return verb === 'retry' || verb === 'redrive';
 }

@@ -8,14 +8,14 @@ export interface CompactionBounds {
   keepRecentTokens: number;
 }
 
-/** Why a compaction is wanted; the more urgent it is, the less stays. */
+/** The reason of a compaction; the more urgent it is, the less is kept. */
 export type CompactionReason = 'manual' | 'threshold' | 'overflow';
 
 /** The most of the window that the reserve may take. */
 const RESERVE_SHARE_MAX = 0.5;
 /** The most of the present context that stays as it is, by reason. */
 const KEEP_SHARES: Readonly<Record<CompactionReason, number>> = { manual: 0.4, threshold: 0.4, overflow: 0.25 };
-/** What a squeezed attempt keeps of what the one before kept. */
+/** The part of the previous attempt's input that the next, squeezed attempt keeps. */
 const SQUEEZED_SHARE = 0.5;
 
 /** A request estimated above this is not sent before the context was compacted. */

@@ -5,7 +5,7 @@ import type { PathEntry } from './path-entry.ts';
 const IDENTIFIERS_MAX = 40;
 const IDENTIFIER_CHARS_MAX = 200;
 const TOTAL_CHARS_MAX = 2_000;
-// Dates, times and years have the shapes of identifiers and are none; nor is what is shorter than this.
+// Dates, times and years look like identifiers but are not; neither are shorter texts.
 const NO_IDENTIFIER = /^(?:\d{4}-\d{2}-\d{2}.*|\d{1,2}:\d{2}|(?:19|20)\d{2})$/;
 const IDENTIFIER_CHARS_MIN = 4;
 /** The most text of one entry that is searched. */
@@ -37,7 +37,7 @@ const SHAPES: readonly RegExp[] = [
   /(?<![\w.])\+?\d{4,20}\b(?!\.\d)/g,
 ];
 
-/** The identifiers of the entries, the newest first, bounded in number and length. What the user wrote comes before the rest. */
+/** The identifiers of the entries, newest first, bounded in number and length. Those that the user wrote come first. */
 export function identifiersOf(entries: readonly PathEntry[]): string[] {
   const said = entries.filter(({ kind }) => kind === 'prompt' || kind === 'steer');
   const answered = entries.filter(({ kind }) => kind === 'answer' || kind === 'summary');

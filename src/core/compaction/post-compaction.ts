@@ -4,7 +4,7 @@ import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../prompt/cut-text.ts';
 import type { SystemBlock } from '../model-request.ts';
 
-/** The first line of the event that tells the rules again. */
+/** The first line of the event that repeats the rules. */
 export const REFRESH_TITLE = '[Post-compaction context refresh]';
 
 /** What older files call sections. */

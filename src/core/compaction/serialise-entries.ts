@@ -25,7 +25,7 @@ const LEVELS: readonly ItemCaps[] = [
   LAST_LEVEL,
 ];
 const HEAD_SHARE = 0.7;
-/** What a line may need in addition to its text: keys, escapes of the note. */
+/** The overhead of a line in addition to its text: keys, escapes of the note. */
 const NOTE_CHARS = 80;
 
 /** An item before it is cut. */

@@ -12,7 +12,7 @@ export const COMPACTION_REQUEST = '[Compaction request]';
 /** The only tool that a flush has. */
 export const MEMORY_TOOL = 'memory_append';
 
-/** The most tokens of the answer, and what the instructions take; less in a window that is small. */
+/** The maximum tokens of the answer and of the instructions; less in a small window. */
 const ANSWER_TOKENS_MAX = 8_000;
 const ANSWER_SHARE_MAX = 0.15;
 const OVERHEAD_TOKENS = 4_096;
@@ -33,7 +33,7 @@ export interface SummaryWish {
   contextTokens: number;
   /** How often an attempt failed because its input was too large; each time the input is halved. */
   squeeze: number;
-  /** What the summary must keep, by request; null: nothing. */
+  /** The user's instructions for the summary; null: none. */
   instructions: string | null;
   /** Whether it may write to the memory of the day. */
   mayFlush: boolean;
@@ -63,7 +63,7 @@ function answerTokensMax(contextTokens: number): number {
   return Math.min(ANSWER_TOKENS_MAX, Math.floor(contextTokens * ANSWER_SHARE_MAX));
 }
 
-// Half of what was too much, not half of the bound: the window may be smaller than it is said to be.
+// Half of the input that was too long, not half of the bound: the window may be smaller than configured.
 function conversationOf(items: readonly PathEntry[], charsMax: number, squeeze: number): string {
   const { text } = serialiseEntries(items, charsMax);
   if (squeeze === 0) return text;

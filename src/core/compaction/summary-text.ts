@@ -27,7 +27,7 @@ const CUT_NOTE = '\n[... the rest of this summary was cut ...]';
 const IDENTIFIERS_HEADING = SUMMARY_HEADINGS[4];
 const HEADING_CHARS_MAX = 200;
 
-/** The summary to be stored, of what the model wrote; null when it wrote nothing. */
+/** The summary to store, from the model's text; null when it wrote nothing. */
 export function summaryText(written: string, identifiers: readonly string[]): string | null {
   const own = clean(written).trim();
   if (own === '') return null;
@@ -47,7 +47,7 @@ function framed(body: string, identifiers: readonly string[]): string {
   return [`${SUMMARY_START}\n${INTRODUCTION}`, body, ...sections, SUMMARY_END].join('\n\n');
 }
 
-/** True when a text has this heading on a line of its own, at any level. */
+/** True when a text has this heading on a separate line, at any level. */
 export function hasHeading(text: string, heading: string): boolean {
   const wanted = heading.toLowerCase();
   return text.split('\n').some((line) => {

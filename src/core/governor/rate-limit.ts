@@ -1,7 +1,7 @@
-// Configured rate limits (`models.limits`): which of them hold for a call, and what a call takes from each. Pure.
+// Configured rate limits (`models.limits`): which of them apply to a call, and how much a call takes from each. Pure.
 import { matchesPattern } from '../matches-pattern.ts';
 
-/** What a limit counts. */
+/** The units of a limit. */
 export const RATE_UNITS = ['requests', 'inputTokens', 'outputTokens'] as const;
 export type RateUnit = (typeof RATE_UNITS)[number];
 
@@ -10,7 +10,7 @@ export type Amounts = Partial<Record<RateUnit, number>>;
 
 /** A limit as the configuration writes it. */
 export interface WrittenLimit {
-  /** `provider/model`, in which `*` stands for any text. */
+  /** `provider/model`, in which `*` matches any text. */
   model: string;
   requestsPerMinute?: number;
   inputTokensPerMinute?: number;
@@ -21,7 +21,7 @@ export interface WrittenLimit {
   counts: 'uncached' | 'all';
 }
 
-/** A limit that holds for the calls of some lanes. */
+/** A limit that applies to the calls of some lanes. */
 export interface RateLimit {
   /** Of the limit among those of its account. */
   id: string;
@@ -34,7 +34,7 @@ export interface RateLimit {
 /** Workers use this part of a limit: the rest makes up for calls that reach the provider closer together than they were made. */
 const USED_SHARE = 0.97;
 
-/** The limits of a configuration. The share of batches is a limit of its own, which holds in addition. */
+/** The limits of a configuration. The share of batches is a separate limit, which applies in addition. */
 export function rateLimitsOf(written: readonly WrittenLimit[]): RateLimit[] {
   return written.flatMap((limit) => {
     const { model, counts, batchSharePercent } = limit;
@@ -63,7 +63,7 @@ export function limitsFor(
   return limits.filter((limit) => matchesPattern(model, limit.model) && (!limit.isForBatchesOnly || lane === 'batch'));
 }
 
-/** What a limit refills in a second. */
+/** The refill of a limit per second. */
 export function perSecondOf({ perMinute }: RateLimit, unit: RateUnit): number {
   return ((perMinute[unit] ?? 0) / 60) * USED_SHARE;
 }
@@ -76,7 +76,7 @@ export interface CallTokens {
   outputTokens: number;
 }
 
-/** What a call takes from a limit. */
+/** The amount that a call takes from a limit. */
 export function costOf({ counts, perMinute }: RateLimit, tokens: CallTokens): Amounts {
   const inputTokens = tokens.uncachedTokens + (counts === 'all' ? tokens.cacheReadTokens : 0);
   const all: Required<Amounts> = { requests: 1, inputTokens, outputTokens: tokens.outputTokens };

@@ -7,7 +7,7 @@ type RankedLane = (typeof LANES_BY_RANK)[number];
 /** A number of calls of each lane. */
 export type LaneCounts = Record<RankedLane, number>;
 
-/** What each lane gets of a scarce limit at least, as long as it has calls. */
+/** The minimum share of each lane in a scarce limit, as long as it has calls. */
 const LANE_SHARE_MIN = 0.05;
 
 /** A lane whose waiting calls have been passed over so often is next. */

@@ -174,7 +174,7 @@ function checkIds({ content }: ModelMessage, ids: SeenIds, report: Report): void
   }
 }
 
-// The results of a message are those of the calls of the message before, each once, before everything else.
+// The results of a message are those of the calls in the message before, each once, and come before all other content.
 function checkPairs(message: ModelMessage, before: ModelMessage | undefined, report: Report): void {
   if (message.role !== 'user') return;
   const wanted = before?.role === 'assistant' ? before.content.flatMap(callIdsOf) : [];

@@ -8,7 +8,7 @@ import type { EntryProvenance } from '../entry.ts';
 import { faultOfImage } from './image-payload.ts';
 import type { FamilyPolicy } from './provider-family.ts';
 
-/** What a pass knows of its entry. */
+/** The facts of its entry that a pass gets. */
 export interface PassContext {
   role: 'user' | 'assistant';
   policy: FamilyPolicy;
@@ -19,7 +19,7 @@ export interface PassContext {
   images: readonly ContentBlock[];
 }
 
-/** A pass over one entry's content. Pure; returns its argument when nothing is to change. */
+/** A pass over one entry's content. Pure; returns its argument when nothing changes. */
 type ContentPass = (content: readonly ContentBlock[], context: PassContext) => readonly ContentBlock[];
 
 // The order matters: some passes take out what others left over.
@@ -58,7 +58,7 @@ export function isWholeToolCall({ id, name, input }: { id: unknown; name: unknow
   return typeof input === 'object' && input !== null && !Array.isArray(input);
 }
 
-/** Marks a message of another session with its origin, so that it is not taken for the user's. */
+/** Marks a message of another session with its origin, so that the model does not mistake it for the user's. */
 function markInterSession(content: readonly ContentBlock[], { provenance }: PassContext): readonly ContentBlock[] {
   if (provenance?.kind !== 'inter_session') return content;
   const { sourceSession, sourceChannel, sourceTool } = provenance;
@@ -80,7 +80,7 @@ function keepBlocksOfRole(content: readonly ContentBlock[], { role }: PassContex
   return keep(content, (block) => BLOCKS_OF[role].has(block.type));
 }
 
-/** A note stands in for an image that the provider would refuse. */
+/** Replaces an image that the provider would refuse by a note. */
 function omitBadImages(content: readonly ContentBlock[]): readonly ContentBlock[] {
   return change(content, (block) => {
     if (block.type === 'image') return imageOrNote(block);
@@ -133,7 +133,7 @@ function dropBrokenToolCalls(content: readonly ContentBlock[]): readonly Content
   return keep(content, (block) => block.type !== 'tool_use' || isWholeToolCall(block));
 }
 
-/** Tools may keep more with a result than the model is to see. */
+/** Removes fields of a tool result that the model must not see. */
 function stripDetails(content: readonly ContentBlock[]): readonly ContentBlock[] {
   return change(content, (block) => (block.type === 'tool_result' ? without(block, ['details']) : block));
 }

@@ -20,7 +20,7 @@ export interface HistoryLimits {
 export interface LimitedSession {
   key: string;
   kind: SessionKind;
-  /** True when its messages come from a group; for sessions whose key does not tell. */
+  /** True when its messages come from a group; for sessions whose key does not show it. */
   isGroup: boolean;
 }
 

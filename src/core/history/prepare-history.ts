@@ -35,7 +35,7 @@ export interface HistoryRules {
 }
 
 export interface History {
-  /** What is sent. Grows with `push`; the messages themselves are never changed. */
+  /** The messages to send. Grows with `push`; the messages themselves are never changed. */
   readonly messages: readonly ModelMessage[];
   /** For each message, the number of the entry that it begins with; 0: it begins with something made up here. */
   readonly seqs: readonly number[];
@@ -75,7 +75,7 @@ interface OpenCall {
   result: Piece | null;
 }
 
-/** What may still grow: the last answer with all that users said after it. */
+/** The part that can still grow: the last answer with all user content after it. */
 interface Tail {
   /** The answer's blocks; null before the first answer. */
   answer: Piece[] | null;
@@ -170,7 +170,7 @@ class GrowingHistory implements History {
     if (said.length > 0) this.#tail.said.push(said);
   }
 
-  // Providers want each id once in a whole conversation; scripted and resumed models repeat them.
+  // Providers require each id once in a whole conversation; scripted and resumed models repeat them.
   #openCall(block: Extract<ContentBlock, { type: 'tool_use' }>): ContentBlock {
     const id = giveCallId(block.id, this.#policy.callIds, this.#usedIds);
     this.#tail.calls.push({ id, originalId: block.id, result: null });

@@ -13,7 +13,7 @@ export const ARGUMENT_ENCODINGS = ['none', 'html-entities'] as const;
 
 export type ArgumentEncoding = (typeof ARGUMENT_ENCODINGS)[number];
 
-/** How tool calls are named: letters, digits and what else, and how long. */
+/** The permitted names of tool calls: letters, digits and further characters, and the length. */
 export type CallIdForm = 'native' | 'native40' | 'strict' | 'strict9';
 
 /**

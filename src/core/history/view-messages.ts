@@ -21,7 +21,7 @@ import { limitTurns } from './limit-turns.ts';
 import { modelAt } from './model-spans.ts';
 import { createHistory, type History, type HistoryEntry } from './prepare-history.ts';
 
-/** An entry as a view needs it. Summaries come first, everything else in the order of the numbers. */
+/** An entry as a view needs it. Summaries come first, all others in the order of the numbers. */
 export type ViewEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content' | 'provenance'>;
 
 /** A turn's view with everything that it only names. */
@@ -46,14 +46,14 @@ export interface ViewedMessages {
   trace: readonly (readonly number[])[];
 }
 
-/** The messages of a request that was or is to be made: all entries up to it, its turn's view and its own. */
+/** The messages of a past or future request: all entries up to it, its turn's view and its own. */
 export function viewMessages(entries: readonly ViewEntry[], rules: ViewRules, call: CallView | null): ViewedMessages {
   const history = openHistory(shownEntries(entries, rules), rules);
   const { messages, seqs, trace } = history;
   return { messages: call?.pruning === undefined ? messages : applyPruning(history, call.pruning), seqs, trace };
 }
 
-/** The entries that a turn shows: of the past as much as its view allows, of itself all. The same array when that is all. */
+/** The entries that a turn shows: earlier ones as far as its view allows, and all of its own. The same array when that is all. */
 export function shownEntries(
   entries: readonly ViewEntry[],
   { view, promptSeq }: Pick<ViewRules, 'view' | 'promptSeq'>,
@@ -79,7 +79,7 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
   });
 }
 
-/** What a history depends on besides the entries that it shows. With equal keys, the next turn may extend the history of a turn. */
+/** The inputs of a history besides the entries that it shows. With equal keys, the next turn can extend the history of a turn. */
 export function historyKey({ view, model, promptSeq }: ViewRules): string {
   const { family, models, images, injectedSha256 } = view;
   // The place of an image that several prompts show depends on which of them is the turn's own.
@@ -87,7 +87,7 @@ export function historyKey({ view, model, promptSeq }: ViewRules): string {
   return JSON.stringify([family, models === undefined ? null : [model, models], images, ownSeq, injectedSha256]);
 }
 
-/** Which entries the model that is asked has answered itself; never what a plugin put in front. */
+/** The entries that the model of the call answered itself; never messages that a plugin injected. */
 function isOwnRule({ view: { models }, model }: ViewRules): (seq: number) => boolean {
   return models === undefined ? (seq) => seq > 0 : (seq) => seq > 0 && modelAt(models, seq) === model;
 }

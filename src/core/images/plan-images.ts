@@ -13,7 +13,7 @@ const CHARS_MAX = 20 * 1024 * 1024;
 const MARKERS_MAX = 400;
 
 export interface ImagePlanInput {
-  /** What the session remembers; absent: nothing. */
+  /** The images that the session's view lists; absent: none. */
   before: readonly SessionImages[] | undefined;
   /** The images of the turn's own prompt. */
   prompt: EntryImages;
@@ -26,7 +26,7 @@ export interface ImagePlan {
   turn: EntryImages[] | undefined;
   /** For the session's view, in its place; undefined when there is nothing to remember. */
   session: SessionImages[] | undefined;
-  /** True when `session` is not what the session remembers already. */
+  /** True when `session` differs from the stored list. */
   hasChanged: boolean;
 }
 

@@ -22,7 +22,7 @@ export function imagesBehind(
   const behind = new Map<number, ContentBlock[]>();
   const shown = new Set<string>();
   const visible = images.filter(({ seq }) => isVisible(seq));
-  // The turn's own prompt first: what it shows is not repeated above it.
+  // The turn's own prompt first: images that it shows are not repeated above it.
   for (const entry of visible.toSorted((a, b) => Number(b.seq === promptSeq) - Number(a.seq === promptSeq))) {
     if (entry.images.length === 0) {
       behind.set(entry.seq, [REMOVED]);

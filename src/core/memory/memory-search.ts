@@ -1,4 +1,4 @@
-// What a search over memories is about. The index is the store's, the files are read by the tools.
+// The types of a search over memories. The index is the store's, the files are read by the tools.
 import type { MemoryChunk } from './chunk-markdown.ts';
 
 /** A file of a memory as it is on disk. */
@@ -7,7 +7,7 @@ export interface MemoryFileRef {
   sha256: string;
 }
 
-/** A file cut into what can be found. */
+/** A file cut into searchable chunks. */
 export interface ChunkedFile extends MemoryFileRef {
   chunks: readonly MemoryChunk[];
 }

@@ -27,7 +27,7 @@ export function fileObject(file: ClientFile): object {
   };
 }
 
-/** What is wrong with a line of the input. */
+/** The fault of a line of the input. */
 export interface LineError {
   code: string;
   line: number | null;
@@ -53,7 +53,7 @@ export function lineErrorsOf(faults: readonly ItemFault[]): LineError[] {
   });
 }
 
-/** What a client asks of a batch. */
+/** A client's request for a batch. */
 export interface AskedBatch {
   inputFileId: string;
   endpoint: string;
@@ -61,7 +61,7 @@ export interface AskedBatch {
   metadata: Record<string, string> | null;
 }
 
-/** A batch as it was asked for, and how it stands. */
+/** The request of a batch, and its state. */
 export interface ClientBatch extends AskedBatch {
   id: string;
   /** Not null: its lines were refused, and there is no batch. */

@@ -16,7 +16,7 @@ export function callerCallId({ turnId, step, ordinal }: CallerCall): string {
   return `call_${turnId.replaceAll('-', '')}_${step}_${ordinal}`;
 }
 
-/** What an id names; null: Holdfast has not given it. */
+/** The call of an id; null: the id is not one of Holdfast's. */
 export function parseCallerCallId(id: string): CallerCall | null {
   const [, hex = '', step, ordinal] = PATTERN.exec(id) ?? [];
   if (hex === '') return null;

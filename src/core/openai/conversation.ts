@@ -26,7 +26,7 @@ export interface ClientEntry {
   content: ContentBlock[];
 }
 
-/** What a request asks for. */
+/** The parsed request. */
 export interface Conversation {
   /** All system messages, one below the other; null: there are none. */
   instructions: string | null;
@@ -40,7 +40,7 @@ export interface ClientResult {
   text: string;
 }
 
-/** What is wrong with a conversation, and where: `messages[2]`. */
+/** A fault of a conversation, and its place: `messages[2]`. */
 export class ConversationFault extends Error {
   readonly path: string;
 
@@ -159,7 +159,7 @@ interface SaidEntry {
   texts: readonly string[];
 }
 
-/** What was said in a history: texts only, with answers of several steps joined, since clients drop and merge the rest. */
+/** The texts of a history, with answers of several steps joined, because clients drop and merge the rest. */
 function saidIn(entries: readonly SaidEntry[]): Said[] {
   const said: Said[] = [];
   for (const entry of entries) {
@@ -185,10 +185,10 @@ export interface StoredSaid extends SaidEntry {
   id: string;
 }
 
-/** What a session has stored, oldest first. */
+/** The stored texts of a session, oldest first. */
 export interface StoredHistory {
   entries: StoredSaid[];
-  /** False when a summary stands for the beginning, or when only the newest entries were read. */
+  /** False when a summary replaces the beginning, or when only the newest entries were read. */
   isWhole: boolean;
 }
 
@@ -196,7 +196,7 @@ export interface StoredHistory {
 export interface PartedHistory {
   /** The last stored entry of what both begin with; null: they begin differently. */
   lastEntryId: string | null;
-  /** What the client's history has after that. */
+  /** The messages of the client's history after that. */
   rest: ClientEntry[];
 }
 

@@ -1,6 +1,6 @@
 // The ids of files and batches in OpenAI's form: `file-<id>` of an upload, `file-<id>-output` and `file-<id>-errors` of a batch, `batch_<id>`.
 
-/** What the id of a file names. */
+/** The parts of a file id. */
 export interface FileName {
   /** The id of the upload, or of the batch. */
   id: string;

@@ -4,7 +4,7 @@ const PATTERN = /^resp_([\da-f]{32})(?:_(\d{1,6}))?$/;
 
 export interface ResponseName {
   messageId: string;
-  /** 0: all that the turn does; else what follows the results of this step. */
+  /** 0: the whole output of the turn; otherwise the output after the results of this step. */
   afterStep: number;
 }
 
@@ -13,7 +13,7 @@ export function responseIdOf({ messageId, afterStep }: ResponseName): string {
   return `resp_${messageId.replaceAll('-', '')}${afterStep === 0 ? '' : `_${afterStep}`}`;
 }
 
-/** What an id names; null: Holdfast has not given it. */
+/** The turn of an id; null: the id is not one of Holdfast's. */
 export function parseResponseId(id: string): ResponseName | null {
   const [, hex = '', step = '0'] = PATTERN.exec(id) ?? [];
   if (hex === '') return null;

@@ -11,11 +11,11 @@ export interface ResponseIdentity {
   /** Seconds since the epoch. */
   created: number;
   model: string;
-  /** What the request has asked for, in OpenAI's names. */
+  /** The fields of the request, in OpenAI's names. */
   asked: Record<string, unknown>;
 }
 
-/** How it stands. */
+/** Its state. */
 export interface ResponseState {
   status: ResponseStatus;
   text: string;
@@ -37,7 +37,7 @@ export function endedState(
   return { ...answer, status: 'completed', error: null };
 }
 
-/** A response as it stands. */
+/** A response in its current state. */
 export function responseObject({ id, created, model, asked }: ResponseIdentity, state: ResponseState) {
   const { status, text, calls, usage, error, reason } = state;
   const itemStatus = status === 'incomplete' ? 'incomplete' : 'completed';

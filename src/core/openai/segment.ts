@@ -40,7 +40,7 @@ export type SegmentEnd =
       wasStopped: boolean;
     };
 
-/** What a segment gives, in order: texts, and one end. `cut`: what was sent of a text is not a part of the answer any more. */
+/** The parts of a segment, in order: texts, and one end. `cut`: text that was sent is no longer a part of the answer. */
 export type SegmentPart = { kind: 'text'; text: string } | { kind: 'cut' } | { kind: 'end'; end: SegmentEnd };
 
 /** Between the texts of two answers of a turn. */
@@ -62,10 +62,10 @@ export class Segment {
   #isInside: boolean;
   /** The number of the model call whose text is being read. */
   #call = 0;
-  /** What the client has of that call, and what it has said. */
+  /** The text of that call that the client has received, and the text that the call has produced. */
   #shown = '';
   #said = '';
-  /** What the client has of the calls before. */
+  /** The text of earlier calls that the client has received. */
   #before = '';
   #stopReason: ModelStopReason | null = null;
   #isDone = false;
@@ -96,7 +96,7 @@ export class Segment {
     this.#shown = '';
   }
 
-  /** Takes the next event; what it gives. Events of other turns give nothing. */
+  /** Takes the next event; returns its parts. Events of other turns have none. */
   take(event: TurnEvent): SegmentPart[] {
     if (this.#isDone) return [];
     if (event.type === 'message.settled' && event.data['messageId'] === this.#messageId && this.turnId === null)
@@ -161,7 +161,7 @@ export class Segment {
     return this.#show();
   }
 
-  /** What has been said beyond what the client has; a `cut` when it has something else. */
+  /** The produced text that the client has not received; a `cut` when it has received another text. */
   #show(): SegmentPart[] {
     const said = this.#before === '' || this.#said === '' ? this.#said : BETWEEN + this.#said;
     if (said.length <= this.#shown.length) return this.#shown.startsWith(said) ? [] : this.#cut();
@@ -192,7 +192,7 @@ export class Segment {
     return parts;
   }
 
-  /** An answer that is shorter than what the client has is another one than the call that was broken off. */
+  /** If an answer is shorter than the text that the client has received, it differs from that of the interrupted call. */
   #checkWhole(): SegmentPart[] {
     const said = this.#before === '' || this.#said === '' ? this.#said : BETWEEN + this.#said;
     return said === this.#shown ? [] : this.#cut();

@@ -7,7 +7,7 @@ const FILES_MAX = 100;
 
 export interface ReadFiles {
   files: WorkspaceFile[];
-  /** The places in the list of what is no file: it has no path, or its content is no text. */
+  /** The indexes of invalid files in the list: without a path, or with a content that is not text. */
   dropped: number[];
 }
 

@@ -125,7 +125,7 @@ function readName(value: unknown, path: string): string {
 
 function readInput(value: unknown, path: string): unknown {
   const input = readObject(value, `${path}.input`);
-  // What cannot be written as JSON cannot be sent; what is written differs from what was given in nothing that matters.
+  // Values that cannot be written as JSON cannot be sent; the JSON differs from the given value in nothing that matters.
   try {
     return JSON.parse(JSON.stringify(input), (_key, part: unknown) =>
       typeof part === 'string' ? part.replaceAll('\0', '').toWellFormed() : part,

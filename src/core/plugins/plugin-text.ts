@@ -15,7 +15,7 @@ export class PluginValueError extends Error {
   }
 }
 
-/** The text at `path`; null when there is none, or nothing but blanks. Throws `PluginValueError` for anything else. */
+/** The text at `path`; null when it is absent or blank. Throws `PluginValueError` for anything else. */
 export function readText(value: unknown, path: string): string | null {
   if (value === undefined || value === null) return null;
   if (typeof value !== 'string') throw new PluginValueError(path, `must be a text, not ${kindOf(value)}`);
@@ -40,7 +40,7 @@ export function readList(value: unknown, path: string, itemsMax: number): readon
   return value;
 }
 
-/** What a value is, for an error: `a number`, `a list`, `nothing`. */
+/** The type of a value, for an error: `a number`, `a list`, `nothing`. */
 export function kindOf(value: unknown): string {
   if (value === undefined || value === null) return 'nothing';
   if (Array.isArray(value)) return 'a list';

@@ -10,7 +10,7 @@ const SECTIONS: Readonly<Record<OverridableSection, true>> = {
   execution_bias: true,
 };
 
-/** What a plugin registered. Throws `PluginValueError`. */
+/** Checks the value that a plugin registered. Throws `PluginValueError`. */
 export function readPromptContribution(value: unknown): PromptContribution {
   const { stablePrefix, dynamicSuffix, sectionOverrides = {} } = readObject(value, '');
   const prefix = readText(stablePrefix, 'stablePrefix');

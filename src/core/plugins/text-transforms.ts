@@ -6,7 +6,7 @@ export const NO_TRANSFORMS: TextTransforms = { input: [], output: [] };
 
 const REPLACING_CHARS_MAX = 10_000;
 
-/** What a plugin registered. Throws `PluginValueError`. */
+/** Checks the value that a plugin registered. Throws `PluginValueError`. */
 export function readTextTransforms(value: unknown): TextTransforms {
   const { input, output } = readObject(value, '');
   return { input: readReplacements(input, 'input'), output: readReplacements(output, 'output') };

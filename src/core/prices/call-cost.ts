@@ -64,7 +64,7 @@ export function withCallCost(
   };
 }
 
-/** A total of 0 beside an unknown cost is not known either. */
+/** A total of 0 together with an unknown cost is unknown, too. */
 function sumOf(total: number | null, costMicros: number | null): number | null {
   if (costMicros === null) return total === 0 ? null : total;
   return (total ?? 0) + costMicros;

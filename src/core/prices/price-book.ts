@@ -24,7 +24,7 @@ export interface CallPrice {
   priceVersion: string | null;
 }
 
-/** What a call costs: by the row of its model on the day in UTC on which it started. */
+/** The cost of a call, by the row of its model on the day in UTC on which it started. */
 export function priceCall(book: PriceBook, { model, tier, startedAt }: PricedCall, tokens: ReportedTokens): CallPrice {
   const row = priceAt(book.table, { model, day: startedAt.toISOString().slice(0, 10) });
   if (row === null) return { costMicros: null, priceVersion: null };

@@ -1,7 +1,7 @@
 // One row of the price table: what a model costs while the row is in effect. Prices are written in dollars per million tokens, as providers
 // publish them, and held as whole nano-dollars per token: 1 dollar per million tokens is 1,000 nano-dollars per token.
 
-/** What a token costs, by its kind, in one unit for all five. */
+/** The price of a token, by its kind, in one unit for all five. */
 export interface TokenPrices {
   input: number;
   output: number;
@@ -14,7 +14,7 @@ export interface TokenPrices {
 
 /** A row as it is used; prices are whole nano-dollars per token. */
 export interface PriceRow {
-  /** `provider/model`, in which `*` stands for any text. */
+  /** `provider/model`, in which `*` matches any text. */
   model: string;
   /** The first and the last day on which it is in effect, as YYYY-MM-DD in UTC; null: without an end on that side. */
   from: string | null;
@@ -22,7 +22,7 @@ export interface PriceRow {
   prices: TokenPrices;
   /** The prices of every token of a call whose prompt is longer than `overTokens`; null: the length changes nothing. */
   longPrompt: { overTokens: number; prices: TokenPrices } | null;
-  /** What a call in a batch of the provider costs, in percent of the prices. */
+  /** The cost of a call in a provider batch, in percent of the prices. */
   batchPercent: number;
   /** Where the prices are from. */
   source: string;

@@ -1,4 +1,4 @@
-// The price table: its rows, and which of them holds for a call.
+// The price table: its rows, and which of them applies to a call.
 import { matchesPattern } from '../matches-pattern.ts';
 import builtIn from './anthropic.json' with { type: 'json' };
 import { priceRowOf, type PriceRow, type WrittenPriceRow } from './price-row.ts';
@@ -8,7 +8,7 @@ export type PriceTable = readonly PriceRow[];
 
 const BUILT_IN: readonly PriceRow[] = builtIn.map((row) => priceRowOf(row, 'built in'));
 
-/** A dated snapshot of a model costs what the model costs: `claude-haiku-4-5-20251001`. */
+/** A dated snapshot of a model has the price of the model: `claude-haiku-4-5-20251001`. */
 const SNAPSHOT_DATE = /-\d{8}$/;
 
 /**

@@ -15,7 +15,7 @@ export interface BudgetReport {
   part: PromptPart;
 }
 
-/** What there is to warn of; null when everything fits with room to spare. */
+/** The warning about the workspace's size; null when everything fits with room to spare. */
 export function reportBudget(files: readonly FittedFile[], limits: FileLimits): BudgetReport | null {
   const cut = files.filter(({ cutBy }) => cutBy !== undefined);
   const near = files.filter(({ cutBy, rawChars }) => cutBy === undefined && isNear(rawChars, limits.charsPerFileMax));

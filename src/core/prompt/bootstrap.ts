@@ -4,13 +4,13 @@ import type { SessionKind } from '../session-key.ts';
 import { ownPart, type PromptPart } from './prompt-parts.ts';
 import type { PromptKind } from './user-prompt.ts';
 
-/** `full`: carry it out; `limited`: it cannot be carried out here, say so; `none`: say nothing. */
+/** `full`: carry setup out; `limited`: it cannot be carried out here, mention it; `none`: do not mention it. */
 export type BootstrapMode = 'full' | 'limited' | 'none';
 
 export interface BootstrapSituation {
   /** True while BOOTSTRAP.md is there and says something. */
   isPending: boolean;
-  /** What the turn answers. */
+  /** The inputs that the turn answers. */
   kind: PromptKind;
   sessionKind: SessionKind;
   /** True when the agent works in its own workspace, and not in a copy that is thrown away. */

@@ -20,7 +20,7 @@ export function splitAtBoundary(text: string): SystemPrompt {
   };
 }
 
-/** A text without any marker, for what comes from files: a marker in one would move the boundary. */
+/** A text of a file without any marker: a marker in it would move the boundary. */
 export function withoutBoundary(text: string): string {
   // Taking one out can join the halves of another.
   let rest = text;

@@ -36,7 +36,7 @@ export function filesForMode(files: readonly WorkspaceFile[], mode: PromptMode):
   return mode === 'minimal' ? files.filter(({ name }) => MINIMAL_FILES.has(baseNameOf(name))) : files;
 }
 
-/** The texts of the files within the limits, in the order they are to be shown. Empty files are left out. */
+/** The texts of the files within the limits, in the order in which they are shown. Empty files are left out. */
 export function fitWorkspaceFiles(files: readonly WorkspaceFile[], limits: FileLimits): FittedFile[] {
   const fitted: FittedFile[] = [];
   let remaining = limits.charsTotalMax;
@@ -61,7 +61,7 @@ function fitFile(file: WorkspaceFile, limits: FileLimits, remaining: number): Fi
   return { ...shown, text, cutBy: charsMax < limits.charsPerFileMax ? 'total' : 'file' };
 }
 
-/** The last part of a path, in lower case: what a file is known by. */
+/** The last part of a path, in lower case, which identifies a file. */
 export function baseNameOf(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1).toLowerCase();
 }
@@ -76,7 +76,7 @@ function baseName(name: string): string {
   return literal(name.slice(name.lastIndexOf('/') + 1));
 }
 
-// The marker is not counted: it says what is missing.
+// The marker is not counted: it says how much is missing.
 function truncate(name: string, text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const head = headOf(text, Math.floor(charsMax * HEAD_SHARE));

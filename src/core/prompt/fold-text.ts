@@ -80,7 +80,7 @@ export function isInvisibleAt(text: string, at: number): boolean {
  */
 export const BLANKS = '[^\\S\\n\\r\\u2028\\u2029]';
 
-/** The original text, with what a pattern finds in its folded form replaced, in one pass. */
+/** The original text, with the matches of a pattern in its folded form replaced, in one pass. */
 export function replaceFolded(folded: FoldedText, pattern: RegExp, replacementOf: (found: string) => string): string {
   const { original } = folded;
   let replaced = '';

@@ -37,7 +37,7 @@ const CODE_POINTS: Readonly<Record<string, string>> = {
   z: '290 396 3b6 13c3 1d22 a4dc ab93 102f5 118a9 118c4 118c9 118e5 1d6ad 1d6e7 1d721 1d75b 1d795',
 };
 
-/** The ASCII character, in lower case, that each look-alike is taken for. */
+/** The ASCII character, in lower case, that each look-alike resembles. */
 export const ASCII_OF = charactersBy(CODE_POINTS);
 
 /** The key of each character of a table of code points. */

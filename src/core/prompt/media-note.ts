@@ -28,7 +28,7 @@ function listOf(media: readonly Media[]): string[] {
   return [`[media attached: ${media.length} files]`, ...lines];
 }
 
-/** What was said in transcribed audio, one block for each file; null when there is none. */
+/** The transcripts of audio, one block for each file; null when there are none. */
 export function transcriptText(media: readonly Media[]): string | null {
   const spoken = media.filter(isTranscribedAudio);
   if (spoken.length === 0) return null;

@@ -19,11 +19,11 @@ export interface MessageOptions {
   zone: EnvelopeZone;
   /** True in the first turn of a session. */
   isNewSession: boolean;
-  /** Set for the message that may begin a session; else null. */
+  /** Set for a message that can begin a session; otherwise null. */
   reset: ResetRules | null;
   /** True when the first word may name a thinking level: none is set on the session or the message, and the sender may give commands. */
   mayTakeThinking: boolean;
-  /** True when files can be sent back to where the message comes from. */
+  /** True when files can be sent back to the channel of the message. */
   canSendMedia: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface MessagePrompt {
   media: PromptPart[];
   /** Metadata blocks before the body, the body, the channel's context after it. */
   content: PromptPart[];
-  /** What the sender said, made harmless: for people to read. */
+  /** The sender's text, made harmless: for people to read. */
   cleanBody: string;
   /** The level that its first word asked for. */
   thinking: ThinkingLevel | null;
@@ -56,7 +56,7 @@ export function messageParts(message: InboundMessage, options: MessageOptions): 
   return { media, content: [...contextParts(message, options), said, ...untrusted], cleanBody: body, thinking: level };
 }
 
-/** The whole text of a message that joins a running turn, and where its parts stand. */
+/** The whole text of a message that joins a running turn, and the positions of its parts. */
 export function buildSteerPrompt(
   message: InboundMessage,
   { zone, canSendMedia }: Pick<MessageOptions, 'zone' | 'canSendMedia'>,

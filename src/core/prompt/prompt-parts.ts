@@ -10,7 +10,7 @@ export type PartOrigin = 'holdfast' | 'configuration' | 'sender' | 'channel' | `
 
 /** One part of a prompt. */
 export interface PromptPart {
-  /** What it is: `system-event`, `body`. Several parts may have the same name. */
+  /** Its kind: `system-event`, `body`. Several parts can have the same name. */
   name: string;
   origin: PartOrigin;
   trust: Trust;
@@ -20,7 +20,7 @@ export interface PromptPart {
   isTight?: boolean;
 }
 
-/** Where a part stands in the text: `[start, end)` in UTF-16 units. */
+/** The position of a part in the text: `[start, end)` in UTF-16 units. */
 export interface PartSpan {
   name: string;
   origin: PartOrigin;
@@ -29,7 +29,7 @@ export interface PartSpan {
   end: number;
 }
 
-/** What was said, without what was added around it: not in the text, kept beside it for people to read. */
+/** The original text without additions: not in the prompt, stored for people to read. */
 export interface CleanBody {
   name: 'clean-body';
   text: string;

@@ -10,7 +10,7 @@ const RESET_PROMPT = [
   'Say nothing about files, tools or other internals.',
 ].join(' ');
 
-/** What a message is given that may begin a session. */
+/** The additions to a message that can begin a session. */
 export interface ResetRules {
   /** Words that begin a new session, `/new` and `/reset` unless configured. */
   triggers: readonly string[];

@@ -2,7 +2,7 @@
 import type { SystemBlock } from '../model-request.ts';
 import type { SystemPrompt } from './cache-boundary.ts';
 
-/** Two blocks: what is stable, kept in the provider's cache, and what is not. An empty one is left out. */
+/** Two blocks: the stable one, kept in the provider's cache, and the changing one. An empty one is left out. */
 export function systemBlocks({ stable, dynamic }: SystemPrompt): SystemBlock[] {
   const blocks: SystemBlock[] = [
     { type: 'text', text: stable, cache_control: { type: 'ephemeral' } },

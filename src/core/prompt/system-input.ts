@@ -21,7 +21,7 @@ export interface FittedFile {
   path: string;
   /** Empty when nothing of it is shown. */
   text: string;
-  /** What it holds, in characters; 0 when there is no such file. */
+  /** Its size in characters; 0 when the file does not exist. */
   rawChars: number;
   /** The limit that cut it; absent: it is shown whole. */
   cutBy?: 'file' | 'total';
@@ -36,7 +36,7 @@ export interface InboundMeta {
   chatType: 'direct' | 'group' | 'channel';
 }
 
-/** How the agent takes part in a group: `always-on` sees every message, `trigger-only` only what is addressed to it. */
+/** How the agent takes part in a group: `always-on` sees every message, `trigger-only` only those addressed to it. */
 export type GroupActivation = 'always-on' | 'trigger-only';
 
 /** The container that the worker and its tools run in. */
@@ -48,7 +48,7 @@ export interface SandboxFacts {
   browserUrl?: string;
 }
 
-/** What a provider or a plugin says to the prompt: texts at two fixed places, and replacements of three sections. */
+/** The contributions of a provider or a plugin to the prompt: texts at two fixed places, and replacements of three sections. */
 export interface PromptContribution {
   /** Above the cache boundary, before the safety section: must be the same in every turn. */
   stablePrefix?: string;
@@ -88,24 +88,24 @@ export interface SystemPromptInput {
   model: string;
   defaultModel?: string;
   thinking: ThinkingLevel;
-  /** Whether the session shows what the model thinks. */
+  /** Whether the session shows the model's thinking. */
   reasoning: ReasoningLevel;
   /** Alias to `provider/model`. */
   modelAliases?: Readonly<Record<string, string>>;
   runtime: RuntimeFacts;
   channel?: string;
   capabilities?: readonly string[];
-  /** What the operator says of the `message` tool on the channel: a line each. */
+  /** The operator's lines about the `message` tool on the channel. */
   messageHints?: readonly string[];
   /** What messages there may have in addition to text; absent: nothing. */
   messageFeatures?: { media: boolean; reactions: boolean };
-  /** The owners as they are to be shown: raw ids, or their hashes. */
+  /** The owners as they are shown: raw ids, or their hashes. */
   authorizedSenders?: readonly string[];
   /** Absent for turns that answer no message and never had one. */
   inbound?: InboundMeta;
   /** Set in the turn that explains the agent's role in a group: the first of a session; absent in later ones. */
   groupIntro?: GroupActivation;
-  /** What the operator of a group says to the agent there. */
+  /** The group operator's instructions to the agent. */
   groupSystemPrompt?: string;
   /** Further instructions of the creator of the session: a parent's task, an API caller's own system text. */
   extraSystemPrompt?: string;

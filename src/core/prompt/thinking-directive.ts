@@ -1,7 +1,7 @@
 // The thinking level that a message asks for with its first word. Only the word itself is cut; everything after it stays as it
 // was written, line breaks included.
 
-/** All levels, from none to what the model itself chooses. */
+/** All levels, from none to the model's own choice. */
 export const THINKING_LEVELS = ['off', 'minimal', 'low', 'medium', 'high', 'xhigh', 'adaptive'] as const;
 
 export type ThinkingLevel = (typeof THINKING_LEVELS)[number];

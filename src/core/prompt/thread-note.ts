@@ -1,9 +1,9 @@
-// What was said in a thread before the agent was there. Shown once, in the first turn of a session.
+// The messages of a thread from before the agent joined. Shown once, in the first turn of a session.
 import type { Thread } from '../inbound.ts';
 import type { PromptPart } from './prompt-parts.ts';
 import { neutralise } from './untrusted-text.ts';
 
-/** The thread so far, else the message that began it; none when neither is known. */
+/** The thread so far, otherwise the message that began it; absent when neither is known. */
 export function threadPart(thread: Thread | undefined): PromptPart[] {
   const history = thread?.historyBody?.trim() ?? '';
   if (history !== '') return [partOf(`[Thread history - for context]\n${neutralise(history)}`)];

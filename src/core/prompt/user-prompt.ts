@@ -14,7 +14,7 @@ import type { ThinkingLevel } from './thinking-directive.ts';
 import { threadPart } from './thread-note.ts';
 import { neutralise } from './untrusted-text.ts';
 
-/** What the turn answers. What Holdfast itself says (announcements, ticks, polls, compactions) is passed as it is. */
+/** The inputs that the turn answers. Text of Holdfast itself (announcements, ticks, polls, compactions) is passed unchanged. */
 export type PromptKind = 'message' | 'followup' | 'batch' | OwnKind;
 type OwnKind = 'announcement' | 'cron' | 'heartbeat' | 'compaction';
 
@@ -45,11 +45,11 @@ export interface UserPromptInput {
 }
 
 export interface UserPrompt {
-  /** What the model is sent, in order; `joinParts` makes the text. */
+  /** The parts of the prompt, in order; `joinParts` makes the text. */
   parts: PromptPart[];
   /** The level that is set, here or before; null: the default holds. */
   thinking: ThinkingLevel | null;
-  /** What was said, without anything that was added around it: for people to read. */
+  /** The original text without additions: for people to read. */
   cleanBody: string;
 }
 

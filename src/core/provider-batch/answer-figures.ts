@@ -1,11 +1,11 @@
-// What an answer in the results of a batch took, and what it cost: read from its line before any turn uses it.
+// The tokens and the cost of an answer in the results of a batch: read from its line before any turn uses it.
 import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../prices/price-table.ts';
 import { refOfModel } from '../model-ref.ts';
 import { cacheTokensMinOf } from './cache-markers.ts';
 import { liveCostMicros } from './live-cost.ts';
 
-/** The tokens that the provider reports with an answer; what it leaves out is 0. */
+/** The tokens that the provider reports with an answer; missing ones are 0. */
 export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTokens: number } {
   const count = (of: unknown, name: string): number => {
     const value = (of as Record<string, unknown> | null | undefined)?.[name];

@@ -1,7 +1,7 @@
-// How the requests of a batch mark what the provider's cache should keep.
+// The cache markers in the requests of a batch.
 import type { ModelRequest } from '../model-request.ts';
 
-/** What a batch says of it; `auto`: what is cheapest by the last measurement. */
+/** The setting of a batch; `auto`: the cheapest by the last measurement. */
 export const CACHE_SETTINGS = ['auto', '1h', '5m', 'off'] as const;
 
 /** How prompts are kept: for an hour, for five minutes, or not at all. */
@@ -9,7 +9,7 @@ export type CacheMarkers = Exclude<CacheSetting, 'auto'>;
 
 export type CacheSetting = (typeof CACHE_SETTINGS)[number];
 
-/** The prompts of these models are cached from so many tokens on; a marker below that has no effect. */
+/** The minimum tokens of a cached prompt for these models; a marker below that has no effect. */
 const TOKENS_MIN = 1_024;
 const TOKENS_MIN_LARGE = 4_096;
 const LARGE_MODELS = /haiku|opus-4-[5-9]/;

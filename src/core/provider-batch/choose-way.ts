@@ -5,13 +5,13 @@ import { callCostMicros, type PriceTier } from '../prices/call-cost.ts';
 import type { PriceRow } from '../prices/price-row.ts';
 import type { CacheMarkers, CacheSetting } from './cache-markers.ts';
 
-/** What is known of the next call of a turn and of those after it. Tokens are estimates. */
+/** The facts of a turn's next call and of those after it. Tokens are estimates. */
 export interface NextCalls {
   /** Of the whole prompt of the next call. */
   promptTokens: number;
   /** Its beginning, which all conversations of the agent share. */
   prefixTokens: number;
-  /** What the call before it, of the same turn, has put into the cache; 0: there was none. */
+  /** The tokens that the call before it, of the same turn, has written into the cache; 0: there was none. */
   previousTokens: number;
   /** The way which that call took; null: there was none. */
   previousWay: Way | null;
@@ -22,7 +22,7 @@ export interface NextCalls {
   callsLeft: number;
 }
 
-/** What the cache of the provider did for batches, as it was measured last. */
+/** The last measured effect of the provider's cache on batches. */
 export interface MeasuredCache {
   /** Tokens that were read, for each that an earlier request had put there. More than 1 is possible: equal requests of one batch. */
   hitRate: number;
@@ -96,7 +96,7 @@ export function chooseMarkers(
   return cost(kept) <= cost('off') ? kept : 'off';
 }
 
-/** What the calls cost that are left, in micro-dollars. A way that the call before did not take has only the shared beginning in its cache. */
+/** The cost of the remaining calls, in micro-dollars. If the previous call went the other way, only the shared beginning is in the cache. */
 export function costOfCalls(
   calls: NextCalls,
   { price, tier, markers, hitRate }: { price: PriceRow; tier: PriceTier; markers: CacheMarkers; hitRate: number },

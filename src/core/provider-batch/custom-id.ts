@@ -1,7 +1,7 @@
 // The names of requests in a submission. A name begins with that of its submission, so the first line of the results proves whose they are.
 // Format: `hf_<22 characters base64url>_<base36>`, within the `^[a-zA-Z0-9_-]{1,64}$` of Anthropic's Message Batches API.
 
-/** What the names of all requests of a submission begin with. */
+/** The prefix of the names of all requests of a submission. */
 export function prefixOf(submissionId: string): string {
   return `hf_${base64urlOf(submissionId)}_`;
 }

@@ -1,4 +1,4 @@
-// What an answer of a batch would have cost in a live call.
+// The cost that an answer of a batch would have had in a live call.
 import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
 import type { PriceRow } from '../prices/price-row.ts';
 

@@ -28,7 +28,7 @@ export function leaveAtMs(inputs: readonly Input[], { deadlineSeconds }: { deadl
   return receivedAt + deadlineMs - Math.min(LIVE_MS_BEFORE_DEADLINE, deadlineMs / 2);
 }
 
-/** What a batch says of the requests of its item; a single message belongs to none, and is asked live near its deadline. */
+/** The batch's settings for the requests of its item; a single message has no batch, and is asked live near its deadline. */
 export function itemLaneOf(inputs: readonly Pick<Input, 'body'>[]): {
   batchId: string | null;
   fallback: 'live' | 'fail';

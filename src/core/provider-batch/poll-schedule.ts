@@ -4,7 +4,7 @@
 const ROUND_MS_MAX = 1_000;
 const ROUND_MS_MIN = 100;
 
-/** How long until the next look at a batch that has not ended, in milliseconds: each is half as long again, with jitter of a tenth. */
+/** How long until the next poll of a batch that has not ended, in milliseconds: each is half as long again, with jitter of a tenth. */
 export function pollAgainMs(
   { looks, random }: { looks: number; random: number },
   { min, max }: { min: number; max: number },

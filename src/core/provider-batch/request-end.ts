@@ -1,8 +1,8 @@
-// What the lines of a batch's results say of its requests.
+// The ends of requests, from the lines of a batch's results.
 import { parseExactly } from '../stream/parse-exactly.ts';
 import { requestNoOf } from './custom-id.ts';
 
-/** What a line says. `foreign`: its name is not one of this submission. `unreadable`: it is not a line of results. */
+/** The meaning of a line. `foreign`: its name is not one of this submission. `unreadable`: it is not a line of results. */
 export type ResultLine =
   | { kind: 'answered'; requestNo: number; message: object; usage: unknown }
   | { kind: 'errored'; requestNo: number; error: { type: string; message: string } }

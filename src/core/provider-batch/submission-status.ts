@@ -1,4 +1,4 @@
-// Where a submission to the provider stands; the diagram is in src/store/provider-lane/submissions.ts.
+// The states of a submission to the provider; the diagram is in src/store/provider-lane/submissions.ts.
 
 export const SUBMISSION_STATUSES = [
   'open',

@@ -1,4 +1,4 @@
-// What follows from a submission that the provider has refused. A refusal is definite: nothing was made.
+// The consequences of a submission that the provider refused. A refusal is definite: no batch was created.
 
 /**
  * `split`: one of its requests is the reason, or all together are too large. `wait`: the same submission is made again later. `isRejected`: the

@@ -5,7 +5,7 @@
 export interface ListedBatch {
   id: string;
   createdAtMs: number;
-  /** How many requests it has, whatever became of them. */
+  /** The number of its requests, in any state. */
   requestCount: number;
   hasEnded: boolean;
 }
@@ -50,7 +50,7 @@ export type SearchVerdict =
   | { kind: 'wait' }
   | { kind: 'lost' };
 
-/** What follows from a look at the list. `absentMs`: for how long no look has shown a candidate, this one included. */
+/** The consequence of reading the list. `absentMs`: how long no reading has shown a candidate, this one included. */
 export function decideSearch(
   candidates: readonly ListedBatch[],
   { absentMs, settleMs, isExclusive }: { absentMs: number; settleMs: number; isExclusive: boolean },
@@ -63,7 +63,7 @@ export function decideSearch(
   return others.length === 0 ? { kind: 'adopt', id: only.id, isProved: false } : { kind: 'wait' };
 }
 
-/** How long until the next look, in milliseconds: 1, 2, 4 ... s, and no longer than a quarter of `settleMs`. */
+/** How long until the next reading, in milliseconds: 1, 2, 4 ... s, and no longer than a quarter of `settleMs`. */
 export function searchAgainMs(looks: number, { settleMs }: { settleMs: number }): number {
   return Math.min(1000 * 2 ** Math.min(looks, 20), Math.max(1, settleMs / 4));
 }

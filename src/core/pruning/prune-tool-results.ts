@@ -52,7 +52,7 @@ export interface PruningSettings {
   contextTokens: number;
 }
 
-/** More than what the cut and its note add to head and tail. */
+/** More than the cut and its note add to head and tail. */
 const TRIM_ROOM_CHARS = 160;
 
 /**
@@ -133,7 +133,7 @@ function firstWordsAt(messages: readonly ModelMessage[], seqs: readonly number[]
   return at === -1 ? messages.length : at;
 }
 
-/** Where the last answers begin that keep what follows them; 0 when there are not so many. */
+/** Where the last answers begin whose results are kept; 0 when there are fewer. */
 function lastAnswersAt(messages: readonly ModelMessage[], count: number): number {
   if (count <= 0) return messages.length;
   let left = count;

@@ -28,7 +28,7 @@ export function daysOf({ year, month, day }: CivilDate): number {
   return era * DAYS_PER_ERA + dayOfEra - 719_468;
 }
 
-/** The date that lies so many days after 1970-01-01. */
+/** The date that is this many days after 1970-01-01. */
 export function dateOf(days: number): CivilDate {
   const shifted = days + 719_468;
   const era = Math.floor(shifted / DAYS_PER_ERA);

@@ -2,7 +2,7 @@
 // month and the day of the week are limited, either of them is enough.
 import { dateOf, DAY_MS, daysInMonth, daysOf, HOUR_MS, MINUTE_MS, SECOND_MS, weekdayOf } from './civil-time.ts';
 
-/** `last`: so many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
+/** `last`: this many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
 export type MonthDay =
   | { kind: 'day'; day: number }
   | { kind: 'last'; offset: number }
@@ -30,7 +30,7 @@ const YEARS_MAX = 45;
 const HOURS_PER_DAY = 24;
 const MINUTES_PER_HOUR = 60;
 
-/** The first wall time that is meant and not before `wallMs`, a multiple of a second; null when none comes in 45 years. */
+/** The first matching wall time that is not before `wallMs`, a multiple of a second; null when there is none in 45 years. */
 export function nextWallTime(fields: CronFields, wallMs: number): number | null {
   let day = Math.floor(wallMs / DAY_MS);
   let restMs = wallMs - day * DAY_MS;

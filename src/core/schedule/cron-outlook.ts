@@ -3,7 +3,7 @@ import { dateOf, DAY_MS, daysInMonth, daysOf, MINUTE_MS } from './civil-time.ts'
 import { timesInMonth } from './cron-fields.ts';
 import type { Timetable } from './timetable.ts';
 
-/** The clocks of a zone are set: at `atMs` they are so many minutes ahead of UTC, before and after. */
+/** The clocks of a zone change: at `atMs` they are this many minutes ahead of UTC, before and after. */
 export interface ClockChange {
   atMs: number;
   beforeMinutes: number;
@@ -34,7 +34,7 @@ export function slotsInMonth(timetable: Timetable, instantMs: number): number {
   return slotsBefore(endMs) - slotsBefore(startMs);
 }
 
-/** What so many runs cost at the mean of the known costs, in whole micro-dollars; null: no cost is known. */
+/** The cost of this many runs at the mean of the known costs, in whole micro-dollars; null: no cost is known. */
 export function costOfRuns(runs: number, knownMicros: readonly number[]): number | null {
   if (knownMicros.length === 0) return null;
   return Math.round((runs * knownMicros.reduce((sum, micros) => sum + micros, 0)) / knownMicros.length);

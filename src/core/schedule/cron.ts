@@ -1,4 +1,4 @@
-// A cron: what is to happen, when, and in which session. What a tick says to the model is decided here.
+// A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
 import type { SessionKey } from '../ids.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { MessageLane } from '../inbound.ts';
@@ -10,7 +10,7 @@ import type { Schedule } from './timetable.ts';
 /** `config`: the configuration file names it. `api`: a call made it. `agent`: an agent's tool did. */
 export type CronOrigin = 'config' | 'api' | 'agent';
 
-/** `main`: the agent's main session. `isolated`: one of its own, with a new transcript each time. `session:<key>`: that one. */
+/** `main`: the agent's main session. `isolated`: a separate one, with a new transcript each time. `session:<key>`: that one. */
 export type CronTarget = 'main' | 'isolated' | `session:${string}`;
 
 /**
@@ -49,7 +49,7 @@ export interface CronDefinition {
   misfire: MisfirePolicy | null;
   /** Null: where the configuration says. */
   delivery: CronDelivery | null;
-  /** For what happens once: it goes when it has gone well. */
+  /** For a one-time cron: delete it after it has succeeded. */
   deleteAfterRun: boolean;
 }
 

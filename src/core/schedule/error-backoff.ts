@@ -3,9 +3,9 @@ import { MINUTE_MS, SECOND_MS } from './civil-time.ts';
 
 const RESTS_MS = [30 * SECOND_MS, MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, 60 * MINUTE_MS];
 
-/** After so many failures in a row a cron is switched off, with a notice. */
+/** After this many consecutive failures a cron is disabled, with a notice. */
 const FAILURES_IN_A_ROW_MAX = 10;
-/** How often something that is to happen once is tried again when its failure may pass. */
+/** How often a one-time cron is tried again when its failure is temporary. */
 const ONE_SHOT_RETRIES_MAX = 3;
 
 /** Failures that a later run may not have. */
@@ -19,12 +19,12 @@ const PASSING_CODES: ReadonlySet<string> = new Set([
   'turn_timeout',
 ]);
 
-/** How long to rest after so many failures in a row, at least 1: 30 s, 1 m, 5 m, 15 m, then 60 m. */
+/** How long to pause after this many consecutive failures, at least 1: 30 s, 1 m, 5 m, 15 m, then 60 m. */
 export function failurePauseMs(failures: number): number {
   return RESTS_MS[Math.min(failures, RESTS_MS.length) - 1] ?? 0;
 }
 
-/** Why something is switched off that has done what it was to do. */
+/** Why a cron that has done its work is disabled. */
 export const DONE = 'done';
 
 /** The changes of a cron after a run of it. Null values change nothing. */
@@ -32,7 +32,7 @@ export interface CronRunEffect {
   failures: number;
   /** Slots before it are passed over. */
   notBeforeMs: number | null;
-  /** A slot beside the schedule: the next attempt of a one-time schedule. */
+  /** A slot outside the schedule: the next attempt of a one-time schedule. */
   retrySlotMs: number | null;
   /** Set: it is disabled, for this reason. */
   disabledReason: string | null;
@@ -53,7 +53,7 @@ export interface RunCron {
   isManual: boolean;
 }
 
-/** Decides what follows from the end of a run. */
+/** Decides the consequences of the end of a run. */
 export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: number): CronRunEffect {
   const quiet: CronRunEffect = {
     failures: cron.failures,

@@ -11,10 +11,10 @@ import { nextSlot, type Timetable } from './timetable.ts';
 
 export type MisfirePolicy = 'run_once' | 'run_all' | 'skip';
 
-/** `backoff`: the cron failed and was to rest. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. `budget_reached`: there was no money for it. */
+/** `backoff`: the cron failed and was paused. `superseded`: a later slot fired for it. `late`: the policy makes up for nothing. `budget_reached`: the budget had no room. */
 export type PassedReason = 'backoff' | 'superseded' | 'late' | typeof BUDGET_REACHED;
 
-/** The result of a slot. `count`: the number of slots from this one on that share one row; else 1. */
+/** The result of a slot. `count`: the number of slots from this one on that share one row; otherwise 1. */
 export type Tick =
   | { kind: 'fire'; slotMs: number }
   | { kind: 'missed' | 'skipped'; slotMs: number; reason: PassedReason; count: number };

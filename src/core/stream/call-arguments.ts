@@ -30,7 +30,7 @@ export function decodeArguments(answer: DraftAnswer, { decodeText }: AnswerRules
   );
 }
 
-/** Step: arguments that are nearly JSON are repaired, and what was there is noted. */
+/** Step: arguments that are almost JSON are repaired, and the original is recorded. */
 export function repairArguments(answer: DraftAnswer, rules: AnswerRules): DraftAnswer {
   const { decodeText } = rules;
   return changeCalls(

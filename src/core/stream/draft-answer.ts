@@ -5,17 +5,17 @@ import type { ContentBlock } from '../content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../model-request.ts';
 import type { Replacement } from './replace-text.ts';
 
-/** What the finishing of an answer depends on in addition to its events. */
+/** The inputs of the finishing steps in addition to the answer's events. */
 export interface AnswerRules {
   /** The tools that the model was given. */
   tools: readonly { name: string }[];
-  /** What the model was sent; calls of its answers tell which ids are taken and what was tried before. */
+  /** The request; the calls in its answers show which ids are taken and what was tried before. */
   messages: readonly ModelMessage[];
   /** The number of this call in its turn, from 1: ids that are made up differ from call to call. */
   callNo: number;
   /** The answer in a row with which calling the same unknown tool ends the turn; 0: never. */
   unknownToolThreshold: number;
-  /** What is replaced in the text of the answer, streamed or not. */
+  /** The replacements in the text of the answer, streamed or not. */
   replacements: readonly Replacement[];
   /** Puts the arguments of a call right that are no JSON; null when they cannot be. Must not throw. */
   repairArguments: (raw: string) => Record<string, unknown> | null;
@@ -27,7 +27,7 @@ export interface AnswerRules {
 export interface DraftCall {
   type: 'tool_use';
   id: string;
-  /** The id as it came: it may tell what the call is about. */
+  /** The id as it arrived: it may contain the name of the tool. */
   wireId: string;
   name: string;
   /** The arguments as they came; empty when none came. */

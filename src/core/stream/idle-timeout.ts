@@ -14,10 +14,10 @@ export interface IdleLimits {
 /** Where the configuration sets none. In a cron job it is short enough that another try still fits into its time. */
 export const IDLE_LIMITS_DEFAULT: Readonly<IdleLimits> = { idleTimeoutSeconds: 120, cronIdleTimeoutSeconds: 60 };
 
-/** So many calls in a row that timed out, without an answer in between, end a turn, even with retry budget left. */
+/** This many consecutive calls that timed out, without an answer in between, end a turn, even with retry budget left. */
 export const IDLE_TIMEOUTS_IN_A_ROW_MAX = 5;
 
-/** How long a model may be silent, in milliseconds; 0: as long as the turn may take. Never longer than the turn itself. */
+/** How long a model can be silent, in milliseconds; 0: as long as the turn can take. Never longer than the turn itself. */
 export function idleTimeoutMs(choice: {
   limits: IdleLimits;
   trigger: IdleTrigger;

@@ -57,7 +57,7 @@ export interface AnswerReducer {
   take(event: StreamEvent): string;
   /** The complete answer; null before `message_stop`. */
   readonly answer: ModelAnswer | null;
-  /** What the provider has reported of the answer until now; null before `message_start`. */
+  /** The usage that the provider has reported so far; null before `message_start`. */
   readonly reported: ReportedUsage | null;
 }
 
@@ -67,7 +67,7 @@ export interface ReportedUsage {
   usage: Usage;
 }
 
-/** A block while it grows. `text` collects what its deltas bring: the text, the thinking, or the JSON of the tool's input. */
+/** A block while it grows. `text` collects its deltas: the text, the thinking, or the JSON of the tool's input. */
 interface GrowingBlock {
   start: BlockStart;
   text: string;
@@ -133,7 +133,7 @@ class Draft {
           { errorCode: event.error?.details?.error_code ?? null },
         );
       default:
-        // ping, and what the provider may add.
+        // ping, and event types that the provider may add.
         return '';
     }
   }
@@ -199,7 +199,7 @@ class Draft {
     return this.#report(block, rest);
   }
 
-  /** Adds to a text block; returns what the reply gains: a newline before a further block, as `textOf` joins them. */
+  /** Adds to a text block; returns the addition to the reply: a newline before a further block, as `textOf` joins them. */
   #report(block: GrowingBlock, text: string): string {
     block.text += text;
     if (block.isReported) return text;

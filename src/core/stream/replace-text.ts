@@ -20,7 +20,7 @@ export const REPLACEMENTS_MAX = 100;
 
 /** Takes a text in pieces. */
 export interface Replacer {
-  /** The next piece; returns what is certain by now. */
+  /** The next piece; returns the text that is certain by now. */
   push(piece: string): string;
   /** The text has ended; returns the rest. */
   end(): string;
@@ -71,7 +71,7 @@ function compile(replacements: readonly Replacement[]): { pattern: RegExp; texts
   return { pattern: new RegExp(escaped.join('|'), 'g'), texts };
 }
 
-/** The first place, from `from` on, where the end of the text is the beginning of something to replace; its length when there is none. */
+/** The first place, from `from` on, where the end of the text is the beginning of a text to replace; its length when there is none. */
 function beginningAt(text: string, from: number, replacements: readonly Replacement[]): number {
   let at = text.length;
   for (const { from: wanted } of replacements) {

@@ -8,7 +8,7 @@ import { createTagFilter } from '../reply-tags.ts';
 import { SILENT_REPLY_TOKEN, withoutLeadingTokens } from '../silent-reply.ts';
 import { chainFilters, type TextFilter } from '../text-filter.ts';
 
-/** Takes the text of an answer in pieces; gives what is shown of it. */
+/** Takes the text of an answer in pieces; returns the text to show. */
 export function createReplyStream(rules: ReplyRules): TextFilter {
   if (rules.heartbeatAckCharsMax !== null) return createPollFilter(rules);
   return chainFilters([
@@ -19,7 +19,7 @@ export function createReplyStream(rules: ReplyRules): TextFilter {
   ]);
 }
 
-/** An answer to a poll is worth telling or not: that is known when all of it is here. */
+/** Whether an answer to a poll is shown is decided when it is complete. */
 function createPollFilter(rules: ReplyRules): TextFilter {
   let answer = '';
   return {
@@ -49,10 +49,10 @@ function createPairFilter(): TextFilter {
  * only the end, as long as it consists of spaces, asterisks and tokens, or begins one.
  */
 function createTokenFilter(): TextFilter {
-  /** All that came; what is shown is a part of it. */
+  /** The whole text so far; the shown text is a part of it. */
   let whole = '';
   let shown = '';
-  /** What is not shown yet; null: the reply has not begun. */
+  /** The text that is not shown yet; null: the reply has not begun. */
   let pending: string | null = null;
 
   return {
@@ -79,7 +79,7 @@ function createTokenFilter(): TextFilter {
 const TOKENS = [SILENT_REPLY_TOKEN, HEARTBEAT_TOKEN];
 const JSON_SILENCE = ['{', '"action"', ':', `"${SILENT_REPLY_TOKEN}"`, '}'];
 const MARKUP = /[\s*`~_]|<[^<>]{0,200}(?:>|$)|&(?:nbsp;|(?:n|nb|nbs|nbsp)?$)/iy;
-/** What is removed with a token at the end, and the marks that may follow the token of a poll. */
+/** The text that is removed with a token at the end, and the marks that can follow the token of a poll. */
 const ENDING = new RegExp(`[\\s*]|${SILENT_REPLY_TOKEN}|${HEARTBEAT_TOKEN}\\W{0,4}`, 'y');
 
 /** True when a text, or a longer one that begins so, may say nothing: tokens, in any case and in markup, or their beginning. */

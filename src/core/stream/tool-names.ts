@@ -26,7 +26,7 @@ export function nameTools(answer: DraftAnswer, { tools }: AnswerRules): DraftAns
   );
 }
 
-/** A function from what a model wrote to the name of the tool that it means; null when it means none of them. */
+/** A function from the model's spelling to the name of the tool; null when it matches none. */
 export function createToolFinder(names: readonly string[]): (written: string) => string | null {
   const exact = new Set(names);
   const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]));

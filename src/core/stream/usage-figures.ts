@@ -31,7 +31,7 @@ export function usageAfter(before: Usage, wire: unknown): Usage {
   };
 }
 
-/** What was written into the cache for an hour; null when the provider does not say. */
+/** The tokens that were written into the cache for an hour; null when the provider does not report it. */
 function hourTokensOf({ cache_creation: written }: Record<string, unknown>): number | null {
   return isObject(written) ? tokenCountOf(written['ephemeral_1h_input_tokens']) : null;
 }

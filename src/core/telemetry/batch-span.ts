@@ -1,4 +1,4 @@
-// The span of a batch that has ended, which is a trace of its own: the turns of its items are linked to it.
+// The span of a batch that has ended, which is a separate trace: the turns of its items are linked to it.
 import { ATTRIBUTES, OPERATIONS } from './conventions.ts';
 import { makeSpan } from './span-draft.ts';
 import { SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from './span.ts';

@@ -29,7 +29,7 @@ export interface Span extends SpanRef {
   attributes: Record<string, AttributeValue>;
   links: readonly SpanRef[];
   events: readonly SpanEvent[];
-  /** Null: what it measures did not fail. */
+  /** Null: the measured operation did not fail. */
   errorType: string | null;
 }
 
@@ -55,7 +55,7 @@ export interface TraceBasis {
   msOf: (time: string) => number;
 }
 
-/** What the id of a span follows from. */
+/** The inputs of a span's id. */
 export const SPAN_KEYS = {
   accept: (messageId: string) => `accept:${messageId}`,
   turn: (turnId: string) => `turn:${turnId}`,
@@ -67,7 +67,7 @@ export const SPAN_KEYS = {
   batch: (batchId: string) => `batch:${batchId}`,
 } as const;
 
-/** A turn belongs to the trace of the first of its inputs; one without inputs has a trace of its own. */
+/** A turn belongs to the trace of the first of its inputs; one without inputs has its own trace. */
 export function originOf(turnId: string, inputs: readonly TracedOrigin[]): TraceOrigin {
   const [first] = inputs.toSorted((a, b) => a.seq - b.seq);
   return first === undefined

@@ -1,4 +1,4 @@
-// The spans of what a turn did: its model calls, tool calls, compactions and deliveries.
+// The spans of a turn's operations: its model calls, tool calls, compactions and deliveries.
 import { DEFAULT_PROVIDER, modelOfRef } from '../model-ref.ts';
 import { ATTRIBUTES, OPERATIONS, SPAN_NAMES } from './conventions.ts';
 import { SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from './span.ts';
@@ -7,7 +7,7 @@ import type { TracedDelivery, TracedTurn, TraceSurroundings } from './traced-tur
 
 type TracedStep = TracedTurn['steps'][number];
 
-/** A model call. Its input tokens include what was read from the provider's cache and written into it. */
+/** A model call. Its input tokens include those read from and written into the provider's cache. */
 export function callSpan(
   turn: TracedTurn,
   call: TracedStep['calls'][number],

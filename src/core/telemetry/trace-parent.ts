@@ -13,7 +13,7 @@ const CHARS_MAX = 512;
 /** Versions after 00 may add fields at the end. */
 const HEADER = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
-/** What a header says; null when it is not valid. */
+/** The parsed header; null when it is invalid. */
 export function parseTraceParent(header: string): TraceParent | null {
   const [, version, traceId, spanId, flags = '', more] = HEADER.exec(header.slice(0, CHARS_MAX)) ?? [];
   if (traceId === undefined || spanId === undefined || (version === '00' && more !== undefined)) return null;

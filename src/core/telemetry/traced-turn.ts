@@ -1,4 +1,4 @@
-// What is read of a turn to make its trace. Times are text in ISO 8601.
+// The facts of a turn from which its trace is made. Times are text in ISO 8601.
 
 export interface TracedInput {
   id: string;

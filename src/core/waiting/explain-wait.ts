@@ -34,7 +34,7 @@ export interface WaitFacts {
   turn: { id: string; claimedAt: number; park: WaitReason | null } | null;
   /** The lock of the session; `seenAt`: when its worker reported last, null if there is no row of it. */
   lock: { owner: string; expiresAt: number; seenAt: number | null } | null;
-  /** From when on a worker may look at the session; null: something else has to happen first. */
+  /** The time from which a worker can run the session; null: an event has to happen first. */
   dueAt: number | null;
   /** When a job was last enqueued for it. */
   rungAt: number | null;
@@ -46,7 +46,7 @@ export interface WaitFacts {
   yielded: { since: number; until: number } | null;
 }
 
-/** A pause; a scope that is null is whichever. */
+/** A pause; a null scope matches any. */
 export interface PauseFacts {
   lane: string | null;
   agent: string | null;

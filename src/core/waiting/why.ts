@@ -8,6 +8,6 @@ export interface Why {
   since: string;
   /** When it is looked at again at the latest; null: not known. */
   until: string | null;
-  /** What it waits for: the provider of a model, a turn, a worker, a lane; null: it has no name. */
+  /** The object for which it waits: the provider of a model, a turn, a worker, a lane; null: it has no name. */
   by: string | null;
 }

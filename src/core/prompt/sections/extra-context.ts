@@ -42,7 +42,7 @@ export const furtherInstructions: Section = {
   },
 };
 
-/** Both, below the cache boundary, where the configuration wants them there. */
+/** Both, below the cache boundary, if the configuration places them there. */
 export const extraContextBelow: readonly Section[] = [extraContext, furtherInstructions].map((section) => ({
   ...section,
   lines: (input) => (input.isExtraContextDynamic === true ? section.lines(input) : []),

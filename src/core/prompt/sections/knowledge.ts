@@ -1,4 +1,4 @@
-// What the agent can look up before it answers: skills and memory.
+// The sources that the agent can search before it answers: skills and memory.
 import { FULL_ONLY } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 import { hasTool } from './conduct.ts';

@@ -1,4 +1,4 @@
-// What the agent knows about Holdfast itself: its models and its documentation.
+// The agent's facts about Holdfast itself: its models and its documentation.
 import { literal } from '../literal.ts';
 import { FULL_ONLY } from '../prompt-mode.ts';
 import type { Section } from '../system-input.ts';

@@ -4,7 +4,7 @@ import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
 import type { Section } from '../system-input.ts';
 import { hasTool } from './conduct.ts';
 
-// The clock itself never stands in the prompt: it would change its bytes.
+// The prompt never contains the time of day, which would change its bytes.
 export const timeHint: Section = {
   name: 'time-hint',
   modes: FULL_AND_MINIMAL,
