@@ -22,7 +22,7 @@ interface PathOptions {
   signal?: AbortSignal;
 }
 
-/** What the flags of every client command say. */
+/** The flags of every client command. */
 export interface ClientFlags {
   url?: string | undefined;
   apiKey?: string | undefined;

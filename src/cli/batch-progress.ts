@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 const BAR_CHARS_MAX = 30;
 const BAR_CHARS_MIN = 5;
-/** What stands beside the bar. */
+/** The text beside the bar. */
 const FACTS_CHARS = 60;
 
 const END_EXITS: Record<NonNullable<BatchAnswer['outcome']>, ExitCode> = {
@@ -36,7 +36,7 @@ export function percentOf(batch: Pick<BatchAnswer, 'counts'>): number {
   return batch.counts.total === 0 ? 100 : Math.floor((doneOf(batch) * 100) / batch.counts.total);
 }
 
-/** One line: how far it is, how fast, what it has cost. */
+/** One line: progress, speed and cost. */
 export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'>): string {
   const { counts, eta, ratePerMinute } = batch;
   const failed = counts.failed + counts.expired;
@@ -51,7 +51,7 @@ export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'
   ].join('  ');
 }
 
-/** The bar of a terminal with so many columns. */
+/** The bar for a terminal with this many columns. */
 export function progressBar(batch: Pick<BatchAnswer, 'counts'>, width: number): string {
   const chars = Math.min(BAR_CHARS_MAX, Math.max(BAR_CHARS_MIN, width - FACTS_CHARS));
   const full = Math.floor((percentOf(batch) * chars) / 100);

@@ -6,7 +6,7 @@ export interface Offer {
   description: string;
 }
 
-/** What the last word names, when the service knows it. */
+/** The object that the last word names, for which the service is asked. */
 export type IdKind = 'session' | 'turn' | 'batch' | 'cron';
 
 /** The offers that need no service, and what to ask it for; null: nothing. */

@@ -5,7 +5,7 @@ import type { Logger } from '../logger.ts';
 /** The most different texts that are logged: a text with a value in it must not fill the log. */
 const TEXTS_MAX = 100;
 
-/** Logs what is written with `console.warn` from now on, each text once. Returns the function that ends this. */
+/** Logs texts of `console.warn` from now on, each once. Returns the function that ends this. */
 export function logConsoleWarnings(logger: Pick<Logger, 'warn'>): () => void {
   const { warn } = console;
   const logged = new Set<string>();

@@ -1,4 +1,4 @@
-// Commands about money: what was used, and the prices.
+// Commands about money: usage and prices.
 import { Option, type Command } from 'commander';
 import { USAGE_GROUPS, USAGE_STEPS } from '../core/usage-steps.ts';
 import type { RunCommand } from './options.ts';

@@ -1,6 +1,6 @@
 // The database of commands that work on it directly: the one that is configured, or the embedded one.
 
-/** Its URL, and how to end what was started for it. */
+/** Its URL, and how to end a server that was started for it. */
 export async function databaseOf(runtime: {
   databaseUrl?: string;
   dataDir: string;

@@ -2,7 +2,7 @@
 import type { ClientEvent, EventHooks } from '../client/create-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
-/** Attempts in a row that bring nothing. The waits between them are half a minute to a minute together. */
+/** Consecutive attempts without an event. The waits between them add up to half a minute to a minute. */
 const RECONNECTS_MAX = 6;
 
 export interface StreamedEvent {
@@ -26,7 +26,7 @@ export interface WatchOptions {
   onReopen?: () => void;
   /** Called when events after the last one were deleted: some were missed. */
   onReset?: () => void;
-  /** Attempts in a row that may bring nothing. */
+  /** The maximum of consecutive attempts without an event. */
   reconnectsMax?: number;
 }
 

@@ -44,7 +44,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
   });
 }
 
-/** What a status means for the person at the terminal. */
+/** The meaning of a status for the person at the terminal. */
 function meaningOf(
   status: number,
   { retryAfterMs }: HoldfastError,

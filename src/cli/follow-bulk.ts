@@ -39,7 +39,7 @@ async function look(api: ApiClient, id: string): Promise<BulkActionAnswer | null
   }
 }
 
-/** What was done so far. */
+/** The progress so far. */
 export function lineOf({ total, done, skipped, failed }: BulkActionAnswer): string {
   const percent = total === 0 ? PERCENT : Math.floor(((done + skipped + failed) / total) * PERCENT);
   return `${percent} %: ${done} done, ${skipped} skipped, ${failed} failed of ${total}`;

@@ -37,7 +37,7 @@ function refuseUnknownCommand(program: Command, argv: string[]): void {
   if (!argv.includes('--help') && !argv.includes('-h')) return;
   let parent = program;
   for (const word of argv) {
-    // What follows an option may be its value; then commander decides.
+    // The word after an option may be its value; then commander decides.
     if (word.startsWith('-') || word === 'help' || parent.commands.length === 0) return;
     const found = parent.commands.find((command) => command.name() === word || command.aliases().includes(word));
     if (found === undefined) {

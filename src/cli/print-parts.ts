@@ -7,7 +7,7 @@ type Part = Schemas['ModelRequest']['parts'][number];
 
 const TRUST_STYLES = { trusted: 'green', untrusted: 'yellow', model: 'dim' } as const;
 
-/** Prints a line for each part: where it stands, what it is, whose words it holds, how far they are trusted, and its estimated tokens. */
+/** Prints a line for each part: its position, kind, author, trust and estimated tokens. */
 export function printParts(
   parts: readonly Part[],
   print: (line: string) => void,

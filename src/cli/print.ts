@@ -2,7 +2,7 @@
 import type { ListAnswer } from '../api/answer-types.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A name and a value on each line, aligned; what is null or undefined is left out. */
+/** A name and a value on each line, aligned; null and undefined are left out. */
 export function printFields(terminal: Terminal, fields: Record<string, string | number | null | undefined>): void {
   const shown = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined);
   const width = Math.max(...shown.map(([name]) => name.length));

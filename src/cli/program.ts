@@ -1,4 +1,4 @@
-// The table of commands: what each is called and takes. What they do is loaded when they are called.
+// The table of commands: their names and arguments. Their code is loaded when they are called.
 import { holdfastVersion } from './holdfast-version.ts';
 import { Command } from 'commander';
 import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';

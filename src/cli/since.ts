@@ -2,7 +2,7 @@
 import { parseDuration } from '../config/durations.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
-/** The time that a text names, as ISO 8601: a time, or a duration before now. Throws `CliError` for what is neither. */
+/** The time of a text, as ISO 8601: a time, or a duration before now. Throws `CliError` for any other text. */
 export function timeOf(text: string): string {
   const agoMs = parseDuration(text);
   const time = agoMs === undefined ? new Date(text) : new Date(Date.now() - agoMs);

@@ -26,7 +26,7 @@ const TYPES = [
   'steer.injected',
 ] as const;
 
-/** Sends, prints text as it comes (with `--json` each event as a line), and waits for the end of the message. */
+/** Sends, prints text as it arrives (with `--json` each event as a line), and waits for the end of the message. */
 export async function streamReply(
   api: ApiClient,
   request: SendRequest,

@@ -1,2 +1,2 @@
-/** How a word looks on a terminal. */
+/** The style of a word on a terminal. */
 export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';

@@ -61,7 +61,7 @@ function fittingColumns<Row>(columns: readonly TableColumn<Row>[], widths: reado
   return kept;
 }
 
-/** Shortens the widest of the columns that stay by what is too much. */
+/** Shortens the widest of the remaining columns by the excess width. */
 function shrinkWidest(kept: readonly number[], widths: number[], width: number): void {
   const tooMuch = totalWidth(kept, widths) - width;
   if (tooMuch <= 0) return;

@@ -18,7 +18,7 @@ export interface Terminal {
   readonly print: (line: string) => void;
   /** Draws lines in the place of those that it drew last. Only for a terminal. */
   readonly redraw: (lines: readonly string[]) => void;
-  /** Data as it comes, without a newline. */
+  /** Data as it arrives, without a newline. */
   readonly write: (text: string) => void;
   /** A JSON document: indented for a person, on one line for a pipe. */
   readonly json: (value: unknown) => void;

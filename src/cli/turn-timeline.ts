@@ -38,7 +38,7 @@ function toolLines(step: StepAnswer, turn: TurnAnswer): string[] {
   });
 }
 
-/** What an event of a running turn says; null for those that only a program cares about. */
+/** The line of an event of a running turn; null for events that only programs need. */
 export function eventLine(event: StreamedEvent, startedAt: string): string | null {
   const { data } = event;
   const text = (field: string) =>
@@ -70,12 +70,12 @@ export function eventLine(event: StreamedEvent, startedAt: string): string | nul
   }
 }
 
-/** How long something took, or has taken: `-` while it is open. */
+/** The duration, or the time so far: `-` while it is open. */
 export function durationBetween(startedAt: string, endedAt: string | null): string {
   return endedAt === null ? '-' : formatDuration(Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)));
 }
 
-/** Tokens in and out; what the cache served counts as in, and is named. */
+/** Tokens in and out; those that the cache served count as in, and are named. */
 export function usageText(usage: UsageAnswer): string {
   const cached = usage.cacheReadTokens === 0 ? '' : ` (${usage.cacheReadTokens} from the cache)`;
   return `${usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens} in${cached}, ${usage.outputTokens} out`;

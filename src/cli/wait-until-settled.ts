@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 500;
 /** An answer may come this much later than the requested wait. */
 const ANSWER_GRACE_MS = 10_000;
 
-/** What is sent, with its idempotency key: sent again, it is the same message. */
+/** The message, with its idempotency key: if it is sent again, it is the same message. */
 export interface SendRequest {
   sessionKey: string;
   send: (options: CallOptions) => Promise<AcceptedMessageAnswer | SettledMessageAnswer>;

@@ -1,4 +1,4 @@
-// A turn drawn on a terminal: a row for each stretch of its time, with a bar where it stands. Pure.
+// Draws a turn on a terminal: a row for each span, with a bar at its time. Pure.
 import type { TurnAnswer } from '../api/answer-types.ts';
 import { formatDuration } from '../config/durations.ts';
 import type { Style } from './style.ts';
@@ -27,7 +27,7 @@ export interface Canvas {
   paint: (style: Style, text: string) => string;
 }
 
-/** The drawing, in lines of at most the width; what is open reaches to its right edge. */
+/** The drawing, in lines of at most the width; open spans reach to its right edge. */
 export function waterfallLines(turn: TurnAnswer, { width, rowsMax, nowMs, paint }: Canvas): string[] {
   const spans = [...turn.spans, ...underWay(turn)];
   if (spans.length === 0) return [];
@@ -51,7 +51,7 @@ export function waterfallLines(turn: TurnAnswer, { width, rowsMax, nowMs, paint 
   return left <= 0 ? lines : [`… ${left + 1} earlier`, ...lines.slice(left + 1)];
 }
 
-/** A model call has its row when it has ended: until then, it is what a running turn without anything open waits for. */
+/** A model call gets its row when it has ended: until then, a running turn without an open span waits for it. */
 function underWay({ status, spans }: TurnAnswer): Span[] {
   if (status !== 'running' || spans.some(({ endedAt }) => endedAt === null)) return [];
   const ends = spans.flatMap(({ endedAt }) => endedAt ?? []).toSorted();

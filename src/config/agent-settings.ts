@@ -23,7 +23,7 @@ type Source = Pick<Config, 'agents' | 'workspace' | 'tools'>;
 /** By the section `agents`: a configuration that is read again may have another one. */
 const settingsOfAgents = new WeakMap<Config['agents'], { source: Source; all: ReadonlyMap<string, AgentSettings> }>();
 
-/** True when the configuration lists the agent: ask before `agentOf` where the id comes from outside. */
+/** True when the configuration lists the agent: check this before `agentOf` if the id comes from outside. */
 export function isAgent(config: Config, agentId: string): boolean {
   return allOf(config).has(agentId);
 }

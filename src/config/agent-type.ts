@@ -1,4 +1,4 @@
-// What can be set for agents: the defaults of all, and what each may say otherwise.
+// The settings of agents: the defaults of all, and those that each can override.
 import type { PruningSettings } from '../core/pruning/prune-tool-results.ts';
 import type { IdleLimits } from '../core/stream/idle-timeout.ts';
 import type { ThinkingLevel } from './choices.ts';
@@ -63,11 +63,11 @@ interface HeartbeatSettings {
   when?: HeartbeatGate;
 }
 
-/** What must look different from the last time before the agent is asked; exactly one of the three. */
+/** The source that must have changed since the last check before the agent is called; exactly one of the three. */
 export interface HeartbeatGate {
-  /** A shell command, run in the agent's workspace: its exit code and what it prints. */
+  /** A shell command, run in the agent's workspace: its exit code and its output. */
   command?: string;
-  /** What it answers. Private addresses only where `tools.fetch.allowPrivate` names the host. */
+  /** Its answer. Private addresses only if `tools.fetch.allowPrivate` names the host. */
   url?: string;
   /** The content of a file; a relative path begins in the agent's workspace. */
   file?: string;
@@ -93,7 +93,7 @@ interface SubagentSettings {
   announceDebounce: number;
 }
 
-/** What can be set for all agents (`agents.defaults`) and for each of them (`agents.list`). */
+/** The settings for all agents (`agents.defaults`) and for each of them (`agents.list`). */
 export interface AgentDefaults {
   /** `provider/model`, or an alias of `models`. */
   model: string;
@@ -118,7 +118,7 @@ export interface AgentDefaults {
   bootstrapWarning: 'once' | 'always' | 'off';
   /** In place of the whole system prompt; a cache boundary in it divides it. */
   systemPromptOverride?: string;
-  /** What the model's provider wants said in the system prompt. */
+  /** The model provider's text for the system prompt. */
   promptContribution: PromptContributionSettings;
   /** Whether the chat's context is above the cache boundary or below it. */
   chatContextPlace: 'stable' | 'dynamic';
@@ -137,7 +137,7 @@ export interface AgentDefaults {
   subagents: SubagentSettings;
 }
 
-/** One agent of the file, with the workspace made absolute; what it leaves out comes from the defaults. */
+/** One agent of the file, with the workspace made absolute; missing settings come from the defaults. */
 export type AgentEntry = {
   id: string;
   workspace?: string | undefined;

@@ -1,6 +1,6 @@
 // The settings of the places that messages come from and replies go to.
 
-/** Where replies go when a message names no `deliver` of its own. */
+/** Where replies are sent when a message names no `deliver`. */
 export interface WebhookSettings {
   /** Absent: replies without a `deliver` of their own stay in the transcript. */
   url?: string;
@@ -18,15 +18,15 @@ export interface WebhookSettings {
 export interface PlatformSettings {
   /** Absent: true. */
   enabled?: boolean;
-  /** What it is called in prompts; absent: its name. */
+  /** Its name in prompts; absent: its key. */
   label?: string;
   /** The agent's own number there. */
   phone?: string;
-  /** What it can do, for the runtime line: `inlineButtons`. */
+  /** Its capabilities, for the runtime line: `inlineButtons`. */
   capabilities?: string[];
   /** What its chats should know of the `message` tool there: a line each. */
   messageHints?: string[];
-  /** Absent: `reactions.mode` where agents can react (Telegram, Signal), else off. */
+  /** Absent: `reactions.mode` where agents can react (Telegram, Signal), otherwise off. */
   reactions?: 'off' | 'minimal' | 'extensive';
   /** Which messages of a group reach the agent; absent: those that mention it. */
   groupActivation?: 'mention' | 'always';

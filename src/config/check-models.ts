@@ -13,7 +13,7 @@ export type Refuse = (path: string, value: unknown, allowed: string) => void;
 /** The providers that are known to be served; null: a plugin may serve any. */
 export type KnownProviders = readonly string[] | null;
 
-/** What is known of providers before plugins are loaded. */
+/** The facts about providers that are known before plugins are loaded. */
 export function providersOf({ plugins, models }: Pick<FileSettings, 'plugins' | 'models'>): KnownProviders {
   return plugins.modules.length > 0 ? null : [DEFAULT_PROVIDER, ...addressedProviders(models)];
 }

@@ -1,6 +1,6 @@
 // "Did you mean ...?": the known name nearest to one that is not known. Pure.
 
-/** The candidate that is nearest to `name` by edit distance, if it is near enough to be what was meant; else undefined. */
+/** The candidate that is nearest to `name` by edit distance, if it is near enough to be intended; otherwise undefined. */
 export function closestOf(name: string, candidates: readonly string[]): string | undefined {
   const wanted = simplify(name);
   let best: { candidate: string; distance: number } | undefined;

@@ -5,7 +5,7 @@ export interface ConfigIssue {
   path: string;
   /** The value. Not for printing: it may be a secret. `message` is. */
   value: unknown;
-  /** What is allowed, in words. */
+  /** The allowed values, as text. */
   allowed: string;
   /** The whole sentence after the path. */
   message: string;

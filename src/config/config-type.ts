@@ -12,7 +12,7 @@ import type { Lane, QueueDrop, QueueMode } from './choices.ts';
 import type { PluginSettings } from './plugin-type.ts';
 import type { RuntimeSettings } from './runtime-type.ts';
 
-/** A cron of the file. What it leaves out is filled in by `schedule/cron-definition.ts`. */
+/** A cron of the file. Missing fields are filled in by `schedule/cron-definition.ts`. */
 export interface CronJob {
   name: string;
   agentId?: string;
@@ -48,7 +48,7 @@ interface ImageSettings {
   textOnlyModels: string[];
 }
 
-/** Bounds of what may wait, come in or be answered; over them: 429, 503 or 413 before anything is accepted (G27, G28). */
+/** Bounds of waiting messages, requests and answers; above them: 429, 503 or 413 before anything is accepted (G27, G28). */
 interface Limits {
   waitingPerSession: number;
   waitingTotal: number;
@@ -68,7 +68,7 @@ interface Limits {
   batchGzipRatio: number;
 }
 
-/** What can be said of every provider, also of those that plugins serve; absent: what its transport says. */
+/** The settings of every provider, also of those that plugins serve; absent: those of its transport. */
 export interface ProviderSettings {
   /** Where the Messages API of the provider is; absent: the SDK's own address, or a plugin serves the provider. */
   baseUrl?: string;
@@ -89,15 +89,15 @@ interface AnthropicSettings extends ProviderSettings {
   streaming: boolean;
 }
 
-/** What is written down about model calls; off unless switched on. */
+/** The logs of model calls; off unless switched on. */
 interface Diagnostics {
   /** Every request and answer, without secrets and images; absent path: `payloads.jsonl` in the data directory. */
   payloadLog: { enabled: boolean; path?: string };
-  /** What was read from the provider's cache, and where a prefix was lost; absent path: `cache-trace.jsonl` there. */
+  /** The tokens that were read from the provider's cache, and where a prefix was lost; absent path: `cache-trace.jsonl` there. */
   cacheTrace: { enabled: boolean; path?: string };
 }
 
-/** What the configuration file can say. */
+/** The contents of the configuration file. */
 export interface FileSettings {
   agents: { defaults: AgentDefaults; list: AgentEntry[] };
   workspace: { path: string; bootstrapFiles: string[] };
@@ -112,7 +112,7 @@ export interface FileSettings {
      */
     orphanedPrompts: 'hide' | 'merge';
     resetTriggers: string[];
-    /** So many messages may go to and fro by themselves after the first answer. */
+    /** This many messages are exchanged automatically after the first answer. */
     agentToAgent: { maxPingPongTurns: number };
     reset: { mode: 'none' | 'daily' | 'idle'; atHour: number; idleMinutes: number };
   };
@@ -133,11 +133,11 @@ export interface FileSettings {
   };
   /** Batches of the provider. Times are in milliseconds unless the name says otherwise. */
   batches: {
-    /** A submission waits for more requests until the oldest has waited for so long, or there are so many of them or so many bytes. */
+    /** A submission waits for more requests until the oldest has waited this long, or until it has this many requests or bytes. */
     windowMs: number;
     requestsMax: number;
     bytesMax: number;
-    /** The shortest and the longest time between two looks at a batch. */
+    /** The shortest and the longest time between two polls of a batch. */
     pollMs: { min: number; max: number };
     /** A submission with an unknown outcome is made again when the provider's list has not shown it for so long. */
     settleMs: number;
@@ -210,7 +210,7 @@ export interface FileSettings {
   };
   /** How long live events are kept. */
   events: { retention: number };
-  /** How long rows are kept after their end, in milliseconds; absent: for ever. `events` in the file is `events.retention`. */
+  /** How long rows are kept after their end, in milliseconds; absent: permanently. `events` in the file is `events.retention`. */
   retention: {
     turns: number;
     events?: number;

@@ -10,7 +10,7 @@ export interface LoadedConfig {
   settings: readonly Setting[];
 }
 
-/** A setting that differs between the running configuration and what the file and the environment say now. */
+/** A setting that differs between the running configuration and the current file and environment. */
 export interface ConfigChange {
   path: string;
   /** As they may be shown, see `Setting`. Null: there is no such setting. */
@@ -60,12 +60,12 @@ export class LiveConfig {
     return this.#settings;
   }
 
-  /** Adds a part of the process that must hear of changes. */
+  /** Adds a part of the process that is notified of changes. */
   follow(follower: ConfigFollower): void {
     this.#followers.push(follower);
   }
 
-  /** What a reload would change, and what only a restart can. Throws `ConfigError` when the configuration has a fault. */
+  /** The changes that a reload would make, and those that need a restart. Throws `ConfigError` when the configuration has a fault. */
   compare(): ConfigChange[] {
     return this.#changesTo(this.#load());
   }

@@ -109,7 +109,7 @@ function readConcurrency(reader: EnvironmentReader): Partial<Record<Lane, number
 
 type EnvironmentReader = ReturnType<typeof environmentReader>;
 
-/** Reads one variable at a time; what it refuses it adds to `issues` and answers as unset. */
+/** Reads one variable at a time; an invalid one is added to `issues` and counts as unset. */
 function environmentReader(env: Environment, issues: ConfigIssue[]) {
   const refuse = (name: string, value: string, allowed: string): undefined => {
     issues.push({ path: name, value, allowed, message: `is ${describeValue(name, value)}; allowed: ${allowed}` });

@@ -131,7 +131,7 @@ function unknownKeyIssue(path: PropertyKey[], key: string): ConfigIssue {
   };
 }
 
-/** What a value may be, in words, from the fault that zod found. */
+/** The allowed values, as text, from the fault that zod found. */
 function allowedOf(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':

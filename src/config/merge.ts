@@ -60,7 +60,7 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
     if (seen.has(entry.id)) refuse(`agents.list[${at}].id`, entry.id, 'an id that no other agent has');
     seen.add(entry.id);
     const { id: _id, workspace: _workspace, tools: _tools, ...own } = entry;
-    // What an agent inherits was already checked with the defaults: only what it changes can be at fault here.
+    // Inherited settings were already checked with the defaults: only an agent's own settings can be at fault here.
     if (Object.keys(own).length > 0)
       checkAgent(`agents.list[${at}]`, mergeOver(settings.agents.defaults, own), { providers, refuse });
   }

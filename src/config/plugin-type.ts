@@ -1,6 +1,6 @@
 // The settings of plugins.
 
-/** What is said of one plugin. */
+/** The settings of one plugin. */
 interface PluginEntry {
   /** Absent: true. */
   enabled?: boolean;

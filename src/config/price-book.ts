@@ -6,7 +6,7 @@ import type { Config } from './config-type.ts';
 
 const VERSION_CHARS = 12;
 
-/** Makes the book of a configuration. Its version names the rows and nothing else. */
+/** Makes the book of a configuration. Its version depends on the rows only. */
 export function priceBookOf({ models }: Pick<Config, 'models'>): PriceBook {
   const table = priceTable(models.prices);
   const sha256 = hash('sha256', JSON.stringify(table), 'hex');

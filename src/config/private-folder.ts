@@ -10,6 +10,6 @@ export async function ensurePrivateFolder(path: string): Promise<void> {
   await mkdir(path, { mode: PRIVATE }).catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   });
-  // Another user's folder, or a file system without modes: the doctor says so.
+  // Another user's folder, or a file system without modes: the doctor reports it.
   await chmod(path, PRIVATE).catch(() => undefined);
 }

@@ -1,4 +1,4 @@
-// The environment of this process, for those that pass it on. A file of its own, because it is needed before anything heavy is loaded.
+// The environment of this process, for code that passes it on. It is a separate file because it is needed before anything heavy is loaded.
 
 /** The environment of this process; commands of agents see it without its secrets. */
 export function processEnvironment(): Readonly<Record<string, string | undefined>> {

@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { ConfigIssue } from './config-error.ts';
 
-/** The variables whose value may stand in a file. */
+/** The variables whose value can be in a file. */
 export const FILE_VARIABLES = ['DATABASE_URL', 'REDIS_URL', 'HOLDFAST_API_KEY', 'ANTHROPIC_API_KEY'] as const;
 
 const SECRET_BYTES_MAX = 65_536;

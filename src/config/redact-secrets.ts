@@ -42,7 +42,7 @@ function sourcesOf(forms: readonly string[]): string[] {
 /** A secret in each of its forms; none for one that is too short. */
 function formsOf(secret: string): string[] {
   if (secret.length < SECRET_CHARS_MIN) return [];
-  // The key of a webhook secret is what follows its prefix.
+  // The key of a webhook secret is the part after its prefix.
   if (secret.startsWith(WEBHOOK_PREFIX)) return formsOf(secret.slice(WEBHOOK_PREFIX.length));
   const json = JSON.stringify(secret).slice(1, -1);
   const url = encodeURIComponent(secret);

@@ -1,8 +1,8 @@
-// What the environment says, as the rest of Holdfast sees it.
+// The settings from the environment, as the rest of Holdfast sees them.
 import type { LogFileLimits } from './log-file-limits.ts';
 import type { Lane, LogFormat, LogLevel, TraceSampler } from './choices.ts';
 
-/** What the environment says. An empty variable counts as unset. */
+/** The settings from the environment. An empty variable counts as unset. */
 export interface RuntimeSettings {
   /** Absent: embedded PostgreSQL in the data directory. */
   databaseUrl?: string;

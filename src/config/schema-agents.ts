@@ -54,12 +54,12 @@ const heading = z
     'the words of a heading, without the "#" in front, on one line of at most 200 characters',
   );
 
-/** A check of what may have changed is short: many agents are checked in turn. */
+/** A gate check must be short, because many agents are checked one after the other. */
 const GATE_SECONDS = 10;
 const POLL_MS_MIN = 1_000;
 const GATE_MAX_MS = 30_000;
 
-/** A turn that has asked so many models without an answer had better wait. */
+/** A turn that has asked this many models without an answer had better wait. */
 const FALLBACKS_MAX = 10;
 
 const agentShape = {

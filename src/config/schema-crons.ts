@@ -111,7 +111,7 @@ const cronFields = {
   enabled: z.boolean().exactOptional(),
 };
 
-/** What is wrong with parts that are right by themselves; null: nothing. */
+/** The fault of a combination of valid parts; null: there is none. */
 export function faultBetween(cron: {
   target: CronTarget;
   payload: CronPayload;
@@ -127,7 +127,7 @@ export function faultBetween(cron: {
 export const cronInput = z.strictObject(cronFields);
 export type CronInput = z.output<typeof cronInput>;
 
-/** A cron of the configuration file: its name is what it is known by. */
+/** A cron of the configuration file, which is identified by its name. */
 export const cronJob = z.strictObject({ ...cronFields, name: notBlank(NAME_CHARS_MAX) });
 
 /** The parts of a cron that a change names; null takes `misfire` and `delivery` back to the configuration. */

@@ -1,10 +1,10 @@
-// The shape of `plugins`: their modules alone, or with what is said of each.
+// The shape of `plugins`: their modules alone, or each with its settings.
 import { z } from 'zod';
 import { path } from './schema-scalars.ts';
 
 const modules = z.array(path).max(100);
 
-/** Plugins: their modules alone, or with what is said of each. */
+/** Plugins: their modules alone, or each with its settings. */
 export const pluginsSchema = z.union([
   modules.transform((list) => ({ modules: list })),
   z.strictObject({

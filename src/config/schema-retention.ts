@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { storedMs } from './schema-scalars.ts';
 
-/** Less than a day would delete what people still look at. */
+/** Less than a day would delete rows that people still need. */
 const KEPT_MIN_MS = 86_400_000;
 const kept = () => storedMs(KEPT_MIN_MS).optional();
 

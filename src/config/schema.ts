@@ -104,7 +104,7 @@ const jsonlFile = z.strictObject({ enabled: z.boolean().optional(), path: path.o
 /** A key of the API: an object, or only the key, which is then named by its place. */
 const apiKey = z.union([key, z.strictObject({ name: word, key, role: z.enum(KEY_ROLES).optional() })]);
 
-/** The configuration file after aliases are resolved. Output: only what the file says, durations as numbers. */
+/** The configuration file after aliases are resolved. Output: only the settings in the file, durations as numbers. */
 export const fileSchema = z.strictObject({
   agents: agentsSchema.optional(),
   workspace: z.strictObject({ path: path.optional(), bootstrapFiles: z.array(path).max(64).optional() }).optional(),
@@ -193,10 +193,10 @@ export const fileSchema = z.strictObject({
   shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),
 });
 
-/** What a checked file says. */
+/** The contents of a checked file. */
 export type FileInput = z.output<typeof fileSchema>;
 
-// Fails to compile when the schema lets through what the merged type does not know.
+// Fails to compile when the schema accepts keys that the merged type does not have.
 const agreesWithType: (input: FileInput) => DeepPartial<FileSettings> = (input) => input;
 void agreesWithType;
 void ({} satisfies DeepPartial<AgentDefaults>);

@@ -31,7 +31,7 @@ export function shownSecret(value: unknown): ShownSecret {
   return { isSet: true, fingerprint: createHash('sha256').update(bytes).digest('hex').slice(0, FINGERPRINT_DIGITS) };
 }
 
-/** A value that is no secret, with what its texts hide taken out. */
+/** A value that is not a secret, with hidden parts removed from its texts. */
 export function shownValue(path: string, value: unknown, redact: (text: string) => string): unknown {
   if (Array.isArray(value)) return value.map((each) => shownValue(path, each, redact));
   if (typeof value !== 'string') return value;

@@ -60,7 +60,7 @@ interface SettingsInput {
   config: Config;
   file: LoadedFile;
   env: Environment;
-  /** Taken out of every text, wherever it repeats them. */
+  /** Removed from every text that repeats them. */
   secrets: readonly string[];
 }
 
@@ -119,7 +119,7 @@ function filePathOf(path: string, given: ReadonlySet<string>): string | undefine
   return others.find((other) => given.has(other));
 }
 
-/** Finds the line of a key, or of what stands for it: a list in place of an object, or a name in snake_case. */
+/** Finds the line of a key, or of its alternative form: a list in place of an object, or a name in snake_case. */
 function lineFinder(text: string): (path: string) => number {
   const lines = text === '' ? new Map<string, number>() : fileLines(text);
   const renamed = new Map([...lines].map(([path, line]) => [camelCased(path), line]));

@@ -1,4 +1,4 @@
-// Looks through a schema of the configuration file for the shape that has the keys.
+// Unwraps a schema of the configuration file down to the object with the keys.
 import type { z } from 'zod';
 
 /** The schema below `optional`, `default` and `transform`; where there is a short form in addition to an object, the object. */

@@ -21,10 +21,10 @@ export type EmbeddedPostgresErrorCode =
   /** Another Holdfast process holds the start lock for too long. */
   | 'embedded_postgres_lock_timeout';
 
-/** What keeps the embedded server from starting or stopping. `message` says what is wrong and then what to do about it. */
+/** The reasons why the embedded server cannot start or stop. `message` names the fault and then the next step. */
 export class EmbeddedPostgresError extends Error {
   readonly code: EmbeddedPostgresErrorCode;
-  /** What the operator can do, one or two sentences; also the end of `message`. */
+  /** The operator's next step, one or two sentences; also the end of `message`. */
   readonly remedy: string;
 
   constructor(fault: { code: EmbeddedPostgresErrorCode; problem: string; remedy: string; cause?: unknown }) {

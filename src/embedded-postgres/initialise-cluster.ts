@@ -47,7 +47,7 @@ export async function initialiseCluster(
   return { dir: clusterDirOf(dataDir), user, password };
 }
 
-/** What a crash in the middle of an earlier `initialiseCluster` left. Its initdb may still be writing: then a later call sweeps. */
+/** The remains of an earlier `initialiseCluster` that crashed. If its initdb is still writing, a later call deletes them. */
 async function sweepUnfinished(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(UNFINISHED_PREFIX))

@@ -68,7 +68,7 @@ export async function launchServer({ cluster, binaries, logPath, stalePid }: Lau
   }
 }
 
-/** `preferred` if it can be listened on, else any port that can. */
+/** `preferred` if it is free, otherwise any free port. */
 async function findFreePort(preferred: number | null): Promise<number> {
   for (const candidate of preferred === null ? [0] : [preferred, 0]) {
     const port = await tryPort(candidate);

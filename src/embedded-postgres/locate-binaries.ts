@@ -21,7 +21,7 @@ import { basename, dirname, join } from 'node:path';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { canReach, type OsUser } from '../config/os-users.ts';
 
-/** The major version of the packages' PostgreSQL: what a cluster's PG_VERSION must say. */
+/** The major version of the packages' PostgreSQL, which must match a cluster's PG_VERSION. */
 export const POSTGRES_MAJOR_VERSION = '18';
 
 export interface PostgresBinaries {
@@ -111,7 +111,7 @@ function createLibraryLinks(packageDir: string): boolean {
     try {
       symlinkSync(basename(source), path);
     } catch {
-      // Another process came first, or the directory is read-only: what is there now says which.
+      // Another process was faster, or the directory is read-only: its current contents show which.
     }
     if (!existsSync(path)) return false;
   }

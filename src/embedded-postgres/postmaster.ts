@@ -22,7 +22,7 @@ export interface PostmasterFile {
   status: string;
 }
 
-/** Reads postmaster.pid of the cluster; null when there is none, as after a clean stop. */
+/** Reads postmaster.pid of the cluster; null when it does not exist, as after a clean stop. */
 export function readPostmasterFile(clusterDir: string): PostmasterFile | null {
   let lines: string[];
   try {

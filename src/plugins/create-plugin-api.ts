@@ -99,7 +99,7 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
     registerTransport: (transport) =>
       register('registerTransport', () => {
         const read = readTransport(path, transport);
-        // What a model is sent and what it answers goes through a transport: it could say anything.
+        // The whole request and answer of a model pass through a transport, so it could insert any text.
         if (!mayChangePrompts) return leaveOut('registerTransport');
         if (registrations.transports.some(({ provider }) => provider === read.provider)) {
           throw new PluginError(path, `another plugin already serves the provider ${JSON.stringify(read.provider)}`);
@@ -109,7 +109,7 @@ export function createPluginApi(options: PluginApiOptions): { api: PluginApi; cl
     registerHarness: (harness) =>
       register('registerHarness', () => {
         const read = readHarness(path, harness);
-        // What a turn says is what a harness says.
+        // A harness writes the whole answer of a turn.
         if (!mayChangePrompts) return leaveOut('registerHarness');
         if (registrations.harnesses.some((other) => other.id === read.id)) {
           throw new PluginError(path, `another harness already has the id ${JSON.stringify(read.id)}`);

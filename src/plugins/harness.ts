@@ -7,9 +7,9 @@ import type { ModelMessage, ModelStopReason, ToolSpec, Usage } from '../core/mod
 export interface Harness {
   /** 1 to 64 of `a-z 0-9 _ -`, neither `built-in` nor `auto`: what `harness.runtime` of an agent names it by. */
   readonly id: string;
-  /** Among those that support a model the highest is taken; absent: 0. */
+  /** Among those that support a model, the one with the highest value is used; absent: 0. */
   readonly priority?: number;
-  /** Whether it is made for a model; asked when a turn is opened. Must not take time. What it throws means no. */
+  /** Whether it supports a model; called when a turn is opened. Must be quick. If it throws, it counts as no. */
   supports(target: HarnessTarget): boolean;
   /**
    * Answers once. After an answer with tool calls it is called again, with their results appended. It is called once for each
@@ -25,7 +25,7 @@ export interface HarnessTarget {
   model: string;
 }
 
-/** What a harness answers. Frozen. */
+/** The input of a harness. Frozen. */
 export interface HarnessAttempt extends HarnessTarget {
   readonly sessionKey: string;
   readonly sessionId: string;
@@ -37,7 +37,7 @@ export interface HarnessAttempt extends HarnessTarget {
   readonly workspaceDir: string;
   readonly thinking: string;
   readonly system: string;
-  /** The prompt of the turn is the last user message, or what follows it. */
+  /** The prompt of the turn is the last user message, or the messages after it. */
   readonly messages: readonly ModelMessage[];
   readonly tools: readonly ToolSpec[];
   /** Aborts when the turn ends early; its reason says why. */
@@ -46,16 +46,16 @@ export interface HarnessAttempt extends HarnessTarget {
   readonly onText: (text: string) => void;
 }
 
-/** An answer: texts, and calls of tools that Holdfast is to run (ids are made by Holdfast). */
+/** An answer: texts, and calls of tools that Holdfast must run (Holdfast makes the ids). */
 export interface HarnessAnswer {
   content: string | readonly ({ type: 'text'; text: string } | { type: 'tool_use'; name: string; input: object })[];
   /** Absent: 0 of all. */
   usage?: Partial<Usage>;
-  /** What the answer cost in US dollars; absent: not known. */
+  /** The cost of the answer in US dollars; absent: unknown. */
   costUsd?: number;
 }
 
-/** A harness that is safe to be asked: checked, and what it answers is read. */
+/** A harness with checks around it: its answers are validated. */
 export interface CheckedHarness {
   id: string;
   priority: number;

@@ -100,7 +100,7 @@ async function registerOne({ path, id, exported, settings, registrations, option
   }
 }
 
-/** What a module exports; nothing of it is checked yet. */
+/** The exports of a module, not checked yet. */
 type PluginExports = Partial<Record<keyof PluginModule, unknown>>;
 
 async function exportsOf(path: string): Promise<PluginExports> {
@@ -111,7 +111,7 @@ async function exportsOf(path: string): Promise<PluginExports> {
   }
 }
 
-/** What a function of a plugin returns. */
+/** The return value of a plugin's function. */
 async function called(
   path: string,
   name: string,

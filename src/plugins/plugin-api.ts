@@ -19,7 +19,7 @@ export interface PluginModule {
   createTools?(): readonly Tool[] | Promise<readonly Tool[]>;
 }
 
-/** What `register` is given. Every function throws an error that says what is wrong with its arguments. */
+/** The argument of `register`. Every function throws an error that names the fault of its arguments. */
 export interface PluginApi {
   readonly id: string;
   /** `plugins.entries.<id>.config` of the configuration file, as it is written there; `{}` when there is none. */
@@ -28,13 +28,13 @@ export interface PluginApi {
   /** Adds a handler. Those of higher priority (default 0) run first, those of equal priority in the order of registration. */
   on<Name extends HookName>(hook: Name, handler: HookHandlers[Name], options?: { priority?: number }): void;
   registerTool(tool: Tool): void;
-  /** Replaces fixed texts: `input` in what the model is sent, `output` in what it answers. */
+  /** Replaces fixed texts: `input` in the model's requests, `output` in its answers. */
   registerTextTransform(transform: { input?: readonly Replacement[]; output?: readonly Replacement[] }): void;
   /** Adds to the system prompt of every turn, or rewords one of three sections. `provider` absent: for all providers. */
   registerPromptContribution(contribution: PromptContribution, options?: { provider?: string }): void;
   /** Serves the models of a provider: `provider/...` is then a model that agents and messages may name. One plugin for each provider. */
   registerTransport(transport: Transport): void;
-  /** Answers turns in place of the built-in loop, where `harness` of the agent says so or it supports the model. */
+  /** Answers turns in place of the built-in loop, if `harness` of the agent names it or it supports the model. */
   registerHarness(harness: Harness): void;
   /**
    * Queues a line for the next prompt of a session, marked as untrusted, once for its key. To be called by tools, by handlers and at any later time. Begins
@@ -43,7 +43,7 @@ export interface PluginApi {
   queueSystemEvent(event: PluginSystemEvent): Promise<PluginQueueResult>;
   /** Sends a message to a session, which answers it in a turn, once for its key. The same applies as to `queueSystemEvent`. */
   sendMessage(message: PluginMessage): Promise<PluginQueueResult>;
-  /** Makes a text of others harmless: what only Holdfast may say is changed where it imitates that. For what a plugin did not write itself. */
+  /** Neutralises text of others: imitations of Holdfast's own lines are changed. Use it for text that the plugin did not write itself. */
   neutralise(text: string): string;
 }
 
@@ -54,7 +54,7 @@ export interface PluginLogger {
   error(message: string, details?: object): void;
 }
 
-/** What a turn is about, for every handler. */
+/** The facts of a turn, for every handler. */
 export interface HookContext {
   agentId: string;
   sessionKey: string;
@@ -77,7 +77,7 @@ export interface PromptHookEvent {
   readonly messages: readonly ModelMessage[];
 }
 
-/** What a handler of a prompt hook may return; all of it is optional, and blank texts mean nothing. */
+/** The return value of a handler of a prompt hook; all fields are optional, and blank texts are ignored. */
 export interface PromptHookResult {
   /** Before the user prompt. */
   prependContext?: string;
@@ -95,7 +95,7 @@ export interface BootstrapEvent {
   bootstrapFiles: WorkspaceFile[];
 }
 
-/** What the model is about to be asked. Frozen. */
+/** The request that the model is about to get. Frozen. */
 export interface LlmInputEvent {
   readonly runId: string;
   readonly sessionId: string;
@@ -112,11 +112,11 @@ export interface LlmInputEvent {
 type MaybePromise<Value> = Value | Promise<Value>;
 type PromptHandler = (event: PromptHookEvent, context: HookContext) => MaybePromise<PromptHookResult | null | void>;
 
-/** The hooks, and what their handlers look like. A handler that throws, or takes too long, changes nothing. */
+/** The hooks, and the types of their handlers. A handler that throws, or times out, changes nothing. */
 export interface HookHandlers {
   /** Before the prompt of a turn is stored. */
   before_prompt_build: PromptHandler;
-  /** The same, run after it; what it says comes after. */
+  /** The same, run after it; its text is added after the other's. */
   before_agent_start: PromptHandler;
   /** When the workspace files of a prompt have been read, and those that its session must not see are removed. */
   'agent:bootstrap': (event: BootstrapEvent, context: HookContext) => MaybePromise<void>;

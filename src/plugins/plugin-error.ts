@@ -1,7 +1,7 @@
 // A plugin of the configuration that cannot be used stops the start: better than to be missed in the middle of a turn.
 import type { Deadline } from '../deadline.ts';
 
-/** The message names the plugin's path and what is wrong. */
+/** The message names the plugin's path and the fault. */
 export class PluginError extends Error {
   readonly code = 'plugin_error';
   readonly path: string;

@@ -21,7 +21,7 @@ const HOOK_MS_MAX = 30_000;
 /** How many handlers that are not awaited may run; notifications over it are dropped. */
 const UNAWAITED_MAX = 100;
 
-/** What a turn knows of itself; the signal is made for each handler. */
+/** The facts of a turn; the signal is made for each handler. */
 export type HookFacts = Omit<HookContext, 'signal'>;
 
 /** A contribution and the provider that it is for; null: for all. */
@@ -83,7 +83,7 @@ export class Plugins {
     return this.#hooks.of('before_prompt_build').length + this.#hooks.of('before_agent_start').length > 0;
   }
 
-  /** Runs both prompt hooks, one handler after the other, with the same event; what they want is merged. Never throws. */
+  /** Runs both prompt hooks, one handler after the other, with the same event; their changes are merged. Never throws. */
   async changePrompt(event: PromptHookEvent, facts: HookFacts): Promise<PromptChanges> {
     if (!this.changesPrompts) return NO_CHANGES;
     const frozen = freezeDeep({ prompt: event.prompt, messages: [...event.messages] });
@@ -124,7 +124,7 @@ export class Plugins {
     return current;
   }
 
-  /** True when a plugin wants to know what the model is asked. */
+  /** True when a plugin has a handler for the model's input. */
   get hearsLlmInput(): boolean {
     return this.#hooks.of('llm_input').length > 0;
   }

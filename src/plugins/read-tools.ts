@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Tool } from '../tools/tool.ts';
 import { PluginError } from './plugin-error.ts';
 
-/** What a tool must have; the methods are not called here. */
+/** The required fields of a tool; the methods are not called here. */
 const toolShape = z.object({
   spec: z.object({
     name: z.string().regex(/^[a-zA-Z0-9_-]{1,64}$/, '1 to 64 of a-z A-Z 0-9 _ -'),

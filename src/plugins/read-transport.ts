@@ -7,7 +7,7 @@ import { ModelError } from '../model/model.ts';
 import type { Transport, TransportCall } from '../model/transport.ts';
 import { messageOf, PluginError } from './plugin-error.ts';
 
-/** What a transport must have; nothing of it is called here. */
+/** The required fields of a transport; its methods are not called here. */
 const transportShape = z.object({
   name: z.string().regex(/^[\w.:-]{1,64}$/, '1 to 64 of a-z A-Z 0-9 _ . : -'),
   provider: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '1 to 64 of a-z 0-9 _ -, as in provider/model'),
@@ -16,7 +16,7 @@ const transportShape = z.object({
   send: z.custom<Transport['send']>((value) => typeof value === 'function', 'must be a function'),
 });
 
-/** What may be known of a fault that is no `ModelError`. */
+/** The fields that may be present in a fault that is not a `ModelError`. */
 const faultShape = z.object({
   type: z.string().max(200).catch('transport_failed'),
   status: z.int().min(100).max(599).nullable().catch(null),

@@ -170,7 +170,7 @@ async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; mode: n
   }
 }
 
-/** Writes a file beside its place; it takes its place when the database is restored. */
+/** Writes a file next to its final path, and moves it there when the database is restored. */
 async function stage(
   dataDir: string,
   { head, bytes }: Frame,

@@ -7,12 +7,12 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';
 
 const LOOK_MS = 500;
-/** In a pipe: a line for so much progress, or after so long. */
+/** In a pipe: one line per this much progress, or per this time. */
 const STEP_PERCENT = 5;
 const STEP_MS = 30_000;
 const ERASE_LINE = '\r\u001b[2K';
 
-/** Watches a batch; `waitSeconds` absent: as long as it takes. */
+/** Watches a batch; `waitSeconds` absent: without a limit. */
 export function runBatchWatch(
   id: string,
   waitSeconds: number | undefined,

@@ -76,7 +76,7 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
   }
 }
 
-/** What the batch cost beside live calls: also when it was more expensive. */
+/** The cost of the batch compared with live calls, also when it was more expensive. */
 function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchAnswer, terminal: Terminal): string | null {
   if (liveCostUsd === null || savedPercent === null) return null;
   const change =

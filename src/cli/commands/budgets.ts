@@ -8,7 +8,7 @@ import type { Terminal } from '../terminal.ts';
 
 const PERCENT = 100;
 
-/** Lists the budgets with what is spent of each. */
+/** Lists the budgets with their spending. */
 export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listBudgets();
   if (terminal.isJson) {

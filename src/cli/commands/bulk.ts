@@ -83,7 +83,7 @@ export async function runBulkList(options: PageOptions, flags: ClientFlags, term
   return EXIT.ok;
 }
 
-/** Shows an action, and what it could not carry out. */
+/** Shows an action, and the items that it could not execute. */
 export async function runBulkShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const api = connectApi(flags);
   const action = await api.getBulkAction({ id });

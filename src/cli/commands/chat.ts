@@ -90,7 +90,7 @@ function talk(chat: Chat, lines: Interface): Promise<ExitCode> {
   return left.promise;
 }
 
-/** Prints what the events have not shown: replies of commands, ends that are no answer, the context. */
+/** Prints what the events have not shown: replies of commands, ends without an answer, the context. */
 async function report({ api, printer, terminal, showsContext }: Chat, message: MessageAnswer): Promise<ExitCode> {
   printer.endLine();
   if (terminal.isJson) terminal.jsonLine({ type: 'result', message });
@@ -99,7 +99,7 @@ async function report({ api, printer, terminal, showsContext }: Chat, message: M
   return reportEnd(message, null, terminal);
 }
 
-/** What the first call of the turn was sent, besides what the model has said itself. */
+/** The input of the turn's first call, without the model's own earlier text. */
 async function printContext(api: ApiClient, id: string, terminal: Terminal): Promise<void> {
   const turn = await api.getTurn({ id });
   if (turn.steps.length === 0) return;

@@ -1,4 +1,4 @@
-// `holdfast config`: what is configured, where each value comes from, and whether it can be used. Secrets are never shown (G31).
+// `holdfast config`: the settings, the source of each value, and whether they are valid. Secrets are never shown (G31).
 import { ConfigError, loadConfigWithSources, secretsOf, type Config, type Setting } from '../../config.ts';
 import type { ShownSecret } from '../../config/shown-value.ts';
 import { createLogger } from '../../logger.ts';
@@ -7,7 +7,7 @@ import { explainConfigError } from '../explain-config-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Prints every setting; with `sources` also where it comes from. */
+/** Prints every setting; with `sources` also its source. */
 export async function runConfigShow(options: { sources?: boolean }, terminal: Terminal): Promise<ExitCode> {
   const { config, settings: all } = loadOrRefuse(EXIT.configuration);
   const settings = all.filter(isSet);

@@ -1,4 +1,4 @@
-// `holdfast cron`: what happens by the clock, made and changed, and what has become of it.
+// `holdfast cron`: creates, changes and lists crons, and shows their past slots.
 import type { CronAnswer, CronFireAnswer } from '../../api/answer-types.ts';
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
@@ -56,7 +56,7 @@ export async function runCronAdd(options: CronOptions, flags: ClientFlags, termi
   return EXIT.ok;
 }
 
-/** Changes what is named. */
+/** Changes the named fields. */
 export async function runCronEdit(
   id: string,
   options: CronOptions,
@@ -105,7 +105,7 @@ export async function runCronNext(
   return EXIT.ok;
 }
 
-/** Lists what became of the slots of a cron. */
+/** Lists the slots of a cron with their outcomes. */
 export async function runCronFires(
   id: string,
   options: PageOptions,

@@ -1,4 +1,4 @@
-// `holdfast dead`: what could not be finished, grouped by its error, and what to do with it.
+// `holdfast dead`: failed work, grouped by its error, and the actions on it.
 import type {
   DeadLetterAnswer,
   DeadLetterGroupAnswer,
@@ -105,7 +105,7 @@ export async function runDeadAction(
   return (done.skipped ?? 0) + (done.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
 }
 
-/** How many open letters a command is about, and the reason of the newest. */
+/** The number of open letters that a command concerns, and the reason of the newest. */
 async function meantBy(api: ApiClient, which: string): Promise<{ total: number; sample: string | null }> {
   if (isUuid(which)) {
     const letters = await lettersOf(api, which);

@@ -33,7 +33,7 @@ interface PlayedChapter {
   id: string;
   title: string;
   ms: number;
-  /** What it has shown; null when it has not, because a check did not hold or it was not played to its end. */
+  /** The chapters that it has shown; null when a check failed or it was not played to its end. */
   proven: string | null;
   checks: { ok: boolean; text: string; detail?: unknown }[];
 }
@@ -126,7 +126,7 @@ interface Part<Value> {
   work: (scene: Scene) => Promise<Value>;
 }
 
-/** What went wrong, with what the processes said. */
+/** The error, with the output of the processes. */
 function fail(document: DemoDocument, manager: StageManager, terminal: Terminal, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error);
   const where = document.chapters.at(-1)?.title ?? 'setting up';
@@ -157,7 +157,7 @@ function report({ ok, ms, chapters, numbers, failures }: DemoDocument, terminal:
   for (const { command, does } of NEXT) terminal.print(`  ${command.padEnd(width)}  ${terminal.paint('dim', does)}`);
 }
 
-/** What was shown, chapter by chapter. */
+/** The chapters that were shown. */
 function reportChapters(chapters: readonly PlayedChapter[], terminal: Terminal): void {
   terminal.print('');
   terminal.table<PlayedChapter>(
@@ -180,7 +180,7 @@ function missing(checks: PlayedChapter['checks']): string {
   return fallen === undefined ? 'not completed' : `failed: ${fallen.text}`;
 }
 
-/** Ctrl-C and its likes, and the limit of time, stop the demo; what it has started is still ended in order. */
+/** Signals such as Ctrl-C, and the time limit, stop the demo; its processes are still ended in order. */
 function stopSignals() {
   const controller = new AbortController();
   const stopped = Promise.withResolvers<never>();
@@ -205,11 +205,11 @@ function stopSignals() {
   const timer = setTimeout(() => halt(`the demo took longer than ${formatMs(DEMO_MS_MAX)}`), DEMO_MS_MAX);
   return {
     signal: controller.signal,
-    /** Rejects when the demo is to stop. */
+    /** Rejects when the demo must stop. */
     stopped: stopped.promise,
     /** Ends what still waits for something. */
     halt: () => halt('the demo has ended'),
-    /** What a signal wants; null when there was none. */
+    /** The exit code of a signal; null when there was none. */
     exitCode: () => exitCode,
     forget() {
       clearTimeout(timer);

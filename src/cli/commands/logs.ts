@@ -61,7 +61,7 @@ interface LogFields {
   session?: unknown;
 }
 
-/** What has been written to a file since the last look. */
+/** The lines that were written to a file since the last read. */
 class FileTail {
   readonly #path: string;
   #offset = 0;
@@ -71,7 +71,7 @@ class FileTail {
     this.#path = path;
   }
 
-  /** The whole lines that are new and wanted; none when the file is gone. */
+  /** The complete new lines that match; none when the file was deleted. */
   async read(isWanted: (fields: LogFields) => boolean): Promise<LogLine[]> {
     const size = (await stat(this.#path).catch(() => null))?.size ?? 0;
     if (size <= this.#offset) return [];

@@ -1,4 +1,4 @@
-// `holdfast messages list|show`: what sessions were sent, and what became of it.
+// `holdfast messages list|show`: the messages of sessions, and their status.
 import type { MessageAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

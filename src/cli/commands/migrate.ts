@@ -5,7 +5,7 @@ import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
 
-/** Applies what is missing and prints the names of the files that were applied. */
+/** Applies the missing migrations and prints the names of their files. */
 export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const { migrate } = await import('../../store/migrate.ts');

@@ -35,7 +35,7 @@ export async function runOpen(
   return EXIT.ok;
 }
 
-/** Gives the address to the program that opens addresses here; false: there is none. */
+/** Passes the address to the program that opens addresses on this system; false: there is none. */
 function openBrowser(url: string): Promise<boolean> {
   const [command, ...args] = openerOf(process.platform);
   return new Promise((resolve) => {

@@ -13,7 +13,7 @@ export async function runPause(options: PauseOptions, flags: ClientFlags, termin
   return EXIT.ok;
 }
 
-/** Resumes, and says what is still paused. */
+/** Resumes, and prints what is still paused. */
 export async function runResume(options: PauseOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).resume({ body: options });
   if (terminal.isJson) {

@@ -1,4 +1,4 @@
-// `holdfast prices`: the price table of the service, and what is missing from it.
+// `holdfast prices`: the price table of the service, and models without a price.
 import type { PricesAnswer, UsageReportAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

@@ -1,4 +1,4 @@
-// `holdfast config diff` and `config reload`: what a running service would do with its file as it is now, and doing it.
+// `holdfast config diff` and `config reload`: the changes that a running service would make with the current file, and making them.
 import type { ConfigChangesAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

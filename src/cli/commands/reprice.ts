@@ -11,7 +11,7 @@ import { timeOf } from '../since.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
 
-/** Prices the calls of a span of time again, and prints what has changed. */
+/** Prices the calls of a period again, and prints the changes. */
 export async function runReprice(options: RepriceOptions, terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const { priceBookOf } = await import('../../config.ts');

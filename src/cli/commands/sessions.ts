@@ -1,4 +1,4 @@
-// `holdfast sessions`: the conversations, one of them, what was said in it, and how to stop it; see `transcripts.ts` for the other verbs.
+// `holdfast sessions`: lists conversations, shows one and its entries, and stops it; see `transcripts.ts` for the other verbs.
 import type { ContentAnswer, SessionAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
@@ -8,7 +8,7 @@ import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
 const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yellow' };
-/** Of one tool call or result, as much as a person reads in passing. */
+/** The maximum length of a tool call or result in the output. */
 const PAYLOAD_CHARS_MAX = 400;
 
 /** Lists sessions. */

@@ -59,7 +59,7 @@ async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
   return { task, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
 }
 
-/** Looks until the run has ended. Leaving early stops nothing. */
+/** Polls until the run has ended. Interrupting the command stops nothing. */
 async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, terminal: Terminal): Promise<ExitCode> {
   const deadlineMs = performance.now() + waitSeconds * 1000;
   for (;;) {

@@ -46,7 +46,7 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   if (service.url !== null) await publishUrl(urlFile, service.url, logger);
   for (const line of service.lines) terminal.print(line);
   logger.info({ url: service.url, ...service.facts }, 'Started');
-  // A service that is killed, as services are, would never store what it compiled.
+  // A service that is killed would otherwise never store what it compiled.
   flushCompileCache();
   const signal = await Promise.race([stop, service.drainRequested.then(() => 'request' as const)]);
   if (signal === 'request') logger.info({ signal }, 'Draining; a person asked for it');

@@ -1,4 +1,4 @@
-// `holdfast sessions compact`, `reset` and `fork`: what is done to a session's transcript as a whole.
+// `holdfast sessions compact`, `reset` and `fork`: operations on a session's whole transcript.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { CompactionAnswer, SettledMessageAnswer } from '../../api/answer-types.ts';
@@ -25,7 +25,7 @@ export async function runSessionsCompact(
   const api = connectApi(flags);
   const request: SendRequest = {
     sessionKey: key,
-    // What it answers has the fields of a message's answer that the wait looks at.
+    // The answer has the fields of a message's answer that the wait reads.
     send: async (options) =>
       fromOptions(
         await api.compactSession(

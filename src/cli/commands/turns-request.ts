@@ -1,4 +1,4 @@
-// `holdfast turns request`: what the model was sent in one call, part by part.
+// `holdfast turns request`: the request of one model call, part by part.
 import type { Schemas } from '../../client/operations.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

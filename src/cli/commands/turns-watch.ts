@@ -12,7 +12,7 @@ import { waterfallLines } from '../waterfall.ts';
 import { printTurn, whyText } from './turns.ts';
 
 const LOOK_MS = 250;
-/** Lines of the terminal that the drawing leaves free: for what is below it, and the cursor. */
+/** Lines of the terminal that the drawing leaves free: for the text below it, and the cursor. */
 const FREE_LINES = 3;
 
 const END_EXITS: Record<TurnStatus, ExitCode | null> = {
@@ -55,7 +55,7 @@ interface Watching {
   signal: AbortSignal;
 }
 
-/** With `--json` each event, else a line for each thing that happens. */
+/** With `--json` each event, otherwise a line for each event that concerns a person. */
 async function printEvents(
   api: ApiClient,
   { id, startedAt }: TurnAnswer,

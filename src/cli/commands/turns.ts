@@ -1,4 +1,4 @@
-// `holdfast turns list|show|abort|retry`: what ran, one turn with the timeline of its steps, and what is done about it.
+// `holdfast turns list|show|abort|retry`: lists turns, shows one with the timeline of its steps, aborts and retries it.
 import type { ListedTurnAnswer, TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

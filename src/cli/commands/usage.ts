@@ -1,4 +1,4 @@
-// `holdfast usage`: what was used and what it cost.
+// `holdfast usage`: usage and its cost.
 import type { UsageReportAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

@@ -1,4 +1,4 @@
-// `holdfast waiting`: what waits. `holdfast why`: why one thing waits.
+// `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
 import type { WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
@@ -8,7 +8,7 @@ import { noteNextPage } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import type { WaitingOptions } from '../waiting-commands.ts';
 
-/** Lists what waits, oldest first. */
+/** Lists waiting messages, oldest first. */
 export async function runWaiting(options: WaitingOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listWaiting(fromOptions(options));
   if (terminal.isJson) {

@@ -2,9 +2,9 @@
 
 export interface Finding {
   status: 'ok' | 'warning' | 'error' | 'skipped';
-  /** What was found, in words. */
+  /** The result, as text. */
   reason: string;
-  /** What to do; absent when nothing is to be done. */
+  /** The next step; absent when there is none. */
   fix?: string;
 }
 
@@ -12,7 +12,7 @@ export interface Check {
   /** Stable: for scripts and for the documentation. */
   code: string;
   title: string;
-  /** Looks, changes nothing, never throws. */
+  /** Checks, changes nothing, never throws. */
   run(): Promise<Finding>;
 }
 

@@ -11,7 +11,7 @@ import { retentionFinding } from './retention-check.ts';
 
 const SERVER_VERSION_MIN = 15;
 
-/** The checks of the database that is configured, or of the embedded one if it runs. They share what the first one learns. */
+/** The checks of the configured database, or of the embedded one if it is running. They share the results of the first one. */
 export function databaseChecks(config: Config): Check[] {
   const seen: { url: string | null; skewMs: number } = { url: null, skewMs: 0 };
   const whenReached = (run: (url: string) => Promise<Finding>) => async (): Promise<Finding> =>

@@ -14,7 +14,7 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
   events_held: { code: 'transactions', title: 'open transactions', ok: 'none holds back live events' },
 };
 
-/** The checks, which share one look at the database. `url` answers null as long as the database could not be reached. */
+/** The checks, which share one query of the database. `url` returns null while the database could not be reached. */
 export function healthChecks(url: () => string | null): Check[] {
   let looking: Promise<HealthFact[]> | undefined;
   return Object.entries(CHECKS).map(([kind, { code, title, ok }]) => ({
@@ -36,7 +36,7 @@ export function healthChecks(url: () => string | null): Check[] {
   }));
 }
 
-/** What is found of the facts of one kind. */
+/** The result of a check, from the facts of one kind. */
 export function healthFinding(facts: readonly HealthFact[], ok: string): Finding {
   const [first] = facts;
   if (first === undefined) return { status: 'ok', reason: ok };

@@ -74,7 +74,7 @@ async function nearestExisting(path: string): Promise<string> {
   }
 }
 
-/** Commands that can read secrets are not a fault where nothing else is configured, but they are reported. */
+/** Commands that can read secrets are not a fault if nothing else is configured, but they are reported. */
 function commandsFinding(config: Config): Finding {
   try {
     const reason = describeCommands(config);

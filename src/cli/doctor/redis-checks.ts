@@ -1,4 +1,4 @@
-// The checks of Redis: whether it answers, how old it is, and whether it keeps what it is given.
+// The checks of Redis: whether it answers, its version, and whether it evicts data.
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.ts';
 import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';

@@ -42,7 +42,7 @@ async function isHoldfast(url: string): Promise<boolean> {
 
 type Readiness = Awaited<ReturnType<HoldfastClient['getReadiness']>>;
 
-/** What the service there says of itself, ready or not; null: none answers. */
+/** The service's own report, ready or not; null: no service answers. */
 async function readinessOf(url: string): Promise<Readiness | null> {
   const client = createClient({ url, timeoutMs: CHECK_TIMEOUT_MS, retriesMax: 0 });
   const answer: unknown = await client.getReadiness().catch((error: unknown) => problemOf(error));
@@ -71,7 +71,7 @@ async function readinessFinding(): Promise<Finding> {
   const readiness = URL.canParse(url) ? await readinessOf(url) : null;
   if (readiness === null) return { status: 'skipped', reason: `no service answers at ${url}` };
   const failed = readiness.dependencies.filter(({ status }) => status === 'failed');
-  // Each trouble has a check of its own.
+  // Each fault has a separate check.
   if (failed.length === 0) return { status: 'ok', reason: `${url} reaches all that it depends on` };
   const named = failed.map(({ name, error }) => `${name} (${error ?? 'failed'})`).join(', ');
   return {
@@ -81,7 +81,7 @@ async function readinessFinding(): Promise<Finding> {
   };
 }
 
-/** What answers, and what is to be known about the models of the configuration. `today` is a day as YYYY-MM-DD. */
+/** The service's answer, and notices about the configured models. `today` is a day as YYYY-MM-DD. */
 export function modelFinding(config: Config, today = new Date().toISOString().slice(0, 10)): Finding {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   const notices = modelNotices(config, today);

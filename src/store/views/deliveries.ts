@@ -35,7 +35,7 @@ export interface DeliveryAttempt {
   at: string;
   /** `pending`: it is tried again. */
   status: DeliveryView['status'];
-  /** What the receiver answered, if it did. */
+  /** The receiver's answer, if there was one. */
   httpStatus: number | null;
 }
 
@@ -50,7 +50,7 @@ export interface DeliveryCount {
   count: number;
   /** There are more than `count`. */
   isCapped: boolean;
-  /** When the oldest of them was created; null: there is none. */
+  /** When the oldest of them was created; null: there are none. */
   oldestAt: string | null;
 }
 

@@ -13,16 +13,16 @@ export interface DeliveryFilter {
   statuses?: string[] | undefined;
   /** `webhook`, or the name of a channel. */
   channel?: string | undefined;
-  /** An id of a delivery, a turn or a message, or a session key; else a part of the session key or of the last error. */
+  /** An id of a delivery, a turn or a message, or a session key; otherwise a part of the session key or of the last error. */
   text?: string | undefined;
 }
 
-/** The most deliveries that one page looks at. */
+/** The maximum number of deliveries that one page reads. */
 const LOOKED_AT_MAX = 20_000;
 /** The most deliveries of the turns that a text names. */
 const NAMED_MAX = 1_000;
 
-/** What a text names. */
+/** The objects that a text names. */
 interface NamedDeliveries {
   ids: string[];
   sessionIds: string[];

@@ -81,7 +81,7 @@ export async function findEventBefore(db: ViewDatabase, turn: { sessionId: strin
   return BigInt(result.rows[0]?.id ?? 0);
 }
 
-/** The id of the event that says that the turn ended, final or not yet; null when there is none (any more). */
+/** The id of the event of the turn's end, final or not yet; null when there is none (any more). */
 export async function findTurnEnd(
   db: ViewDatabase,
   turn: { id: string; sessionId: string; after: bigint },

@@ -1,4 +1,4 @@
-// The family of a session: every run below its root, with what each used by itself and together with the runs below it.
+// The family of a session: every run below its root, with its own usage and that of it and the runs below it.
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -6,7 +6,7 @@ import type { MESSAGE_STATUSES } from './message-filter.ts';
 import type { ViewDatabase } from './page.ts';
 import type { RUN_STATUSES } from './subagents.ts';
 
-/** What was used; the cost is null when none is known. */
+/** The usage; the cost is null when none is known. */
 export interface FamilyUsage {
   tokens: { input: number; output: number };
   costUsd: number | null;
@@ -135,7 +135,7 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
     const own = usageOf(input, output, micros);
     return { ...run, parentRunId: null, own, subtree: { ...own, runs: 1 } };
   });
-  // A run that was begun again has the same session, and what is below it belongs to the last one that had begun by then.
+  // A run that was restarted has the same session, and a run below belongs to the last one that had begun by then.
   for (const run of items.toReversed()) {
     const parent = items.findLast((one) => one.sessionKey === run.parentSessionKey && one.createdAt <= run.createdAt);
     if (parent === undefined) continue;

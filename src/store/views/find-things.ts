@@ -5,13 +5,13 @@ import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
-/** What a text names; both empty: nothing. */
+/** The objects that a text names; both empty: none. */
 export interface NamedThings {
   turnIds: string[];
   sessionIds: string[];
 }
 
-/** The most messages of one platform id, and dead letters of one code, that are looked at. */
+/** The maximum number of messages with one platform id, and of dead letters with one code, that are read. */
 const NAMED_MAX = 1_000;
 
 export const FIND_BY_ID = literal({
@@ -45,7 +45,7 @@ export const FIND_BY_CODE = literal({
 });
 
 interface FoundRow extends NamedThings {
-  /** The sessions of what was found that is no session. */
+  /** The sessions of the objects that are not sessions themselves. */
   ownerIds: string[];
 }
 

@@ -28,7 +28,7 @@ export async function readValidApiKeys(db: ViewDatabase): Promise<ValidApiKey[]>
   return (await db.$client.query<ValidApiKey>(VALID_API_KEYS.prepared([]))).rows;
 }
 
-/** A sign-in behind a cookie. */
+/** A sign-in, found by its cookie. */
 export interface WebSession {
   id: string;
   secretSha256: string;
@@ -43,7 +43,7 @@ export const READ_WEB_SESSIONS = literal({
 from holdfast.web_sessions where id = any($1::uuid[]) and expires_at > clock_timestamp()`,
 });
 
-/** Those of these sign-ins that there are and that have not ended. */
+/** Those of these sign-ins that exist and have not ended. */
 export async function readWebSessions(db: ViewDatabase, ids: readonly string[]): Promise<WebSession[]> {
   return (await db.$client.query<WebSession>(READ_WEB_SESSIONS.prepared([ids]))).rows;
 }

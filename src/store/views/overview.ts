@@ -17,7 +17,7 @@ export interface LaneFigures {
   oldestAt: string | null;
   /** Turns that a worker runs. */
   running: number;
-  /** Turns that all workers together can run at once, without workers that drain or are lost. */
+  /** Turns that all workers together can run concurrently, without workers that drain or are lost. */
   slots: number;
 }
 
@@ -56,7 +56,7 @@ export const WAITING_MAX = 10_000;
 
 const MINUTES = 60;
 
-/** Percentiles are of so many turns at most, and of their calls. */
+/** Percentiles are of at most this many turns, and of their calls. */
 const MEASURED_MAX = 1_000;
 
 const SUMS = USAGE_SUMS.join(', ');

@@ -5,7 +5,7 @@ import type { Pool } from 'pg';
 /** Where the views read from. They only read. */
 export type ViewDatabase = NodePgDatabase<Record<string, never>> & { $client: Pool };
 
-/** What part of a list is wanted: at most `limit` items that come after the item whose key is `after`. */
+/** The requested part of a list: at most `limit` items after the item whose key is `after`. */
 export interface PageRequest {
   limit: number;
   after: string | null;
@@ -17,7 +17,7 @@ export interface Page<Item> {
   next: string | null;
 }
 
-/** Makes a page of rows that were read with `limit + 1`: the one too many says that there is more. */
+/** Makes a page of rows that were read with `limit + 1`: the extra row shows that there are more. */
 export function pageOf<Row, Item>(
   rows: Row[],
   limit: number,

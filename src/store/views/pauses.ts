@@ -6,7 +6,7 @@ import { jsonObjectSql } from '../record-set.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
-/** What a pause holds; null: whichever. */
+/** The scope of a pause; null matches any. */
 export interface PauseScope {
   lane: Lane | null;
   agent: string | null;

@@ -15,12 +15,12 @@ export interface WastedAnswers {
 
 export interface ProviderBatchView {
   id: string;
-  /** The provider's id; null: it is not known, or there is none. */
+  /** The provider's id; null: it is unknown, or there is none. */
   providerId: string | null;
   status: SubmissionStatus;
   isAdopted: boolean;
   requestCount: number;
-  /** What the provider says of its requests; null: it has not been asked yet. */
+  /** The provider's counts of its requests; null: it has not been polled yet. */
   counts: Record<string, number> | null;
   wasted: WastedAnswers | null;
   /** What they cost; null: there are none, or it is not known. */

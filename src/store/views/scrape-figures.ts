@@ -14,7 +14,7 @@ export interface ScrapeFigures {
   batches: Record<string, number>;
   /** Their items, by status. */
   batchItems: Record<string, number>;
-  /** Age of the oldest of them in milliseconds; null: there is none. */
+  /** Age of the oldest of them in milliseconds; null: there are none. */
   batchOldestMs: number | null;
   /** Submissions to the provider whose results were not read, by status. */
   providerBatches: Record<string, number>;

@@ -148,12 +148,12 @@ export interface ExportedSession {
   session: object;
 }
 
-/** The session of this canonical key; null: there is none. */
+/** The session of this canonical key; null: it does not exist. */
 export async function findExportedSession(db: ViewDatabase, key: string): Promise<ExportedSession | null> {
   return (await db.$client.query<ExportedSession>(EXPORTED_SESSION.prepared([key]))).rows[0] ?? null;
 }
 
-/** The pages of an export, each read when it is asked for. What is stored meanwhile may be in it or not. */
+/** The pages of an export, each read on demand. Rows that are stored meanwhile may or may not be included. */
 export async function* exportPages(
   db: ViewDatabase,
   { id, session }: ExportedSession,

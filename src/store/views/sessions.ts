@@ -35,11 +35,11 @@ export interface SessionFilter {
   kinds?: string[] | undefined;
   statuses?: string[] | undefined;
   channel?: string | undefined;
-  /** An id, a session key, the platform id of a message or an error code; else a part of the session key. */
+  /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
   text?: string | undefined;
 }
 
-/** The most sessions that one page looks at. */
+/** The maximum number of sessions that one page reads. */
 const LOOKED_AT_MAX = 20_000;
 
 interface SessionRow extends Record<string, unknown> {
@@ -61,7 +61,7 @@ export async function listSessions(
   return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
 }
 
-/** SQL of a page of sessions; with a row without facts when it has looked at as many as it may. */
+/** SQL of a page of sessions; with a row without facts when it has read the maximum. */
 export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<SQL> {
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
   const ids = candidatesOf(filter, named);
@@ -129,7 +129,7 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
 function candidatesOf({ statuses }: SessionFilter, named: string[] | null): SQL | null {
   if (named !== null && named.length > 0) return sql`select unnest(${idsOf(named)})`;
   if (statuses === undefined || statuses.includes('idle')) return null;
-  // What waits has a row of doorbells, unless its turn is parked until something happens.
+  // A session with waiting messages has a row of doorbells, unless its turn is parked until an event.
   return sql`select session_id from holdfast.doorbells union select session_id from holdfast.turns where ended_at is null`;
 }
 

@@ -58,7 +58,7 @@ const SELECTION = sql`r.*, c.key as child_key, p.key as parent_key, recipient.ke
   from holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id
   left join holdfast.sessions recipient on recipient.id = r.announced_to left join holdfast.inbox i on i.id = r.announcement_id`;
 
-/** One run; null: there is none of this id. */
+/** One run; null: it does not exist. */
 export async function viewSubagent(db: ViewDatabase, runId: string): Promise<SubagentView | null> {
   const result = await db.execute<RunRow>(sql`select ${SELECTION} where r.id = ${runId}`);
   const row = result.rows[0];

@@ -1,4 +1,4 @@
-// The system events of a session, oldest first: those that wait for the next prompt, or all with what became of them.
+// The system events of a session, oldest first: those that wait for the next prompt, or all with their outcome.
 import { and, asc, eq, gt } from '../drizzle.ts';
 import { systemEvents } from '../schema.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';

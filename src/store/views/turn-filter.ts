@@ -29,11 +29,11 @@ export interface TurnFilter {
   /** Turns that took at least so long; those that still run, until now. */
   msMin?: number | undefined;
   costMicrosMin?: number | undefined;
-  /** An id, a session key, the platform id of a message or an error code; else a part of the session key. */
+  /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
   text?: string | undefined;
 }
 
-/** The most turns that one page looks at, and that a count looks at. */
+/** The maximum number of turns that one page, and a count, reads. */
 const LOOKED_AT_MAX = 20_000;
 const COUNT_LOOKED_AT_MAX = 50_000;
 
@@ -48,7 +48,7 @@ interface ResolvedFilter extends TurnFilter {
   named: NamedThings | null;
 }
 
-/** Looks up what the text of a filter names. */
+/** Looks up the objects that the text of a filter names. */
 async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<ResolvedFilter> {
   if (filter.text === undefined) return { ...filter, named: null };
   const named = await findTurns(db, filter.text);
@@ -70,7 +70,7 @@ export async function findTurnIds(db: ViewDatabase, filter: TurnFilter, page: Pa
   return { items: ids, next: lookedAt[0]?.id ?? null };
 }
 
-/** The ids of all turns that a filter finds, oldest first, at most `limit`. It looks at every turn that has no better index. */
+/** The ids of all turns that match a filter, oldest first, at most `limit`. It reads every turn for which there is no better index. */
 export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
   const resolved = await resolve(db, filter);
   const { rows } = await db.execute<{ id: string }>(matchingSql(resolved, { limit: limit - 1, after: null }, null));
@@ -177,7 +177,7 @@ function containsSql(text: string): SQL {
 const DAY_MS = 86_400_000;
 const CODE = /^[\w.-]+$/;
 
-/** Matches the text of an error with this code. Reading the field would fail beside a NUL in another one. */
+/** Matches the text of an error with this code. Reading the field would fail if another field has a NUL. */
 function codePattern(code: string): string {
   return `"code"\\s*:\\s*"${code.replaceAll(/[^\w-]/g, String.raw`\$&`)}"`;
 }

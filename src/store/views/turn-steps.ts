@@ -34,7 +34,7 @@ export interface ModelCallView {
   /** The version of the price table that gave the cost; null: none did. */
   priceVersion: string | null;
   tier: PriceTier;
-  /** True when it broke off: its tokens and cost are what was reported until then. */
+  /** True when it was interrupted: its tokens and cost are those reported until then. */
   isEstimated: boolean;
   simulated: boolean;
   startedAt: string;

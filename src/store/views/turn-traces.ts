@@ -1,4 +1,4 @@
-// What the traces of turns are made from: the turns as the API shows them, and the rows that say how they belong to others.
+// The data of the traces of turns: the turns as the API shows them, and the rows that relate them to others.
 import type { TracedInput, TracedTurn } from '../../core/telemetry/traced-turn.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';

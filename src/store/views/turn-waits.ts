@@ -52,7 +52,7 @@ export const TURN_WAITS = literal({
 from holdfast.turns t where t.id = any ($1::uuid[])`,
 });
 
-/** The attempts of a turn, its neighbours in the session, and the spans of what it waited for and what followed it. */
+/** The attempts of a turn, its neighbours in the session, and the spans of its waits and of the work that followed it. */
 export interface TurnWaits {
   attempts: AttemptView[];
   previousTurnId: string | null;
@@ -60,7 +60,7 @@ export interface TurnWaits {
   spans: SpanView[];
 }
 
-/** What is known of the turn and its last attempt. */
+/** The facts of the turn and its last attempt. */
 type TurnNow = Omit<AttemptView, 'how'> & { id: string; why: Why | null };
 
 /** Reads them, by the ids of the turns. */

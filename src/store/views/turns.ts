@@ -61,13 +61,13 @@ export interface TurnView extends CostFacts {
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
 
-/** The turn of this id with all its steps, its attempts and what it waited for; null when there is none. */
+/** The turn of this id with all its steps, its attempts and its waits; null when it does not exist. */
 export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
   const [turn] = await viewTurns(db, [id]);
   return turn ?? null;
 }
 
-/** The same of several turns, in no order; there is none for an id that no turn has. */
+/** The same for several turns, in no order; an unknown id has no row. */
 export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
   const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
   const facts = rows.map(turnSummaryOf);
@@ -96,7 +96,7 @@ export type ListedTurn = TurnSummary & Partial<Pick<TurnView, 'steps' | 'spans'>
 export interface TurnListing extends TurnFilter {
   /** False: steps are not read. */
   hasSteps: boolean;
-  /** Of a longer reply only so many characters are read. */
+  /** At most this many characters of a longer reply are read. */
   textCharsMax?: number | undefined;
 }
 

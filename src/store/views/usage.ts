@@ -6,7 +6,7 @@ import type { ViewDatabase } from './page.ts';
 import { isoSql } from '../session-facts.ts';
 import { dollarsSql } from '../cost-sql.ts';
 
-/** What was used in one step of time; by one group, or together (`group` is null). */
+/** The usage in one step of time; of one group, or of all (`group` is null). */
 export interface UsageItem {
   startsAt: string;
   group: string | null;
@@ -66,7 +66,7 @@ select json_build_object('startsAt', ${isoSql('starts_at')}, 'group', name, 'tur
 from steps where turns <> 0 or calls <> 0 or cost_micros <> 0 order by starts_at, name`,
 });
 
-/** What was used; a step in which nothing was is absent. */
+/** The usage; steps without any are absent. */
 export async function viewUsage(db: ViewDatabase, { by, from, to, group }: UsageRequest): Promise<UsageItem[]> {
   const size = by === 'minute' ? 'minute' : 'hour';
   const { rows } = await db.$client.query<{ item: UsageItem }>(USAGE.prepared([size, by, from, to, group]));

@@ -1,4 +1,4 @@
-// What waits, oldest first: every waiting message with the reason, its lane and its place in the queue of its session.
+// Waiting messages, oldest first, each with the reason, its lane and its place in the queue of its session.
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { pieceOf } from '../../core/transcript-parts.ts';
@@ -20,7 +20,7 @@ export interface WaitingView extends MessageView {
 
 /** Absent fields do not filter. */
 export interface WaitingFilter {
-  /** Of a longer text only so many characters are read. */
+  /** At most this many characters of a longer text are read. */
   textCharsMax?: number | undefined;
   lane?: string | undefined;
   sessionKey?: string | undefined;
@@ -43,7 +43,7 @@ const SOURCES = {
     where b.batch_id = $3::uuid and b.status = 'fed' and ${CONDITIONS}`,
 };
 
-/** A page of a source; $4: only what comes after this id, $5: how many, $6: only so many characters of each text. */
+/** A page of a source; $4: only rows after this id, $5: how many, $6: at most this many characters of each text. */
 const listSql = (source: string): string => `with page as materialized (
   select i.id, i.session_id, i.seq, i.received_at, s.key, s.lane from ${source} and ($4::uuid is null or i.id > $4)
   order by i.id limit $5
@@ -98,7 +98,7 @@ export const COUNT_WAITING_OF_BATCH = literal({
 const LISTS = { all: LIST_WAITING, session: LIST_WAITING_OF_SESSION, batch: LIST_WAITING_OF_BATCH };
 const COUNTS = { all: COUNT_WAITING, session: COUNT_WAITING_OF_SESSION, batch: COUNT_WAITING_OF_BATCH };
 
-/** A page of what waits, oldest first, and how many messages wait in all; `isCapped`: there are more than `count`. */
+/** A page of waiting messages, oldest first, and the number of all; `isCapped`: there are more than `count`. */
 export async function listWaiting(
   db: ViewDatabase,
   filter: WaitingFilter,

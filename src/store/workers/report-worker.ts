@@ -23,7 +23,7 @@ export interface WorkerIdentity {
   version: string;
 }
 
-/** What a report adds. */
+/** The fields that a report adds. */
 export interface WorkerReport {
   lanes: Record<string, LaneUse>;
   isQueueAway: boolean;
