@@ -56,7 +56,7 @@ const partsBefore = (commit: string): BenchPart[] => [
 /** A load average above this belongs to others. */
 const busyLoad = 0.7;
 
-/** More than any run has at once. */
+/** More than any run has concurrently. */
 const processesMax = 50;
 
 const exitCodes = { met: 0, missed: 1, failed: 2 };
@@ -128,6 +128,6 @@ try {
   process.exit(await main());
 } catch (error) {
   console.error(error);
-  // Servers and loads that are still under way end with this process.
+  // Servers and loads that are still running end with this process.
   process.exit(exitCodes.failed);
 }

@@ -8,7 +8,7 @@ export interface Chapter {
   /** For the document of `--json`, and for the table at the end. */
   id: string;
   title: string;
-  /** What it has shown when all of its checks held; short, for the table at the end. */
+  /** The facts that it has shown if all its checks passed; short, for the table at the end. */
   proves: string;
   /** Plays it. A failed check is noted and the demo continues; a rejection ends it. */
   play: (scene: Scene) => Promise<void>;
@@ -24,7 +24,7 @@ export interface Scene {
   check: (isTrue: boolean, text: string, detail?: unknown) => void;
 }
 
-/** What the demo did by its own account, which is compared with what the service reports. */
+/** The demo's own counts, which are compared with those of the service. */
 export interface DemoRecord {
   /** Every session input that a chapter caused, by its id, with its expected end. */
   inputs: Map<string, MessageAnswer['status']>;

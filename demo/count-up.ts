@@ -1,4 +1,4 @@
-// The numbers at the end of the demo: what the service reports, compared with what the demo did.
+// The numbers at the end of the demo: the service's counts, compared with the demo's own.
 import type { MessageAnswer } from '../src/api/answer-types.ts';
 import type { Scene } from './chapter.ts';
 
@@ -15,7 +15,7 @@ export interface DemoNumbers {
   recoveryMs: number | null;
 }
 
-/** Counts what the service reports, and checks that nothing is lost and nothing is doubled. */
+/** Reads the service's counts, and checks that nothing is lost or doubled. */
 export async function countUp(scene: Scene): Promise<DemoNumbers> {
   const { stage, record, check } = scene;
   const stats = await stage.read<{ messages: Record<string, number>; deadLetters: number }>('/v1/stats');

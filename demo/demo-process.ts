@@ -55,7 +55,7 @@ export class DemoProcess {
     }
   }
 
-  /** What it said last, for a demo that failed. */
+  /** Its last output, for a demo that failed. */
   get log(): readonly string[] {
     return this.#log;
   }

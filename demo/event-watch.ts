@@ -33,7 +33,7 @@ export class EventWatch {
     return watch;
   }
 
-  /** The next event. Rejects when there is none for a long time, when the stream broke for good, or when the demo is stopped. */
+  /** The next event. Rejects when there is none for a long time, when the stream broke permanently, or when the demo is stopped. */
   async next(): Promise<StreamedEvent> {
     for (;;) {
       const event = this.#unread.shift();

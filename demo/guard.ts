@@ -7,7 +7,7 @@ export interface Guard {
   add(pid: number): void;
   /** It has ended. */
   remove(pid: number): void;
-  /** The demo has ended everything itself: the guard has only the directory left to look at. Resolves when it has ended too. */
+  /** The demo has ended everything itself: only the directory is left for the guard to check. Resolves when the guard has ended too. */
   release(): Promise<void>;
 }
 
@@ -42,7 +42,7 @@ rm -rf "$1"
 
 /** Starts a guard for the processes of a demo in `dataDir`. Without a shell (Windows) nothing is guarded. */
 export function startGuard(dataDir: string): Guard {
-  // In a session of its own, so that what ends the demo's group does not end the guard.
+  // A separate process session, so that ending the demo's group does not end the guard.
   const shell = spawn('/bin/sh', ['-c', GUARD_SCRIPT, 'holdfast-demo-guard', dataDir], {
     cwd: '/',
     env: { PATH: '/usr/bin:/bin' },

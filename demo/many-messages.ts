@@ -59,7 +59,7 @@ async function playManyMessages(scene: Scene): Promise<void> {
   await checkTranscripts(scene, sent);
 }
 
-/** Sends both at once, with the same key; either may arrive first. */
+/** Sends both concurrently, with the same key; either may arrive first. */
 async function sendTwice(scene: Scene, n: number): Promise<Sent> {
   const sessionKey = `demo:team-${1 + (n % SESSIONS)}`;
   const text = `Message ${n} of ${MESSAGES}. [[tool: exec ${JSON.stringify({ command: `echo ${n} >> ${FILE}` })}]]`;

@@ -1,4 +1,4 @@
-// Chapter: what the model was sent. The service derives each request from its journal; the model server recorded what arrived.
+// Chapter: the requests of the model. The service derives each from its journal; the model server recorded what arrived.
 // The two must be equal, also for the turn that two workers ran.
 import { isDeepStrictEqual } from 'node:util';
 import type { Chapter, Scene } from './chapter.ts';
@@ -67,7 +67,7 @@ const FIRST_OF_FOLLOWER = 3;
 
 async function readReceived({ stage }: Scene, turnId: string | null): Promise<Received[]> {
   const response = await fetch(`${stage.modelUrl}/requests?turn=${turnId}`, { signal: stage.signal });
-  // The server is a part of Holdfast; this is what it answers.
+  // The server is a part of Holdfast; this is the type of its answer.
   const { requests } = (await response.json()) as { requests: Received[] };
   return requests;
 }

@@ -76,7 +76,7 @@ export async function settledMessage({ stage }: Scene, sessionKey: string, id: s
   const watch = await EventWatch.open(stage.api, choice, stage.signal);
   try {
     for (;;) {
-      // The first look comes after the stream is open: an end is seen here or there.
+      // The first read happens after the stream is open, so an end is seen in one of the two.
       const message = await stage.read<MessageAnswer>(`/v1/messages/${id}`);
       if (!isOpen(message)) return message;
       while ((await watch.next()).data['messageId'] !== id);

@@ -5,16 +5,16 @@ export interface ScriptedStep {
   /** The tool. */
   name: string;
   input: Record<string, unknown>;
-  /** What it does, for people. */
+  /** Its action, for people. */
   label: string;
 }
 
 export interface ScriptedMessage {
-  /** What the user says. */
+  /** The user's text. */
   text: string;
   /** One tool call each, one after the other. */
   steps: readonly ScriptedStep[];
-  /** What the model says at the end. */
+  /** The model's last text. */
   reply: string;
 }
 

@@ -28,7 +28,7 @@ export interface Stage {
   workerB: Promise<DemoProcess>;
   /** Aborts when the person at the terminal stops the demo. */
   signal: AbortSignal;
-  /** What the API answers to a GET. */
+  /** The API's answer to a GET. */
   read<Answer>(path: string): Promise<Answer>;
 }
 
@@ -74,7 +74,7 @@ export class StageManager {
     }
   }
 
-  /** Starts everything; worker B comes up while the first part is played. */
+  /** Starts everything; worker B starts while the first part is played. */
   async setUp(progress: Progress): Promise<Stage> {
     const workspaceDir = join(this.dataDir, 'workspace');
     await mkdir(workspaceDir, { recursive: true });

@@ -94,7 +94,7 @@ async function playSteer(scene: Scene): Promise<void> {
   await checkSteer(scene, played, sent);
 }
 
-/** What the service answered to the message that was sent while the agent worked. */
+/** The service's answer to the message that was sent while the agent worked. */
 interface Sent {
   accepted: AcceptedMessageAnswer | null;
 }

@@ -68,7 +68,7 @@ async function playSubagent(scene: Scene): Promise<void> {
   await checkRun(scene, run, events);
 }
 
-/** Shows what the subagent does and how its parent receives the end; resolves with all events when the parent's turn has ended. */
+/** Shows the subagent's work and how its parent receives the end; resolves with all events when the parent's turn has ended. */
 async function showUntilTold(
   scene: Scene,
   watch: EventWatch,

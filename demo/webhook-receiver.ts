@@ -1,4 +1,4 @@
-// Receives the replies of the demo: a small HTTP server on loopback that keeps what it received.
+// Receives the replies of the demo: a small HTTP server on loopback that records them.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -15,7 +15,7 @@ export async function linesOf({ stage }: Scene, file: string): Promise<string[]>
   return text === '' ? [] : text.trimEnd().split('\n');
 }
 
-/** Resolves when a line that begins so stands in the file. Rejects when that takes too long. */
+/** Resolves when the file has a line with this beginning. Rejects when that takes too long. */
 export async function awaitLine(scene: Scene, file: string, beginning: string): Promise<void> {
   const deadlineMs = performance.now() + LINE_MS_MAX;
   while (!(await linesOf(scene, file)).some((line) => line.startsWith(beginning))) {

@@ -10,7 +10,7 @@ import { blocksOf } from './wire.ts';
 export interface InputFigures {
   /** Everything, cached or not. */
   totalTokens: number;
-  /** What was neither read from the cache nor written to it. */
+  /** The tokens that were neither read from the cache nor written to it. */
   inputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
@@ -32,7 +32,7 @@ export function tokensOf(chars: number): number {
 /** The cache of one server. `nowMs` is a clock that never goes back. */
 export class PromptCache {
   readonly #nowMs: () => number;
-  /** When each prefix, by its hash, is forgotten; oldest first. */
+  /** When each prefix, by its hash, expires; oldest first. */
   readonly #expiries = new Map<number, number>();
 
   constructor(nowMs: () => number) {
@@ -136,7 +136,7 @@ function prefixesOf(request: MessagesRequest): Prefix[] {
 function addBlock(digest: RollingDigest, block: WireBlock): number {
   digest.add(block.type);
   switch (block.type) {
-    // These three are nearly everything; serialising them again would cost as much as parsing them did.
+    // These three are nearly all of it; serialising them again would cost as much as parsing them did.
     case 'text':
       return addText(digest, block['text']);
     case 'tool_use':
@@ -152,10 +152,10 @@ function addBlock(digest: RollingDigest, block: WireBlock): number {
   }
 }
 
-/** Adds a value as itself when it is a text, else as its JSON, and returns the number of characters. */
+/** Adds a text unchanged, any other value as JSON, and returns the number of characters. */
 function addText(digest: RollingDigest, value: unknown): number {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-  // The native hash is three times as quick per character, but costs as much as 500 characters to begin with.
+  // The native hash is three times as fast per character, but has a fixed cost of 500 characters.
   digest.add(text.length < NATIVE_HASH_CHARS_MIN ? text : hash('sha1', text, 'base64'));
   return text.length;
 }

@@ -39,13 +39,13 @@ export interface ComposedAnswer {
   malformed: 'input' | 'stream' | null;
 }
 
-/** What the answer depends on besides the request. */
+/** The inputs of the answer besides the request. */
 export interface Situation {
   /** Names the turn, for errors that happen a number of times: from the caller's audit headers; empty when there are none. */
   turn: string;
   figures: InputFigures;
   memory: ScriptMemory;
-  /** Makes ids that never repeat; the prefix tells their kind. */
+  /** Makes ids that never repeat; the prefix shows their kind. */
   newId: (prefix: typeof SCRIPTED_ID_START | 'toolu_') => string;
   /** The size of the context window, in tokens. */
   contextTokens: number;
@@ -103,7 +103,7 @@ function idOf({ id }: WireBlock): string {
   return typeof id === 'string' ? id : '';
 }
 
-/** Stands for the last call of a turn whose answers were all compacted. */
+/** Represents the last call of a turn whose answers were all compacted. */
 const LAST_CALL = 'last';
 
 function placeOfCall(turn: string, promptKey: string, id: string): string {
@@ -143,7 +143,7 @@ function blockFor(block: ScriptBlock, repetition: number, newId: Situation['newI
   }
 }
 
-/** What ends a turn when the script says nothing: an answer to the newest text, else to the prompt around its directives. */
+/** The answer that ends a turn without a script: to the newest text, otherwise to the prompt around its directives. */
 function closingText(prompt: Prompt, script: Script | null): string {
   const isScriptPrompt = script !== null && prompt.latestTexts === prompt.texts;
   const texts = script === null || !isScriptPrompt ? prompt.latestTexts : [];

@@ -49,7 +49,7 @@ function holdsDirectives(text: string): boolean {
   try {
     return readDirectives(text).directives.length > 0;
   } catch {
-    // A directive with a mistake is one too; the script's parser says what is wrong.
+    // A directive with a mistake counts too; the script's parser reports the mistake.
     return true;
   }
 }

@@ -75,10 +75,10 @@ export interface ScriptAnswer {
 
 export interface Script {
   answers: ScriptAnswer[];
-  /** Apply to every answer that says nothing else. */
+  /** Apply to every answer that does not set its own. */
   delayMsEach: number;
   slowMsEach: number;
-  /** What the user wrote besides directives, per text; empty where nothing is left. */
+  /** The user's text besides directives, per text; empty where nothing is left. */
   ownTexts: string[];
 }
 

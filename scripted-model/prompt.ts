@@ -1,4 +1,4 @@
-/** What the scripted model acts on. */
+/** The prompt to which the scripted model reacts. */
 export interface Prompt {
   /** The texts of the prompt, one per message; queued messages in one prompt are separate texts. */
   texts: string[];

@@ -37,7 +37,7 @@ const TYPES: ReadonlyMap<number, string> = new Map([
   [529, 'overloaded_error'],
 ]);
 
-/** What the API says when a script gives a status alone. */
+/** The API's message when a script gives only a status. */
 const MESSAGES: ReadonlyMap<number, string> = new Map([
   [400, 'messages: Invalid request'],
   [401, 'invalid x-api-key'],

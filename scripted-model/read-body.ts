@@ -1,4 +1,4 @@
-// Reads what a caller sends.
+// Reads the body of a request.
 import type http from 'node:http';
 import { invalidRequest, ProviderError } from './provider-error.ts';
 

@@ -83,7 +83,7 @@ export class DirectiveParameters {
     return word;
   }
 
-  /** Whether a word stands anywhere among the positional ones. */
+  /** Whether a word is among the positional ones. */
   has(word: string): boolean {
     this.#read();
     return this.#positional.includes(word);
@@ -111,7 +111,7 @@ export class DirectiveParameters {
     return value;
   }
 
-  /** How often something happens: `times=3`, `times=always`, else once. */
+  /** How often something happens: `times=3`, `times=always`, otherwise once. */
   times(): number {
     return this.text('times') === 'always' ? Number.POSITIVE_INFINITY : (this.number('times') ?? 1);
   }

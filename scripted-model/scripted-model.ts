@@ -47,7 +47,7 @@ export interface ScriptedModel {
   readonly requestCount: number;
   /** Its message batches, and the faults that they meet. */
   readonly batches: Pick<MessageBatches, 'faults' | 'records'>;
-  /** Stops at once: open calls are cut. */
+  /** Stops immediately: open calls are cut. */
   close(): Promise<void>;
 }
 

@@ -82,7 +82,7 @@ function inputOf(inputJson: string): unknown {
   }
 }
 
-/** Waits, but no longer than until the caller hangs up or the server closes. */
+/** Waits, but only until the caller disconnects or the server closes. */
 export function pause(response: ServerResponse, ms: number): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -77,7 +77,7 @@ function checkFieldsOf(type: string, block: Record<string, unknown>, at: string)
 function checkText(text: unknown, at: string): void {
   if (typeof text !== 'string') throw invalidRequest(`${at}: Field required`);
   if (text === '') throw invalidRequest('messages: text content blocks must be non-empty');
-  // One look at the first character spares most texts the search.
+  // A check of the first character spares most texts the search.
   if (text.charCodeAt(0) <= 32 && text.trim() === '') {
     throw invalidRequest('messages: text content blocks must contain non-whitespace text');
   }

@@ -21,7 +21,7 @@ export interface MessagesRequest {
   stream?: boolean;
 }
 
-/** The blocks of a message or system prompt; a plain string stands for one text block. */
+/** The blocks of a message or system prompt; a plain string is one text block. */
 export function blocksOf(content: string | WireBlock[] | undefined): WireBlock[] {
   if (content === undefined) return [];
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;

@@ -129,7 +129,7 @@ function typeOfParameter(schema: Schema, indent: string): string {
   return schema['type'] === 'array' ? `readonly ${type}` : type;
 }
 
-/** What a call resolves with: the bodies of its 2xx answers. */
+/** The result of a call: the bodies of its 2xx answers. */
 function answerOf({ doc }: Operation): string {
   const answers = Object.entries(doc.responses).filter(([status]) => status.startsWith('2'));
   return unionOf(

@@ -45,14 +45,14 @@ function build() {
   cpSync(join(ROOT, 'src/cli/bin.mjs'), join(DIST, 'src/cli/bin.mjs'));
   cpSync(join(ROOT, 'migrations'), join(DIST, 'migrations'), { recursive: true });
   cpSync(join(ROOT, 'web/dist'), join(DIST, 'web/dist'), { recursive: true });
-  // Agents are told where the documentation is.
+  // The system prompt tells agents where the documentation is.
   for (const folder of ['docs', 'docs/how-to', 'docs/references']) {
     for (const name of readdirSync(join(ROOT, folder))) {
       if (name.endsWith('.md')) cpSync(join(ROOT, folder, name), join(DIST, folder, name));
     }
   }
   const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));
-  // What is read relative to modules finds its manifest where a checkout has it.
+  // Code that reads files relative to modules finds the manifest where a checkout has it.
   const { name, version, type, dependencies } = manifest;
   writeJson(join(DIST, 'package.json'), { name, version, type, dependencies });
   renameSync(MANIFEST, KEPT);

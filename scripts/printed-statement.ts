@@ -1,4 +1,4 @@
-// A statement as `npm run sql` prints it: what a reader has to know, and a PREPARE that psql accepts.
+// A statement as `npm run sql` prints it: the facts that a reader needs, and a PREPARE that psql accepts.
 import type { VisibleStatement } from '../src/store/statement.ts';
 
 export interface PrintedForm {

@@ -33,7 +33,7 @@ function shownLines(output: string): string[] {
   return ['$ npm run demo', '  ...', ...all.slice(from, to), '  ...', figures].flatMap(wrapped);
 }
 
-/** A long line goes on below, further to the right. */
+/** A long line continues below, further to the right. */
 function wrapped(line: string): string[] {
   if (line.length <= COLUMNS) return [line];
   const at = line.lastIndexOf(' ', COLUMNS);

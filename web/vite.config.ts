@@ -4,7 +4,7 @@ import { defineConfig } from 'vite';
 
 const SERVICE = process.env['HOLDFAST_URL'] ?? 'http://127.0.0.1:7420';
 
-/** All but what is loaded when it is first needed. */
+/** Everything except modules that are loaded on first use. */
 const SHARED =
   /node_modules\/(?!cronstrue|diff\/)|src\/client|web\/src\/(?:parts\/(?!palette)|format|live|screens\/(?:filters|batch-figures)|[a-z]+\.tsx?$)/;
 

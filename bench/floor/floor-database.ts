@@ -28,7 +28,7 @@ export interface FloorMessage {
   content: unknown;
 }
 
-/** A session that was claimed: who may write to it, and all that the model is to see. */
+/** A claimed session: its fencing facts, and the input of the model. */
 export interface FloorClaim {
   sessionId: number;
   epoch: string;

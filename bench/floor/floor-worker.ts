@@ -9,7 +9,7 @@ export interface FloorWorker {
   send(sessionId: number, text: string): Promise<void>;
 }
 
-/** Starts a worker that runs at most `concurrency` turns at once. */
+/** Starts a worker that runs at most `concurrency` turns concurrently. */
 export function startFloorWorker(pool: Pool, ask: AskFloorModel, concurrency: number): FloorWorker {
   const waiting = new Map<number, PromiseWithResolvers<void>>();
   let rings = 0;
@@ -51,7 +51,7 @@ export function startFloorWorker(pool: Pool, ask: AskFloorModel, concurrency: nu
 
 const claimsMax = 100;
 
-/** Claims whatever session waits longest. One waits for each call, but another call may have taken the one that this one saw. */
+/** Claims the session that has waited longest. There is a waiting session for each call, but another call may have claimed the one that it saw. */
 async function claimNext(pool: Pool): Promise<FloorClaim> {
   for (let tries = 1; tries <= claimsMax; tries += 1) {
     const held = await claim(pool);
@@ -60,7 +60,7 @@ async function claimNext(pool: Pool): Promise<FloorClaim> {
   throw new Error(`no session to claim in ${claimsMax} tries`);
 }
 
-/** Runs a turn of whatever session waits longest; returns which it was. */
+/** Runs a turn of the session that has waited longest; returns which it was. */
 async function runNextTurn(pool: Pool, ask: AskFloorModel): Promise<number> {
   const held = await claimNext(pool);
   const messages = held.transcript;

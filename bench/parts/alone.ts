@@ -26,7 +26,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   return await withService(context, {}, async (service) => {
     const { floor } = context;
     context.say('warming up');
-    // Many sessions at once, because single turns take long to warm up the code.
+    // Many concurrent sessions, because single turns take long to warm up the code.
     const warmUp = { sessions: warmUpSessions, turnsEach: 20, text: turnText };
     for (const side of [floor, service]) await side.run(warmUp);
     context.say(`floor and service by turns, ${rounds} rounds`);

@@ -92,7 +92,7 @@ async function fetchResults(service: BenchService, id: string, file: string): Pr
   await pipeline(body, createWriteStream(file));
 }
 
-/** The same rows from the same file, and nothing else. */
+/** Inserts the same rows from the same file, and does nothing else. */
 async function insertBare(databaseUrl: string, file: string): Promise<void> {
   const client = new pg.Client(databaseUrl);
   await client.connect();

@@ -47,7 +47,7 @@ async function measure(context: BenchContext, { queue, bar, ...options }: Measur
   const { place } = context;
   const databaseUrl = options.redisUrl === undefined ? place.databaseUrl : place.redisDatabaseUrl;
   const counter = await openCommitCounter(place.adminUrl, new URL(databaseUrl).pathname.slice(1));
-  /** What a service commits from its start to its end. */
+  /** The commits of a service from its start to its end. */
   const countLife = async (load: { sessions: number; turnsEach: number }): Promise<CommitCount> => {
     const before = await counter.read();
     await withService(context, options, async (service) => {

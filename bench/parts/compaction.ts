@@ -37,7 +37,7 @@ async function measure(context: BenchContext, service: BenchService): Promise<Ba
     let isDone = false;
     const compacted = timed(() => service.send(session, turnText)).finally(() => (isDone = true));
     const latencies: number[] = [];
-    // One more is under way when the turn that compacts ends: it counts, too.
+    // Another one is running when the turn that compacts ends: it counts, too.
     do latencies.push(await timed(() => service.send(other!, turnText)));
     while (!isDone);
     compacting.push(await compacted);

@@ -18,7 +18,7 @@ import { median } from '../rig/statistics.ts';
 
 export const dashboard: BenchPart = { letter: 'p', title: 'the dashboard of a service with many rows', run };
 
-/** Of the processor, in what a person with a slow device would have. */
+/** The CPU slowdown that corresponds to a slow device. */
 const slowdown = 4;
 const scrollMs = 5_000;
 const scrollPx = 150;
@@ -129,7 +129,7 @@ async function measureScreens(context: BenchContext, browser: BenchBrowser): Pro
   const found: (PageTimes & { path: string })[] = [];
   for (const path of SCREEN_TABLE.flatMap(({ full }) => full)) {
     const page = await browser.openPage(slowdown);
-    // The second visit: a person comes with the files in the cache of the browser.
+    // The second visit: the files are in the browser's cache.
     for (const visit of ['first', 'second']) {
       await page.goto(path);
       await page.locator('main h1').first().waitFor();

@@ -57,7 +57,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   return [...lines, await besideRetention(context, large.place, old)];
 }
 
-/** A service on a server of its own with so many turns, all of which are in the statistics. */
+/** A service on a separate server with this many turns, all of which are in the statistics. */
 async function sideWith(context: BenchContext, turns: number, old: number): Promise<Side> {
   const place = await context.openPlace();
   await migrate(place.databaseUrl);
@@ -143,7 +143,7 @@ interface ProcessOptions {
   roles?: string;
 }
 
-/** A process with a data directory of its own on the database of the place. */
+/** A process with its own data directory on the database of the place. */
 async function withProcess<Result>(
   place: BenchPlace,
   { settings, roles }: ProcessOptions,

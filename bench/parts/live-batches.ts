@@ -44,7 +44,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   });
 }
 
-/** Seconds until each message of a session of its own is answered. */
+/** Seconds until all messages, each in a separate session, are answered. */
 async function postOneByOne(service: BenchService, count: number): Promise<number> {
   const begin = performance.now();
   const name = `batch:${crypto.randomUUID()}`;

@@ -39,7 +39,7 @@ async function measureSteps(context: BenchContext, service: BenchService): Promi
   const { floor } = context;
   const [session, warmUp] = await service.seed(2, 0);
   context.say(`a turn of ${steps} steps: model alone, floor, service`);
-  // Else the first steps are those of cold code.
+  // Otherwise the first steps would measure cold code.
   await floor.runLoopAlone(longTurnText(warmUpSteps));
   const fresh = { sessions: 1, turnsEach: 1, historyEntries: 0 };
   await floor.run({ ...fresh, text: longTurnText(warmUpSteps) });

@@ -55,7 +55,7 @@ async function measureNeighbour(context: BenchContext, service: BenchService): P
   const [light = '', crowded = ''] = await service.seed(2, 0);
   await turnsOf(service, light, warmUpTurns);
   const alone = await turnsOf(service, light, turns);
-  // Each of the crowd is a turn of its own.
+  // Each message of the crowd gets its own turn.
   await post(service, crowded, { count: crowd, mode: 'followup', text: turnText });
   const beside = await turnsOf(service, light, turns);
   await service.ask('POST', `/v1/sessions/${crowded}/abort`, {});
@@ -83,7 +83,7 @@ async function turnsOf(service: BenchService, session: string, count: number): P
   return latencies;
 }
 
-/** Sends so many messages of one kind to a session, many at a time, and waits for none of them to be answered. */
+/** Sends this many messages of one kind to a session, many concurrently, without waiting for answers. */
 async function post(
   service: BenchService,
   session: string,

@@ -15,7 +15,7 @@ const crowd = { sessions: 200, turnsEach: 1, text: slowTurnText(800), modelMs: 8
 const warmUp = { sessions: 64, turnsEach: 8, text: turnText };
 
 interface Figures {
-  /** What the median and the slowest hundredth add to the model's time, in milliseconds. */
+  /** The additional time of the median and of the slowest hundredth over the model's time, in milliseconds. */
   p50AddedMs: number;
   p99AddedMs: number;
   /** The slowest of the crowd, in times of the model's time; the middle one of the rounds. */

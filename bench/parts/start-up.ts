@@ -53,7 +53,7 @@ async function startAndStop(dataDir: string): Promise<number> {
   return service.readyMs;
 }
 
-/** The help, and the completion of the id of a session, which asks a service; each beside a Node that does nothing. */
+/** The help, and the completion of a session id, which asks a service; each compared with a Node that does nothing. */
 async function timeCommands(context: BenchContext, dataDir: string): Promise<BarLine[]> {
   const rounds = context.isQuick ? 5 : 11;
   context.say(`${rounds} rounds of node -e 0, holdfast --help, and a completion of an id`);

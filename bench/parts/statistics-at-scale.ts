@@ -14,7 +14,7 @@ export const statisticsAtScale: BenchPart = { letter: 'n', title: 'statistics an
 
 const few = 5_000;
 export const statistics = ['/v1/stats', '/metrics'];
-/** The requests of a second share one answer: looks at these must be further apart. */
+/** Requests within a second share one answer, so measurements must be further apart. */
 export const figures = ['/v1/overview', '/v1/attention'];
 const figuresEveryMs = 1_050;
 /** The filters that an index serves, one that nothing matches, and one that most match. */
@@ -63,7 +63,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   }
 }
 
-/** A service on a server of its own that has counted so many turns, as after an upgrade. */
+/** A service on a separate server that has counted this many turns, as after an upgrade. */
 async function serviceWith(context: BenchContext, turns: number): Promise<BenchService> {
   const place = await context.openPlace();
   await migrate(place.databaseUrl);

@@ -59,7 +59,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   return [turnLine, ...(await measureQueries(context, quietS))];
 }
 
-/** Queries of an API in a process of its own, which has nothing to do but for the tabs; an event a second keeps their reads coming. */
+/** Queries of an API in a separate process, which only serves the tabs; an event per second keeps them reloading. */
 async function measureQueries(context: BenchContext, quietS: number): Promise<BarLine[]> {
   const databaseUrl = await context.place.createDatabase('holdfast_tabs');
   await migrate(databaseUrl);
@@ -107,7 +107,7 @@ async function withTabs<Result>(url: string, work: () => Promise<Result>, count:
   }
 }
 
-/** A tab with the overview: a stream of events, and what it reads after them, at most once a second. */
+/** A tab with the overview: a stream of events, and the reads that follow them, at most once a second. */
 function openTab(url: string, signal: AbortSignal): { isOpen: Promise<void>; ended: Promise<void> } {
   const opened = Promise.withResolvers<void>();
   async function follow(): Promise<void> {
@@ -167,7 +167,7 @@ async function queriesOf(
   return withTabs(
     url,
     async () => {
-      // What the sign-ins cost is in the statistics of the database before the first look.
+      // The queries of the sign-ins are in the statistics of the database before the first reading.
       await writeEvents(databaseUrl, warmUpS);
       const before = await transactionsOf(databaseUrl);
       const begin = performance.now();

@@ -18,7 +18,7 @@ import {
   seedSessions,
 } from './transcripts.ts';
 
-/** Turns at once, as many as Holdfast is given. */
+/** Concurrent turns, as many as in Holdfast. */
 const concurrency = 256;
 const queueName = 'turns';
 

@@ -20,7 +20,7 @@ export interface PeerService {
   runTurn(session: number, text: string): Promise<string>;
 }
 
-/** Opens the peer on the servers that the environment names, listens, and tells its address to the parent process. */
+/** Opens the peer on the servers that the environment names, listens, and reports its address to the parent process. */
 export async function servePeer(open: (parts: PeerParts) => Promise<PeerService>): Promise<void> {
   const peer = await open({
     databaseUrl: variable('DATABASE_URL'),

@@ -3,7 +3,7 @@
 // of the rounds' ratios.
 import { median } from './statistics.ts';
 
-/** What is measured of each side, e.g. of the floor and of the service. */
+/** The subject of the measurement on each side, e.g. the floor and the service. */
 export type Sides<Name extends string, Figures> = readonly { name: Name; measure: () => Promise<Figures> }[];
 
 export interface Alternation<Name extends string, Figures> {

@@ -1,4 +1,4 @@
-// A question to the database of a benchmark, over a connection of its own that does not stay.
+// A query to the database of a benchmark, over a separate connection that is closed afterwards.
 import pg from 'pg';
 
 /** The rows of the answer. */

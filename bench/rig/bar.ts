@@ -5,7 +5,7 @@ export type BarLine = Figure & Bar;
 interface Figure {
   part: string;
   what: string;
-  /** What was measured of the baseline and of Holdfast, with units, for the reader. */
+  /** The measured values of the baseline and of Holdfast, with units, for the reader. */
   floor: string;
   holdfast: string;
   /** The number that is judged; null when this machine cannot measure it, and then `holdfast` says why. */

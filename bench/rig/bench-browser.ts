@@ -1,4 +1,4 @@
-// Chromium in front of a service, signed in, and what a page measures of itself.
+// Chromium in front of a service, signed in, and the measurements of a page.
 import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -6,17 +6,17 @@ import sparticuz from '@sparticuz/chromium';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
 
 export interface BenchBrowser {
-  /** A window of its own, signed in. `slowdown`: how many times slower its processor is. */
+  /** A separate window, signed in. `slowdown`: how many times slower its processor is. */
   openPage(slowdown?: number): Promise<Page>;
   close(): Promise<void>;
 }
 
-/** What a page has seen since it was opened, in milliseconds. */
+/** The events of a page since it was opened, in milliseconds. */
 export interface PageTimes {
   largestPaintMs: number;
   shift: number;
   longestTaskMs: number;
-  /** The longest time from an input to the frame that shows what it did. */
+  /** The longest time from an input to the frame that shows its effect. */
   longestInputMs: number;
 }
 

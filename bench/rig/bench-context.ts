@@ -1,4 +1,4 @@
-// What the parts of a run share: the server, the model and the floor, which are brought up once, and how thorough the run is.
+// The shared parts of a run: the server, the model and the floor, which are started once, and how thorough the run is.
 import { migrate } from '../../src/store/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { openFloor, type Floor } from '../floor/measure-floor.ts';
@@ -8,18 +8,18 @@ import { startBenchService, type BenchService, type ServiceOptions } from './ben
 import { startModelProcess, type ModelProcess } from './model-process.ts';
 
 export interface BenchContext {
-  /** Fewer turns and rounds: shows that everything works, and roughly where it stands. */
+  /** Fewer turns and rounds: shows that everything works, with rough figures. */
   isQuick: boolean;
   place: BenchPlace;
   model: ModelProcess;
   floor: Floor;
-  /** Brings up another server, for an older commit. */
+  /** Starts another server, for an older commit. */
   openPlace(): Promise<BenchPlace>;
   startService(options?: StartOptions): Promise<BenchService>;
   /** Prints what happens now. */
   say(text: string): void;
   close(): Promise<void>;
-  /** Ends everything at once, in the middle of a part. */
+  /** Ends everything immediately, in the middle of a part. */
   abandon(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ export interface BenchPart {
   run(context: BenchContext): Promise<BarLine[]>;
 }
 
-/** Brings up what the parts share. */
+/** Starts the shared parts. */
 export async function openBenchContext(options: {
   isQuick: boolean;
   say: (text: string) => void;
@@ -67,7 +67,7 @@ export async function openBenchContext(options: {
     },
     async abandon() {
       isAbandoned = true;
-      // The server stops when the last of its users has gone.
+      // The server stops when the last of its users has exited.
       for (const service of services) await service.kill();
       await closeAll();
     },
@@ -79,7 +79,7 @@ export async function openBenchContext(options: {
   };
 }
 
-/** A service for as long as the work takes. */
+/** A service for the duration of the work. */
 export async function withService<Result>(
   context: BenchContext,
   options: StartOptions,

@@ -23,7 +23,7 @@ export interface BenchPlace {
   close(): Promise<void>;
 }
 
-/** Brings up the server on a new data directory. */
+/** Starts the server on a new data directory. */
 export async function openBenchPlace(): Promise<BenchPlace> {
   const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
   const server = await startEmbeddedPostgres({ dataDir });

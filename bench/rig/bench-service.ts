@@ -21,7 +21,7 @@ export interface ServiceOptions {
   roles?: string;
   /** The configuration file. */
   settings?: object;
-  /** `HOLDFAST_CONCURRENCY`; absent: more turns at once than any load has sessions. */
+  /** `HOLDFAST_CONCURRENCY`; absent: more concurrent turns than any load has sessions. */
   turnsAtOnce?: string;
   /** Further variables. */
   env?: Record<string, string>;
@@ -48,7 +48,7 @@ export interface BenchService {
   ask(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object): Promise<unknown>;
   /** Drains it; resolves when it has ended. */
   stop(): Promise<void>;
-  /** Ends it at once, whatever it does. */
+  /** Ends it immediately, whatever it does. */
   kill(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ export const benchApiKey = 'bench-0123456789';
 const socketsMax = 256;
 const waitSeconds = 300;
 
-/** Turns at once in each lane; more than any load here has sessions. */
+/** Concurrent turns in each lane; more than any load here has sessions. */
 const concurrency = 256;
 
 const splitRoles = ['api', 'scheduler', 'worker', 'worker'];

@@ -16,12 +16,12 @@ export interface LoadResult {
 export interface ClosedLoad<Session> {
   sessions: readonly Session[];
   turnsEach: number;
-  /** Spreads the sessions' first turns evenly over this time; else turns of equal length stay in step for ever. Default 0. */
+  /** Spreads the sessions' first turns evenly over this time; otherwise turns of equal length stay in step. Default 0. */
   spreadMs?: number;
   turn: (session: Session) => Promise<void>;
 }
 
-/** Runs `turnsEach` turns in each of the sessions, all sessions at once. Rejects with the first turn that fails. */
+/** Runs `turnsEach` turns in each of the sessions, all sessions concurrently. Rejects with the first turn that fails. */
 export async function runClosedLoop<Session>(load: ClosedLoad<Session>): Promise<LoadResult> {
   const spreadMs = load.spreadMs ?? 0;
   const latenciesMs: number[] = [];

@@ -1,4 +1,4 @@
-// Two commits beside the floor, as a table.
+// Two commits compared with the floor, as a table.
 import { formatNumber } from './bar.ts';
 
 export interface ComparisonRow {

@@ -15,7 +15,7 @@ export interface HttpAnswer {
   body: unknown;
 }
 
-/** Opens a client of one service; at most `socketsMax` requests are under way at once. */
+/** Opens a client of one service; at most `socketsMax` requests are in flight. */
 export function openHttpClient(baseUrl: string, apiKey: string, socketsMax: number): HttpClient {
   const agent = new Agent({ keepAlive: true, maxSockets: socketsMax });
   const { hostname, port } = new URL(baseUrl);

@@ -18,7 +18,7 @@ export interface Peer {
 const folder = fileURLToPath(new URL('../peers', import.meta.url));
 const socketsMax = 256;
 
-/** Installs what the lock file of `bench/peers` names. The main package does not depend on any of it. */
+/** Installs the packages in the lock file of `bench/peers`. The main package depends on none of them. */
 export async function installPeers(): Promise<void> {
   await promisify(execFile)('npm', ['ci', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund'], {
     cwd: folder,

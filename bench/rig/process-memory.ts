@@ -26,7 +26,7 @@ export function memoryOfTree(rootPid: number): TreeMemory {
 
 const lookEveryMs = 50;
 
-/** Does the work and looks at the memory of the tree meanwhile; returns the highest. */
+/** Does the work and reads the memory of the process tree meanwhile; returns the highest. */
 export async function peakMemory<Result>(
   rootPid: number,
   work: () => Promise<Result>,

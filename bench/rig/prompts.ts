@@ -20,7 +20,7 @@ export function slowTurnText(delayMs: number): string {
   return `[[delay: ${delayMs} each]] ${turnText}`;
 }
 
-/** A turn of so many tool calls, one after the other. */
+/** A turn of this many tool calls, one after the other. */
 export function longTurnText(steps: number): string {
   return `[[repeat: ${steps} tool ${benchTool} {}]] [[reply: Done.]]`;
 }
@@ -35,7 +35,7 @@ const bytesPerEntry = 400;
 /** Entries of a usual history: 20 kB. */
 export const historyEntriesUsual = 50;
 
-/** A conversation of so many entries of 400 bytes, user and assistant in turn; 50 of them are 20 kB. */
+/** A conversation of this many entries of 400 bytes, user and assistant alternating; 50 of them are 20 kB. */
 export function historyOf(entries: number): HistoryMessage[] {
   return Array.from({ length: entries }, (_, index) => ({
     role: index % 2 === 0 ? 'user' : 'assistant',

@@ -17,10 +17,10 @@ export interface PartName {
 /** The last commit before the code was rewritten for legibility: simplicity costs speed, and this comparison says how much. */
 export const beforeDefault = 'df54b57';
 
-/** These take long and need what the others do not, so they run only when they are asked for. */
+/** These take long and have further requirements, so they run only on request. */
 const onRequest = ['growth', 'peers', 'before'];
 
-/** Reads the arguments; null asks for help. Throws with a sentence that says what is wrong. */
+/** Reads the arguments; null requests the help. Throws with a sentence that names the fault. */
 export function readArguments(given: readonly string[], parts: readonly PartName[]): BenchArguments | null {
   const { values } = parseArgs({
     // The commit after `--before` may be left out, which `parseArgs` does not know.

@@ -5,7 +5,7 @@ import { historyOf } from './prompts.ts';
 
 let seeded = 0;
 
-/** Makes idle sessions with so many entries each in the service's database, and returns their keys. No connection stays. */
+/** Makes idle sessions with this many entries each in the service's database, and returns their keys. No connection stays open. */
 export async function seedSessions(databaseUrl: string, count: number, historyEntries: number): Promise<string[]> {
   const keys = Array.from({ length: count }, () => `agent:main:bench-${(seeded += 1)}`);
   const ids = keys.map(() => randomUUID());

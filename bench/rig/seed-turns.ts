@@ -29,7 +29,7 @@ const fills = [
    from generate_series($1::int, $2::int - 1) as n`,
 ];
 
-/** What a turn leaves beside its own row and its message: a model call and two entries. */
+/** The rows of a turn besides its own and its message: a model call and two entries. */
 const tracesOfTurns = [
   `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
    select ${idSql(1, 'n')}, 1, 1, 1, 1, 'ok', now(), now() from generate_series($1::int, $2::int - 1) as n`,
@@ -42,11 +42,11 @@ const tracesOfTurns = [
 export interface SeedOptions {
   /** True: with the rows that turns leave in other tables. */
   isWhole?: boolean;
-  /** So many of the turns, without those that are parked, ended 100 days ago. */
+  /** This many of the turns, without the parked ones, ended 100 days ago. */
   old?: number;
 }
 
-/** Makes so many turns, five in a session, of which the first hundred are parked. Nothing of them is counted yet. */
+/** Makes this many turns, five per session, of which the first hundred are parked. None of them is counted yet. */
 export async function seedTurns(
   databaseUrl: string,
   turns: number,

@@ -13,7 +13,7 @@ export function median(values: readonly number[]): number {
   return quantile(values, 0.5);
 }
 
-/** The middle value of what is asked of each. */
+/** The median of a value of each item. */
 export function medianOf<Item>(items: readonly Item[], valueOf: (item: Item) => number): number {
   return median(items.map(valueOf));
 }

@@ -1,14 +1,14 @@
-// What the soak checks in the end, as a table for a person.
+// The final checks of the soak, as a table for a person.
 
 export interface Check {
   what: string;
   /** How many things were looked at. */
   count: number;
-  /** What is wrong, one sentence each. */
+  /** The faults, one sentence each. */
   faults: string[];
 }
 
-/** Of each check, so many faults are shown. */
+/** This many faults of each check are shown. */
 const shownMax = 5;
 
 /** One line for each check, followed by its first faults. */

@@ -33,7 +33,7 @@ const pauseMs = { min: 3_000, spread: 2_000 };
 const retryMs = 1_000;
 const waitSeconds = 20;
 
-/** What the reply to a message says. */
+/** The text of the reply to a message. */
 export function replyTo(marker: string): string {
   return `Done with ${marker}.`;
 }

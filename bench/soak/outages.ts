@@ -1,4 +1,4 @@
-// The outages of a soak: the model, PostgreSQL and Redis, each taken away twice, one at a time, evenly over the run.
+// The outages of a soak: the model, PostgreSQL and Redis, each stopped twice, one at a time, evenly over the run.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dependency, Stage } from './stage.ts';
 
@@ -18,7 +18,7 @@ const outageMsMax = 60_000;
 /** Of a shorter run, each outage takes such a part; all six are half of it. */
 const partsOfRun = 12;
 
-/** When what is away, for a run of so many milliseconds. */
+/** The times of the outages, for a run of this many milliseconds. */
 export function planOutages(runMs: number): Outage[] {
   const ms = Math.min(outageMsMax, Math.round(runMs / partsOfRun));
   const pauseMs = (runMs - order.length * ms) / (order.length + 1);

@@ -1,4 +1,4 @@
-// What a person sees while a soak runs: one line now and then, and one whenever a dependency goes or comes back.
+// The output of a running soak: a line at intervals, and one whenever a dependency stops or returns.
 import type { Outage } from './outages.ts';
 import type { Stage } from './stage.ts';
 

@@ -21,7 +21,7 @@ const eventsPerSecond = 50;
 const heapBytesMax = 20_000_000;
 /** The document may show a button more, and other words. */
 const elementsMax = 50;
-/** The first figures are taken when caches and compiled code are there. */
+/** The first figures are taken when caches are filled and code is compiled. */
 const warmUpS = 20;
 
 /** Events of turns that exist, so that pages read again what they show of them. */

@@ -54,7 +54,7 @@ async function judge(stage: Stage, load: SoakLoad, outages: readonly Outage[]): 
   ];
 }
 
-/** Waits until no message, turn, subagent or delivery is under way. */
+/** Waits until no message, turn, subagent or delivery is in flight. */
 async function untilQuiet(stage: Stage): Promise<Check> {
   const deadline = performance.now() + quietWithinMs;
   let busy: { what: string; n: number }[];

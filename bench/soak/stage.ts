@@ -23,7 +23,7 @@ export interface Answer {
   body: any; // oxlint-disable-line typescript/no-explicit-any
 }
 
-/** A process of the service and every line that it has printed, with the moment of its arrival. */
+/** A process of the service and every line that it has printed, with the time of its arrival. */
 export interface LoggedProcess {
   name: string;
   lines: { at: number; text: string }[];

@@ -1,5 +1,5 @@
-// Memories: tells the agent what stands in its MEMORY.md as its own recollections, messages of the assistant in front of every
-// conversation, rather than as a document that somebody shows to it. See the README beside this file.
+// Memories: gives the agent the contents of its MEMORY.md as its own recollections, as messages of the assistant at the beginning of every
+// conversation, rather than as a document from the user. See the README beside this file.
 import { readFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { HookContext, PluginApi, PromptHookResult } from '../../src/plugins/plugin-api.ts';
@@ -12,7 +12,7 @@ const CHARS_MAX = 20_000;
 interface Settings {
   /** The file, relative to the agent's workspace. */
   file: string;
-  /** True tells the memories in groups, too, where others can ask for them. */
+  /** True also gives the memories to group chats, where others can ask for them. */
   inGroups: boolean;
 }
 
@@ -22,12 +22,12 @@ export function register(api: PluginApi): void {
   api.on('before_prompt_build', async (_event, context): Promise<PromptHookResult | undefined> => {
     if (!settings.inGroups && isGroup(context)) return undefined;
     const text = await readIfThere(resolve(context.workspaceDir, settings.file), context.signal);
-    // What an agent once wrote down may be what others told it: none of it shall pass for a message of Holdfast.
+    // Text that an agent wrote may come from others, so it must not pass for a message of Holdfast.
     const memories = memoriesOf(api.neutralise(text));
     return { injectMessages: memories.map((memory) => ({ role: 'assistant' as const, content: memory })) };
   });
 
-  // The same file would else be shown among the workspace files as well.
+  // Otherwise the same file would also be shown among the workspace files.
   api.on('agent:bootstrap', (event) => {
     event.bootstrapFiles = event.bootstrapFiles.filter(({ name }) => basename(name) !== basename(settings.file));
   });
@@ -54,7 +54,7 @@ async function readIfThere(path: string, signal: AbortSignal): Promise<string> {
   }
 }
 
-/** One memory for each section of the file, in its order; what stands above the first heading is one, too. */
+/** One memory for each section of the file, in order; the text above the first heading is one, too. */
 function memoriesOf(text: string): string[] {
   const memories = text
     .split(/^(?=#{1,6} )/m)

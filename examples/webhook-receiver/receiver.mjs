@@ -1,4 +1,4 @@
-// Receives the replies of Holdfast: verifies each signature, handles each delivery once, and prints what it says.
+// Receives the replies of Holdfast: verifies each signature, handles each delivery once, and prints it.
 //   HOLDFAST_WEBHOOK_SECRET=whsec_... node receiver.mjs
 import { createServer } from 'node:http';
 import { Webhook } from 'standardwebhooks';

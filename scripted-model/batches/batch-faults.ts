@@ -4,24 +4,24 @@ import { invalidRequest } from '../provider-error.ts';
 import { isRecord } from '../wire.ts';
 
 export interface BatchFaults {
-  /** So many creations make their batch, and the connection breaks before the answer ends. */
+  /** This many creations make their batch, and the connection breaks before the answer ends. */
   cutAnswers: number;
-  /** After so many bytes of the answer. */
+  /** After this many bytes of the answer. */
   cutAfterBytes: number;
-  /** So many creations are refused with `refuseStatus`, and make nothing. */
+  /** This many creations are refused with `refuseStatus`, and create no batch. */
   refusals: number;
   refuseStatus: number;
   /** Seconds in the `retry-after` header of a refusal; null: none. */
   retryAfter: number | null;
   /** Batches are listed only when they are so old, in milliseconds. */
   listingLagMs: number;
-  /** With each batch, another program makes so many with as many requests in the same minute. */
+  /** With each batch, another program creates this many with as many requests in the same minute. */
   foreignBatches: number;
-  /** So many readings of results break off in the middle. */
+  /** This many readings of results break in the middle. */
   brokenResults: number;
-  /** So many batches end without a line for their last request. */
+  /** This many batches end without a line for their last request. */
   missingResults: number;
-  /** True: results are gone, as they are after 29 days. */
+  /** True: results are deleted, as they are after 29 days. */
   areResultsGone: boolean;
   /** How far the server's clock is ahead, in milliseconds. */
   clockAheadMs: number;
@@ -41,7 +41,7 @@ export const NO_FAULTS: BatchFaults = {
   clockAheadMs: 0,
 };
 
-/** The faults that a body asks for; what it does not name is off. Throws `ProviderError`. */
+/** The faults that a body requests; faults that it does not name are off. Throws `ProviderError`. */
 export function readFaults(body: unknown): BatchFaults {
   if (!isRecord(body)) throw invalidRequest('The faults are not an object.');
   const known: Record<string, unknown> = { ...NO_FAULTS };

@@ -84,7 +84,7 @@ function sendResults(batches: MessageBatches, id: string, response: ServerRespon
   cutAfter(response, text, Math.floor(Buffer.byteLength(text) / 2));
 }
 
-/** Sends so many bytes and breaks the connection; with 0, not even the status. */
+/** Sends this many bytes and breaks the connection; with 0, not even the status. */
 function cutAfter(response: ServerResponse, text: string, bytes: number): void {
   if (bytes === 0) {
     response.destroy();

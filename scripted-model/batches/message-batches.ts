@@ -36,7 +36,7 @@ export class MessageBatches {
   readonly #options: MessageBatchesOptions;
   /** Oldest first. */
   readonly #batches = new Map<string, MessageBatch>();
-  /** What waits for the delay, by the ids of batches. */
+  /** The batches that wait for the delay, by their ids. */
   readonly #begins = new Map<string, { begin: () => void; timer: NodeJS.Timeout }>();
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -135,7 +135,7 @@ export class MessageBatches {
     return batch;
   }
 
-  /** What is cancelled before its delay is over ends without it. */
+  /** A request that is cancelled before its delay is over ends without a result. */
   #beginNow({ id }: MessageBatch): void {
     const later = this.#begins.get(id);
     if (later === undefined) return;

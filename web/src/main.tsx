@@ -17,7 +17,7 @@ const CODE = /^#code=([\w-]+)$/;
 const queries = new QueryClient({
   defaultOptions: {
     queries: {
-      // Refusals do not pass by asking again; an API or a database that is away comes back.
+      // A refusal is permanent; an API or a database that is down recovers.
       retry: (count, error) =>
         !(error instanceof HoldfastError) || error.status === null || error.status >= 500 ? count < 60 : false,
       retryDelay: (count) => Math.min(1_000 * 2 ** count, RETRY_MS_MAX),
@@ -27,7 +27,7 @@ const queries = new QueryClient({
   },
 });
 
-/** Signs in with the code after the `#` of the address, which is removed before anything else happens. */
+/** Signs in with the code after the `#` of the address, which is removed first. */
 async function signInByAddress(): Promise<void> {
   const code = CODE.exec(location.hash)?.[1];
   if (code === undefined) return;

@@ -1,4 +1,4 @@
-// What a person has chosen for this browser: theme, zone, and whether the page is live. And the time that ages are measured by.
+// The user's choices in this browser: theme, zone, and whether the page is live. Also the time against which ages are computed.
 import {
   createContext,
   useCallback,
@@ -36,7 +36,7 @@ const Context = createContext<SettingsContext>({ ...DEFAULTS, change: () => unde
 
 function stored(): Settings {
   try {
-    // Only what this page has written; what does not fit is replaced by the defaults.
+    // Only values that this page has written; invalid ones are replaced by the defaults.
     const { theme, zone, hasShortcuts } = JSON.parse(localStorage.getItem(KEY) ?? '{}') as Partial<Settings>;
     return {
       ...DEFAULTS,
@@ -56,7 +56,7 @@ export function SettingsProvider({ children }: { children: ReactNode }): ReactEl
     try {
       localStorage.setItem(KEY, JSON.stringify(settings));
     } catch {
-      // A browser that stores nothing forgets the choice with the page.
+      // A browser without storage loses the choice when the page is closed.
     }
   }, [settings]);
   const change = useCallback((part: Partial<Settings>) => setSettings((before) => ({ ...before, ...part })), []);

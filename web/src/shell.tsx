@@ -1,4 +1,4 @@
-// What is around every screen: the rail, the header with the state of the live stream, banners, and the help for keys.
+// The frame of every screen: the rail, the header with the state of the live stream, banners, and the help for keys.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';

@@ -5,9 +5,9 @@ import { timeText } from './time.ts';
 export const CHART_WIDTH = 600;
 export const CHART_HEIGHT = 90;
 
-/** A part of the width of a step that stays empty beside its bar. */
+/** The part of a step's width that stays empty beside its bar. */
 const EMPTY_PART = 0.2;
-/** A value that is not 0 is never lower: it can be seen beside one that is a thousand times as large. */
+/** A non-zero value is never drawn lower: it stays visible beside one that is a thousand times as large. */
 const SEEN_HEIGHT = 2;
 /** Between the bars of a stack. */
 const GAP = 1;
@@ -27,7 +27,7 @@ export function barPaths(series: readonly (readonly number[])[], most: number): 
   const steps = Math.max(1, ...series.map((values) => values.length));
   const width = CHART_WIDTH / steps;
   const bottoms = Array.from({ length: steps }, () => CHART_HEIGHT);
-  // What the smallest values are drawn too high, and the gaps, stay free at the top.
+  // The extra height of the smallest values, and the gaps, stay free at the top.
   const whole = CHART_HEIGHT - series.length * (SEEN_HEIGHT + GAP);
   return series.map((values) => {
     let path = '';

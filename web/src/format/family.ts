@@ -1,4 +1,4 @@
-// The runs of a family as a tree: which rows are shown, and what is below each.
+// The runs of a family as a tree: which rows are shown, and the runs below each.
 import type { FamilyRun } from '../api.ts';
 
 /** A run in the tree. */
@@ -18,7 +18,7 @@ export interface TreeRow {
 
 const NAME_CHARS_MAX = 80;
 
-/** What a run is called: the beginning of its label, or of its task. */
+/** The name of a run: the beginning of its label, or of its task. */
 export function nameOf({ label, task }: FamilyRun): string {
   const name = label ?? task;
   return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name;
@@ -41,7 +41,7 @@ export function treeRowsOf(runs: readonly FamilyRun[], closed: ReadonlySet<strin
   return rows;
 }
 
-/** What a stop of a run, or of all (null), would end: how many runs, and those of them that have no other one above them. */
+/** The runs that a stop of a run, or of all (null), would end: their number, and the topmost of them. */
 export function runningBelow(
   runs: readonly FamilyRun[],
   top: FamilyRun | null,

@@ -11,7 +11,7 @@ export function partText(request: unknown, { path, span }: Part): string {
   return value === undefined ? '' : jsonText(value);
 }
 
-/** The value at a path such as `messages[3].content[0].text`; undefined: there is none. */
+/** The value at a path such as `messages[3].content[0].text`; undefined: it does not exist. */
 function valueAt(request: unknown, path: string): unknown {
   let value = request;
   for (const [, index, name] of path.matchAll(/\[(\d+)\]|([^.[\]]+)/g)) {

@@ -1,4 +1,4 @@
-// What usage adds up to: by step of time, by group, and what the cache of the provider saved.
+// Sums of usage: by step of time, by group, and the saving of the provider's cache.
 
 /** Of one step and one group, as the API has it. */
 export interface UsedStep {
@@ -106,7 +106,7 @@ export function cacheSavingUsd(
   return saved / 1_000_000;
 }
 
-/** What a budget will have spent at the end of its window when it goes on like this, in US dollars; null: its window has no end or has just begun. */
+/** The expected spending of a budget at the end of its window at the present rate, in US dollars; null: its window has no end or has just begun. */
 export function forecastUsd(
   { spentUsd, startsAt, endsAt }: { spentUsd: number; startsAt: string | null; endsAt: string | null },
   nowMs: number,

@@ -1,5 +1,5 @@
-// Text that a model, a person or a tool wrote, cut into what is shown as it is and what is shown as a mark: characters that have no width or
-// change the direction of others could make a text look like another one.
+// Text of a model, a person or a tool, split into characters that are shown unchanged and characters that are shown as a mark: those without
+// width or with a change of direction could make a text look like another one.
 
 export interface TextPiece {
   text: string;

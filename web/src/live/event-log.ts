@@ -1,10 +1,10 @@
-// The events of a stream, as many as fit. It outlives a pause: it continues after its last id, so that none is missing.
+// The latest events of a stream, up to a limit. It survives a pause: the stream resumes after the last id, so no event is missing.
 import { api } from '../api.ts';
 import type { ClientEvent, EventChoice } from '../../../src/client/create-client.ts';
 
 /** An event as the log shows it. */
 export interface LoggedEvent {
-  /** Its id; of a `reset`, which has none, a number of its own. */
+  /** Its id; a `reset`, which has none, gets a number. */
   key: string;
   type: string;
   at: string;
@@ -18,7 +18,7 @@ export interface LoggedEvent {
 const EVENTS_MAX = 2_000;
 /** The most that is kept of one. */
 const TEXT_CHARS_MAX = 400;
-/** How often the screen is told, however many events come. */
+/** How often the screen is updated, however many events arrive. */
 const SHOWN_MS = 200;
 
 export interface EventLog {
@@ -78,7 +78,7 @@ export function createEventLog(choice: { types: string[]; session: string | unde
     note({ state: 'connecting', error: null });
     try {
       const stream = api.events({
-        // What a person has written: the service refuses types that it does not know.
+        // These types were entered by a user: the service refuses unknown ones.
         types: choice.types.length === 0 ? undefined : (choice.types as unknown as EventChoice['types']),
         session: choice.session,
         after: log.lastId ?? undefined,

@@ -6,7 +6,7 @@ import type { ClientEvent } from '../../../src/client/create-client.ts';
 const LOCK = 'holdfast.events';
 const CHANNEL = 'holdfast.events';
 
-/** All types but the pieces of text, which only an open turn wants. */
+/** All types except text deltas, which only an open turn needs. */
 const TYPES = [
   'message.accepted',
   'message.settled',
@@ -35,13 +35,13 @@ const TYPES = [
   'worker.drained',
 ] as const;
 
-/** What the stream of this browser is like now. */
+/** The current state of this browser's stream. */
 export type StreamState = 'connecting' | 'open' | 'broken' | 'signed-out';
 
-/** What the tab that reads the stream passes to the others. A tab that is opened later has not seen the last id. */
+/** The message of the tab that reads the stream to the others. A tab that is opened later has not seen the last id. */
 type Told = { kind: 'event'; event: ClientEvent } | { kind: 'state'; state: StreamState; lastId: string | undefined };
 
-/** What a tab sends when it is opened: the tab that reads answers with the state of the stream, which may not change for hours. */
+/** The message of a newly opened tab: the reading tab answers with the state of the stream, which may not change for hours. */
 interface Joined {
   kind: 'joined';
 }

@@ -41,7 +41,7 @@ function staleBy(event: ClientEvent): string[] {
   return ['session', 'stats'];
 }
 
-/** Collects what is stale and has it read again, at most once a second. */
+/** Collects stale queries and reloads them, at most once a second. */
 function createRefresher(queries: QueryClient): {
   add: (names: readonly string[]) => void;
   addAll: () => void;

@@ -1,5 +1,5 @@
-// Whether what is shown can still be read: the page asks the service every few seconds, because a service without its database sends no event
-// that would say so.
+// Whether the shown data can still be read: the page polls the service every few seconds, because a service without its database sends no event
+// about it.
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
 import { api, HoldfastError } from '../api.ts';
@@ -11,13 +11,13 @@ const LOOK_MS = 4_000;
 export const readyQuery = queryOptions({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
 
 interface Outage {
-  /** What is away: the process, or what it needs. */
+  /** The part that is down: the process, or one of its dependencies. */
   what: 'service' | 'dependency';
   /** When the page has last read something; ISO 8601. Null: never. */
   readAt: string | null;
 }
 
-/** What is away now; null: nothing is, or the page is paused. */
+/** The part that is down now; null: none, or the page is paused. */
 export function useOutage(): Outage | null {
   const { isLive } = useSettings();
   const { state } = useLive();

@@ -1,10 +1,10 @@
-// Tells the tabs of a browser that one of them has signed in: they have the same cookie, so those that were signed out can continue.
+// Notifies the tabs of a browser that one of them has signed in: they share the cookie, so signed-out tabs can continue.
 const CHANNEL = 'holdfast.sign-in';
 
-/** Names this tab: a tab does not hear itself. */
+/** Identifies this tab: a tab ignores its own messages. */
 const TAB = `${Date.now()}-${Math.random()}`;
 
-/** Tells the other tabs. */
+/** Notifies the other tabs. */
 export function noticeSignIn(): void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.postMessage(TAB);

@@ -13,7 +13,7 @@ interface BulkBarProps {
   target: BulkAction['target'];
   actions: readonly BulkAction['action'][];
   selected: ReadonlySet<string>;
-  /** What the list shows now. */
+  /** The current contents of the list. */
   filter: object;
   onDone: () => void;
 }

@@ -4,14 +4,14 @@ import { Problem } from './problem.tsx';
 
 export interface ConfirmProps {
   title: string;
-  /** What the button that does it says. */
+  /** The label of the button that confirms. */
   verb: string;
   /** Absent: it cannot be undone. */
   tone?: 'main';
   children?: ReactNode;
   asksReason?: boolean;
   onClose: () => void;
-  /** Does it; what it throws is shown, and the question stays. */
+  /** Executes it; if it throws, the error is shown and the dialog stays open. */
   perform: (reason: string | undefined) => Promise<unknown>;
 }
 

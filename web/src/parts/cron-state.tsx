@@ -1,4 +1,4 @@
-// What the list of crons and the screen of one say in the same words.
+// Texts that the list of crons and the screen of one share.
 import type { ReactElement } from 'react';
 import type { Cron } from '../api.ts';
 import { dollarsText } from '../format/amounts.ts';

@@ -199,7 +199,7 @@ const STEPS: Readonly<Record<string, number>> = {
   End: Number.POSITIVE_INFINITY,
 };
 
-/** What a key on a row does: moves by so many rows, opens or selects; null: nothing. */
+/** The action of a key on a row: moves by this many rows, opens or selects; null: none. */
 function actionOf(event: KeyboardEvent, hasShortcuts: boolean): number | 'open' | 'select' | null {
   const { key, target, ctrlKey, metaKey, altKey } = event;
   if (ctrlKey || metaKey || altKey || (key.length === 1 && !hasShortcuts)) return null;

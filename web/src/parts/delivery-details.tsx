@@ -1,4 +1,4 @@
-// One delivery: where it goes, each attempt to send it, what was sent, and what a person can decide about it.
+// One delivery: its address, its attempts, its payload, and the actions on it.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
@@ -12,7 +12,7 @@ import { LongText, SafeText } from './safe-text.tsx';
 const REDRIVABLE: ReadonlySet<string> = new Set(['failed', 'expired', 'unknown', 'discarded']);
 const DISCARDABLE: ReadonlySet<string> = new Set(['pending', 'failed', 'expired', 'unknown']);
 
-/** What is shown of a delivery that is opened; `onClose` is absent where it stays open. */
+/** The details of an opened delivery; `onClose` is absent where it stays open. */
 export function DeliveryDetails({ id, onClose }: { id: string; onClose?: () => void }): ReactElement {
   const found = useQuery({ queryKey: ['deliveries', 'one', id], queryFn: () => api.getDelivery({ id }) });
   const { data } = found;

@@ -2,7 +2,7 @@
 import type { ReactElement } from 'react';
 import type { CronFire } from '../api.ts';
 
-/** Each status has a sign of its own: colours only repeat it. */
+/** Each status has its own symbol: colours only repeat it. */
 const SIGNS: Readonly<Record<CronFire['status'], string>> = {
   completed: '●',
   failed: '✕',

@@ -1,4 +1,4 @@
-// What the command palette offers: screens, the buttons that the page has now, what was opened last, and what the lists of the service find.
+// The items of the command palette: screens, the buttons of the page, recently opened objects, and search results of the service.
 import { api } from '../api.ts';
 import { recentItems } from './recent.ts';
 
@@ -9,13 +9,13 @@ export interface PaletteItem {
   name: string;
   /** More about it, for people. */
   note?: string;
-  /** Where it leads, or what it does. */
+  /** Its target, or its action. */
   to: string | (() => void);
 }
 
 /** How many of each kind are asked for and shown. */
 const FOUND_MAX = 5;
-/** Batches and crons have no search: so many of the newest are looked at. */
+/** Batches and crons have no search: this many of the newest are searched. */
 const LOOKED_AT_MAX = 200;
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
@@ -44,7 +44,7 @@ export function actionItems(): PaletteItem[] {
     .map(({ name, button }) => ({ id: `action ${name}`, group: 'Action', name, to: () => button.click() }));
 }
 
-/** What the service finds by an id, a key or a part of a name. What cannot be read finds nothing: the other kinds are shown. */
+/** The service's matches for an id, a key or a part of a name. If one kind cannot be read, the others are still shown. */
 export async function foundItems(text: string, signal: AbortSignal): Promise<PaletteItem[]> {
   const options = { signal };
   const found = await Promise.allSettled([
@@ -85,7 +85,7 @@ async function turnItems(q: string, options: Options): Promise<PaletteItem[]> {
   }));
 }
 
-/** A message has no screen of its own: it leads to its turn, or to its session while no turn has it. */
+/** A message has no screen: it leads to its turn, or to its session while no turn has claimed it. */
 async function messageItems(q: string, options: Options): Promise<PaletteItem[]> {
   if (!UUID.test(q)) return [];
   const { items } = await api.listMessages({ ids: [q], limit: 1 }, options);

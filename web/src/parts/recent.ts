@@ -1,4 +1,4 @@
-// What was opened last in this browser: turns, sessions, batches and crons. Only their addresses are kept, and nothing after a sign-out.
+// The turns, sessions, batches and crons that were opened last in this browser. Only their addresses are stored, and a sign-out deletes them.
 
 export interface RecentItem {
   href: string;

@@ -1,9 +1,9 @@
-// Foreign text, shown as text and nothing else.
+// Untrusted text, shown as plain text.
 import { useState, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
 import { piecesOf } from '../format/visible-text.ts';
 
-/** So much of a text is in the page at first; a line of a megabyte would make it slow. */
+/** This much of a text is in the page at first; a line of a megabyte would make it slow. */
 const SHOWN_CHARS = 16_384;
 
 /** A text with its invisible characters as marks. */

@@ -76,7 +76,7 @@ export function useShortcuts(screens: readonly KeyedScreen[], open: (what: 'help
   useEffect(() => {
     let goUntilMs = 0;
     const onKey = (event: KeyboardEvent): void => {
-      // A question that is open comes first.
+      // An open dialog takes precedence.
       if (document.querySelector('dialog[open]') !== null) return;
       if ((event.ctrlKey || event.metaKey) && !event.altKey && event.key.toLowerCase() === 'k') {
         event.preventDefault();

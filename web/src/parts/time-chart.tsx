@@ -7,7 +7,7 @@ export interface ChartSeries {
   name: string;
   /** One for each step. */
   values: readonly number[];
-  /** Its colour; a series beside others has one of its own. */
+  /** Its colour; each of several series has its own. */
   tone?: 'second' | 'third' | 'fourth' | 'bad';
 }
 
@@ -161,7 +161,7 @@ function StepTable({ title, times, panes }: Chart): ReactElement {
   );
 }
 
-/** Tokens by kind, each a series with a colour of its own. */
+/** Tokens by kind, each a series with its own colour. */
 export function tokenSeries(tokens: {
   inputTokens: readonly number[];
   cacheReadTokens: readonly number[];

@@ -1,4 +1,4 @@
-// How two lists and two texts are set beside each other.
+// Aligns two lists or two texts side by side.
 import { diffArrays, diffLines } from 'diff';
 
 /** Longer texts are shown one after the other: a person does not read their differences line by line, and finding them takes long. */
@@ -13,7 +13,7 @@ export interface Pair<Item> {
   b: Item | null;
 }
 
-/** What is compared of an item: what kind of thing it is, and what it says. */
+/** The compared properties of an item: its kind, and its text. */
 export interface Compared {
   kind: string;
   text: string;
@@ -94,7 +94,7 @@ export interface ComparedSetting extends Pair<string> {
 /** These are compared part by part. */
 const PARTED: ReadonlySet<string> = new Set(['tools', 'system', 'messages']);
 
-/** What two requests say beside their tools, system prompts and messages, by name. */
+/** The fields of two requests besides their tools, system prompts and messages, by name. */
 export function comparedSettings(a: unknown, b: unknown): ComparedSetting[] {
   const [left, right] = [settingsOf(a), settingsOf(b)];
   return [...new Set([...left.keys(), ...right.keys()])].toSorted().map((name) => {

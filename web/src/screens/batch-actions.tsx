@@ -1,4 +1,4 @@
-// What a person can do to a batch: pause, resume, cancel, change its settings, and run failed items again.
+// The actions on a batch: pause, resume, cancel, change its settings, and run failed items again.
 import { useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';

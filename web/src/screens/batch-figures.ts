@@ -3,7 +3,7 @@ import type { Batch } from '../api.ts';
 
 const MICROS = 1_000_000;
 
-/** How many items have ended, in whatever way. */
+/** How many items have ended, with any result. */
 export function endedItems({ answered, silent, failed, cancelled, expired }: Batch['counts']): number {
   return answered + silent + failed + cancelled + expired;
 }

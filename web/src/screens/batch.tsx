@@ -1,4 +1,4 @@
-// One batch: how far it is and what it costs, the rounds at the provider, what failed and why, and its items.
+// One batch: its progress and cost, its submissions to the provider, its failures, and its items.
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';

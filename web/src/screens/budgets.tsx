@@ -1,4 +1,4 @@
-// The budgets: what is spent and reserved, what the window will come to, and the ones that can be changed here.
+// The budgets: their spending and reservations, the expected spending of the window, and forms for those that can be changed here.
 import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Budget } from '../api.ts';

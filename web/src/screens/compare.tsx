@@ -1,4 +1,4 @@
-// Two turns side by side: what they are, what the model was sent, which tools they called, and what came of it.
+// Two turns side by side: their facts, their requests, the tools that they called, and their results.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
@@ -108,7 +108,7 @@ function Compared({ a, b }: { a: Turn; b: Turn }): ReactElement {
           <TextDifference a={a.reply ?? ''} b={b.reply ?? ''} />
         )}
       </section>
-      {/* Last, because its data comes later: it would push down what is below it. */}
+      {/* Last, because its data arrives later and would move everything below it. */}
       <ComparedRequests a={a} b={b} />
     </>
   );
@@ -171,7 +171,7 @@ function shownCache(turn: Turn): string {
   return `${cacheText(turn)} (${exactText(turn.usage.cacheReadTokens)})`;
 }
 
-/** To a millionth of a dollar, so that two costs which differ do not look equal. */
+/** To a millionth of a dollar, so that two different costs do not look equal. */
 function shownCost({ costMicros, simulated }: Turn): string {
   const text = costMicros === null ? dollarsText(null) : `$${(costMicros / 1_000_000).toFixed(6)}`;
   return simulated ? `${text} (simulated)` : text;

@@ -56,7 +56,7 @@ export function ComparedRequests({ a, b }: { a: Turn; b: Turn }): ReactElement {
   );
 }
 
-/** What a request says beside its parts, such as the model, thinking and the most tokens of an answer. */
+/** The fields of a request besides its parts, such as the model, thinking and the maximum tokens of an answer. */
 function Settings({ a, b }: { a: ModelRequest; b: ModelRequest }): ReactElement {
   return (
     <table className="plain cards">
@@ -160,7 +160,7 @@ export function DifferenceChip({ state }: { state: Pair<unknown>['state'] }): Re
   );
 }
 
-/** Two texts as one, with what only one of them has; texts that are too different stand one after the other. */
+/** Two texts merged, with the parts that only one of them has; texts that are too different are shown one after the other. */
 export function TextDifference({ a, b }: { a: string; b: string }): ReactElement {
   const runs = useMemo(() => diffTexts(a, b), [a, b]);
   if (a === b) return <LongText text={a} />;

@@ -1,4 +1,4 @@
-// The tools that two turns called, side by side in their order, with what they were given and what came back.
+// The tools that two turns called, side by side in their order, with their inputs and results.
 import { useQueries } from '@tanstack/react-query';
 import { useMemo, useState, type ReactElement } from 'react';
 import type { Turn } from '../api.ts';
@@ -77,7 +77,7 @@ function placeOf({ id }: Turn, tool: Tool | null): Place | null {
   return tool === null ? null : { id, callId: tool.callId };
 }
 
-/** What both were given and what came back, read when it is opened. */
+/** The inputs and results of both, loaded when they are opened. */
 function PairDetails({ a, b }: { a: Place | null; b: Place | null }): ReactElement {
   const [isOpen, setOpen] = useState(false);
   return (

@@ -1,4 +1,4 @@
-// Writes a message into the session, and says before it is sent what the chosen queue mode would do now.
+// Sends a message to the session, and shows beforehand what the chosen queue mode would do now.
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
@@ -7,7 +7,7 @@ import { Problem } from '../parts/problem.tsx';
 export const MODES = ['collect', 'followup', 'steer', 'steer-backlog', 'interrupt', 'rollback', 'reject'] as const;
 type Mode = (typeof MODES)[number];
 
-/** What a mode does with a message while a turn runs. */
+/** The effect of a mode on a message while a turn runs. */
 const WHILE_RUNNING: Readonly<Record<Mode, string>> = {
   collect: 'waits, and goes together with others into the next turn',
   followup: 'waits for a turn of its own',
@@ -31,7 +31,7 @@ export function Composer({ session }: { session: Session }): ReactElement {
     },
   });
 
-  /** What was written survives a reload of the page. */
+  /** The draft survives a reload of the page. */
   function change(next: string): void {
     setText(next);
     sessionStorage.setItem(storageKey, next);

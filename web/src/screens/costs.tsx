@@ -1,4 +1,4 @@
-// What was spent, when and on what; what the cache saved; and the budgets.
+// Spending by time and group, the saving of the cache, and the budgets.
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactElement } from 'react';

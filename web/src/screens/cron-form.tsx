@@ -1,4 +1,4 @@
-// A cron that is made or changed: when it runs and what a run does. What else it has stays as it is.
+// Creates or changes a cron: its schedule and its action. Its other settings are unchanged.
 import { useState, type ReactElement } from 'react';
 import { api, type Cron } from '../api.ts';
 import { Confirm } from '../parts/confirm.tsx';
@@ -123,7 +123,7 @@ function fieldsOf({ name, agentId, target, schedule, payload }: Cron): Fields {
   };
 }
 
-/** What the fields say. What a change leaves out stays; the parts of a schedule and of a payload that have no field are kept. */
+/** The values of the fields. Fields that a change omits are unchanged; parts of a schedule and a payload without a field are kept. */
 function bodyOf(fields: Fields, before: Cron | undefined): Body {
   const given = Object.fromEntries(
     Object.entries({ name: fields.name, agentId: fields.agentId, target: fields.target }).filter(

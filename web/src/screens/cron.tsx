@@ -1,4 +1,4 @@
-// One cron: its schedule in words, the slots to come, and what became of those that were.
+// One cron: its schedule in words, its next slots, and the outcomes of past ones.
 import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';

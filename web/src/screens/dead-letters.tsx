@@ -1,4 +1,4 @@
-// What could not be finished, grouped by its error: redriven with a canary, or discarded with a reason.
+// Failed work, grouped by its error: redriven with a canary, or discarded with a reason.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
@@ -13,7 +13,7 @@ import { me } from '../me.ts';
 
 const GROUPS_MAX = 200;
 const LETTERS_SHOWN = 5;
-/** Redriven letters ask the model again: slowly enough to see how it goes. */
+/** Redriven letters call the model again: slowly enough to see the results. */
 const PER_SECOND = 5;
 
 interface Asked {

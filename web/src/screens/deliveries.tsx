@@ -141,7 +141,7 @@ export function Deliveries(): ReactElement {
 /** How many there are of each status, and how old the oldest is; each leads to those. */
 function Counts(): ReactElement {
   const { data } = useQuery({ queryKey: ['deliveries', 'count'], queryFn: () => api.countDeliveries() });
-  // As high as what follows it, so that nothing moves.
+  // As high as the following content, so that nothing moves.
   if (data === undefined) return <p className="soft">Counting…</p>;
   return (
     <ul className="row plain-list" aria-label="By status">

@@ -52,7 +52,7 @@ export function EntryBlock(props: {
   );
 }
 
-/** A text as it is, anything else as JSON. */
+/** A text unchanged, anything else as JSON. */
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value;
   return value === undefined ? '' : jsonText(value);

@@ -8,7 +8,7 @@ import { ANNOUNCED, nameOf, type TreeRow } from '../format/family.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
-/** What can be done to a run; absent for a viewer. */
+/** The actions on a run; absent for a viewer. */
 export interface RunActions {
   steer: (run: FamilyRun) => void;
   stop: (run: FamilyRun) => void;

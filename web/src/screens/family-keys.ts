@@ -100,7 +100,7 @@ const STEPS: Readonly<Record<string, number>> = {
   PageUp: -PAGE_ROWS,
 };
 
-/** What a key does: on the row (`inside` 0), or on the place within it of that number. Null: nothing of the tree. */
+/** The action of a key: on the row (`inside` 0), or on the place within it of that number. Null: none of the tree. */
 function moveOf(key: string, now: { row: TreeRow; inside: number; stops: number }): Move | null {
   const { row, inside, stops } = now;
   const { hasChildren, isOpen, parent } = row;

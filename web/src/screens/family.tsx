@@ -1,4 +1,4 @@
-// The family of a session: all runs of subagents below its root, what each used, how its end was announced, and ways to steer and to stop them.
+// The family of a session: all runs of subagents below its root, their usage, how their ends were announced, and actions to steer and to stop them.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
@@ -16,7 +16,7 @@ import { FamilyTree } from './family-tree.tsx';
 const route = getRouteApi('/app/sessions/$key/family');
 
 type FamilyData = Awaited<ReturnType<typeof api.getFamily>>;
-/** What a person is asked about; `stop` without a run: all of them. */
+/** The subject of the confirmation; `stop` without a run: all of them. */
 type Question = { kind: 'steer'; run: FamilyRun } | { kind: 'stop'; run: FamilyRun | null };
 
 export function Family(): ReactElement {
@@ -119,7 +119,7 @@ function FamilyFacts({ family, running }: { family: FamilyData; running: number 
 
 interface QuestionProps {
   onClose: () => void;
-  /** Called with what was done, for people. */
+  /** Called with a description of what was done. */
   onDone: (result: string) => void;
 }
 

@@ -1,4 +1,4 @@
-// The filters of a list: fields whose values are in the URL and nowhere else.
+// The filters of a list: fields whose values are kept only in the URL.
 import type { ReactElement, ReactNode } from 'react';
 
 /** A choice; the empty value is no filter. */

@@ -1,4 +1,4 @@
-// The polls of the agents: how often each is polled, and what became of the last polls.
+// The polls of the agents: how often each is polled, and the outcomes of the last polls.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';

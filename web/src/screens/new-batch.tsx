@@ -66,7 +66,7 @@ export function NewBatch({ onClose, onSubmitted }: NewBatchProps): ReactElement 
   );
 }
 
-/** The file and the settings of a batch that is being made, and what the service says of them. */
+/** The file and the settings of a new batch, and the service's estimate. */
 function useSubmission(onSubmitted: (id: string) => void) {
   const [file, setFile] = useState<File | null>(null);
   const [settings, setSettings] = useState(UNSET);
@@ -136,7 +136,7 @@ function send(
 
 const megabytes = ({ size }: File): string => (size / 1024 / 1024).toFixed(size < 10 * 1024 * 1024 ? 1 : 0);
 
-/** The name of a file without what follows the first point. */
+/** The name of a file without everything after the first dot. */
 const nameOf = ({ name }: File): string => name.replace(/\..*$/, '').slice(0, 100);
 
 function FileField({

@@ -1,4 +1,4 @@
-// How the service is: what waits, what runs, what it costs, what needs a person.
+// The state of the service: waiting and running work, spending, and problems that need an operator.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
@@ -16,7 +16,7 @@ import { Workers, workersQuery } from './workers.tsx';
 type Figures = Awaited<ReturnType<typeof api.getOverview>>;
 
 const MICROS = 1_000_000;
-/** Some of what needs attention is what does not happen, which no event says. */
+/** Some problems are the absence of something, for which there is no event. */
 const LOOK_MS = 30_000;
 const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
 

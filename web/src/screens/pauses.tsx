@@ -1,4 +1,4 @@
-// What is paused, and how a person pauses and resumes work.
+// The pauses, and forms to pause and resume work.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Pause } from '../api.ts';
@@ -16,7 +16,7 @@ interface Scope {
   session?: string | null;
 }
 
-/** `everything`, or what is named. */
+/** `everything`, or the named scope. */
 function scopeText({ lane, agent, session }: Scope): string {
   const named = Object.entries({ lane, agent, session }).filter(([, name]) => name != null && name !== '');
   return named.length === 0 ? 'everything' : named.map(([kind, name]) => `${kind} ${name}`).join(', ');

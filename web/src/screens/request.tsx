@@ -80,7 +80,7 @@ export function useRequest(id: string, n: number, enabled: boolean) {
   });
 }
 
-/** Whether what is shown is what was sent: the request is derived again from the stored rows, and its hash compared. */
+/** Whether the shown request is the one that was sent: it is derived again from the stored rows, and its hash is compared. */
 function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest }): ReactElement {
   if (matches === true) {
     return (

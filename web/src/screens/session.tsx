@@ -1,4 +1,4 @@
-// One session: its transcript, newest first, the reply that is being written, and what can be done to it.
+// One session: its transcript, newest first, the reply that is being streamed, and the actions on it.
 import { useInfiniteQuery, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
@@ -97,7 +97,7 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
   );
 }
 
-/** The text of the reply as it is written. The stream resumes by its last id, so nothing is lost and nothing comes twice. */
+/** The text of the reply while it is streamed. The stream resumes by its last id, so nothing is lost or shown twice. */
 function LiveReply({ turnId }: { turnId: string }): ReactElement | null {
   const [text, setText] = useState('');
   const queries = useQueryClient();

@@ -1,4 +1,4 @@
-// What a call of a tool was given, and what came back: read when a person opens it.
+// The input and the result of a tool call, loaded when it is opened.
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';

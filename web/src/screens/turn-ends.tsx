@@ -1,4 +1,4 @@
-// What followed a turn: what was sent because of it, and, for a run of a subagent, how its end was announced.
+// The consequences of a turn: its deliveries, and, for a run of a subagent, how its end was announced.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';

@@ -1,4 +1,4 @@
-// One turn: what it is, where its time went, and what the model was sent.
+// One turn: its facts, the spans of its time, and its requests.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
@@ -94,7 +94,7 @@ function Neighbour({ id, rel }: { id: string | null | undefined; rel: 'prev' | '
   );
 }
 
-/** Beside the turn before it in its session, which can be replaced there. */
+/** The link to a comparison with the previous turn of its session, which can be replaced there. */
 function CompareLink({ turn: { id, previousTurnId } }: { turn: Turn }): ReactElement {
   return (
     <Link className="button" to="/compare" search={previousTurnId ? { a: previousTurnId, b: id } : { a: id }}>

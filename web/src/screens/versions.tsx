@@ -1,4 +1,4 @@
-// What the process that answers runs on.
+// The environment of the process that answers.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { Fact } from '../parts/bits.tsx';

@@ -12,7 +12,7 @@ import { Choice, Filters, TextFilter } from './filters.tsx';
 import { Pauses, PauseWork } from './pauses.tsx';
 
 const PAGE = 100;
-/** So much of each message is shown. */
+/** This much of each message is shown. */
 const TEXT_CHARS = 200;
 const LANES = ['main', 'subagent', 'cron', 'batch'] as const;
 const route = getRouteApi('/app/waiting');
