@@ -10,6 +10,7 @@ import { describe, expect, test } from 'vitest';
 import { playExample } from '../docs/play-example.ts';
 import { codeBlocks, readPage, ROOT } from '../docs/read-page.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { isLongForm } from '../servers/test-form.ts';
 import { runCli } from './run-cli.ts';
 
 const START_MS_MAX = 240_000;
@@ -43,6 +44,8 @@ const requests = pages.flatMap((page) =>
     .filter(({ language, code }) => language === 'http' && /^[A-Z]+ \//.test(code))
     .map(({ title, code }, at) => ({ name: `${page} › ${title} (${at + 1})`, code })),
 );
+/** The pages whose examples the short form runs: those that a newcomer reads first. */
+const FIRST_PAGES = ['README.md', 'docs/cli.md', 'docs/how-to/quick-start.md'];
 const hasCurl = spawnSync('curl', ['--version']).status === 0;
 
 let cwd: string;
@@ -93,7 +96,9 @@ test('the started processes print what the pages say', () => {
 });
 
 describe('the example', () => {
-  const run = blocks.filter(({ page, title, code }) => ELSEWHERE[`${page} › ${title}`] === undefined && code !== '');
+  const run = blocks
+    .filter(({ page, title, code }) => ELSEWHERE[`${page} › ${title}`] === undefined && code !== '')
+    .filter(({ page }) => isLongForm() || FIRST_PAGES.includes(page));
   for (const { page, title, at, code } of run) {
     const canRun = hasCurl || !/^curl /m.test(code);
     test.skipIf(!canRun)(`${page} › ${title} (${at + 1})`, { timeout: BLOCK_MS_MAX }, () =>

@@ -103,7 +103,7 @@ describe('on a fresh data directory', () => {
     },
   );
 
-  test(
+  test.runIf(isLongForm())(
     'SIGHUP and "config reload" use what can change, "config diff" names the rest, and a fault changes nothing',
     { timeout: START_MS_MAX },
     async () => {
@@ -165,7 +165,7 @@ describe('on a fresh data directory', () => {
     await expect(fetch(`${service.url}/healthz`)).rejects.toThrow('fetch failed');
   });
 
-  test(
+  test.runIf(isLongForm())(
     'a process answers what its file, its environment and its options decide (G31)',
     { timeout: START_MS_MAX },
     async () => {
@@ -215,7 +215,7 @@ describe('on a fresh data directory', () => {
     },
   );
 
-  test(
+  test.runIf(isLongForm())(
     'a reply is streamed as it is said, and a port that is taken ends the start with a fix',
     { timeout: START_MS_MAX },
     async () => {
