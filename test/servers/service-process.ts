@@ -37,6 +37,8 @@ export interface ServiceProcess {
 }
 
 const outputLinesMax = 200;
+/** A request that is refused takes a millisecond of a processor that the service needs to start. */
+const lookEveryMs = 40;
 /** Those of `npm start`: without it, V8 lets its young generation grow by more than all else together needs. */
 const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=40'];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -107,7 +109,7 @@ async function waitUntilReady(
   while (performance.now() < deadline) {
     if (!service.isAlive()) throw new Error(`the service ended with ${service.child.exitCode}:\n${service.output()}`);
     if (await isReady()) return;
-    await delay(10);
+    await delay(lookEveryMs);
   }
   await service.end('SIGKILL');
   throw new Error(`the service was not ready in time:\n${service.output()}`);

@@ -1,7 +1,7 @@
 // Waits for a state that has no signal of its own, such as a row in a database, by polling with a bound.
 import { setTimeout as delay } from 'node:timers/promises';
 
-const lookEveryMs = 15;
+const lookEveryMs = 30;
 
 /** Resolves with the first value that is neither null nor false; rejects, naming `what`, when the time is over. */
 export async function waitUntil<Value>(
@@ -13,7 +13,7 @@ export async function waitUntil<Value>(
   for (;;) {
     const value = await look();
     if (value !== null && value !== false) return value as Exclude<Value, null | false>;
-    if (performance.now() > deadline) throw new Error(`waited ${withinMs} ms in vain: ${what}`);
+    if (performance.now() > deadline) throw new Error(`${what}: not within ${withinMs} ms`);
     await delay(lookEveryMs);
   }
 }
