@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
-/** Files that anybody but the core may import. */
+/** Files that every room except the core may import. */
 const BASE = [
   'src/config.ts',
   'src/config/',

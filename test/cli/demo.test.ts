@@ -125,7 +125,7 @@ function concerns(processDir: string, dataDir: string): boolean {
     const environment = readFileSync(join(processDir, 'environ'), 'utf8');
     return [command, environment, readlinkSync(join(processDir, 'cwd'))].some((text) => text.includes(dataDir));
   } catch {
-    // It has ended meanwhile, or is somebody else's.
+    // It has ended meanwhile, or belongs to another run.
     return false;
   }
 }

@@ -57,7 +57,7 @@ describe.skipIf(!isLongForm())('the installed package', () => {
   shareAmongTests(async (onEnd) => {
     const root = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
     onEnd(() => rm(root, { recursive: true, force: true }));
-    // Packing replaces the manifest briefly, which nobody else must see.
+    // Packing replaces the manifest briefly, which no other test must see.
     const copy = join(root, 'checkout');
     await cp(checkout, copy, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
     await symlink(join(checkout, 'node_modules'), join(copy, 'node_modules'));

@@ -57,7 +57,7 @@ test('agents share a workspace only if configured to', async () => {
   ]);
 });
 
-test('a tool must pass the policy of all agents and that of its own', async () => {
+test('a tool must pass the policy of all agents and that of its agent', async () => {
   const config = await load(
     '{tools: {deny: ["exec"]}, agents: {list: [{id: "main", tools: {allow: ["read"]}}, {id: "ops"}]}}',
   );

@@ -1,4 +1,4 @@
-// Each fault is named by its path, its value and what is allowed; all of them at once; secrets not repeated.
+// Each fault is reported with its path, its value and what is allowed; all of them together; secrets are not repeated.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -189,7 +189,7 @@ test('all faults of file and environment are reported together', async () => {
   expect(paths).toHaveLength(5);
 });
 
-test('the error is one text with every fault on a line of its own', () => {
+test('the error is one text with every fault on a separate line', () => {
   const load = () => loadConfig({ env: { HOLDFAST_PORT: 'x', HOLDFAST_LEASE_MS: '1' }, cwd });
   expect(load).toThrow(/^the configuration has 2 faults:\n {2}HOLDFAST_PORT .*\n {2}HOLDFAST_LEASE_MS .*$/);
 });

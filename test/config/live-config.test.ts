@@ -1,4 +1,4 @@
-// A configuration that is read again: what changes, what waits for a restart, and who is asked first.
+// Reloading the configuration: the changes, the settings that need a restart, and the checks beforehand.
 import { expect, test } from 'vitest';
 import { agentOf, LiveConfig, livePriceBook, loadConfigWithSources, type Config } from '../../src/config.ts';
 import { knownKeys } from '../../src/config/known-keys.ts';
@@ -25,7 +25,7 @@ test('every path that can be reloaded is one of the configuration', () => {
   expect(unknown).toEqual([]);
 });
 
-test('what reads a section when it uses it sees the newest one: agents, and the price book with its version', async () => {
+test('code that reads a section when it uses it sees the newest one: agents, and the price book with its version', async () => {
   const rows = [
     { model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 1, outputPerMTok: 2 },
   ] as Config['models']['prices'];
@@ -38,7 +38,7 @@ test('what reads a section when it uses it sees the newest one: agents, and the 
   expect(prices.version).not.toBe(version);
 });
 
-test('what prompts are told changes with its section, and is the same object otherwise', async () => {
+test('the facts for prompts change with their section, and are the same object otherwise', async () => {
   const live = liveConfig(() => ({ tts: { enabled: true, hint: 'Speak slowly.' } }));
   const factsNow = () => agentFactsOf(live.config, agentOf(live.config, 'main'));
   const before = factsNow();

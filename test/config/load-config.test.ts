@@ -75,7 +75,7 @@ describe('without a file and with an empty environment', () => {
     });
   });
 
-  test('everything else has the documented defaults', () => {
+  test('all other settings have the documented defaults', () => {
     const config = loadConfig({ env: {}, cwd });
     expect(config.messages.queue).toEqual({
       mode: 'collect',
@@ -124,7 +124,7 @@ describe('the file', () => {
     expect((await load('\uFEFF{"lanes": {"cron": 1}}')).lanes.cron).toBe(1);
   });
 
-  test('keeps the defaults of what it leaves out, at every depth', async () => {
+  test('keeps the defaults of omitted settings, at every depth', async () => {
     const { contextPruning } = (await load('{agents: {defaults: {contextPruning: {softTrim: {maxChars: 9000}}}}}'))
       .agents.defaults;
     expect(contextPruning.softTrim).toEqual({ maxChars: 9000, headChars: 1500, tailChars: 1500 });

@@ -1,4 +1,4 @@
-// The settings that speak in prompts: defaults, other spellings, and what is refused.
+// The settings that appear in prompts: defaults, other spellings, and refused values.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -98,7 +98,7 @@ test('the sections that the prompt repeats after a compaction are headings witho
 });
 
 describe('channels', () => {
-  test('stand beside the webhook, by the names that messages give', async () => {
+  test('are configured beside the webhook, by the names that messages use', async () => {
     const { channels } = await load({ channels: { webhook: { url: 'http://w' }, telegram: { label: 'Telegram' } } });
     expect(channels.webhook.url).toBe('http://w');
     expect(channels.platforms).toEqual({ telegram: { label: 'Telegram' } });
@@ -144,6 +144,6 @@ test('the owner’s phone number is one of the owner’s ids', async () => {
   expect((await load({ owner: { phone: '+1', ids: ['2', '+1'] } })).owner.ids).toEqual(['+1', '2']);
 });
 
-test('paths are taken from where the file is', async () => {
+test('paths are relative to the file', async () => {
   expect((await load({ docs: { path: 'd' } })).docs.path).toBe(join(cwd, 'd'));
 });

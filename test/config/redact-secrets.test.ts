@@ -18,7 +18,7 @@ describe('a known secret', () => {
     ['in a URL', encodeURIComponent(KEY)],
     ['in a URL with small letters', encodeURIComponent(KEY).replaceAll(/%../g, (one) => one.toLowerCase())],
     ['in a form', new URLSearchParams({ k: KEY }).toString().slice(2)],
-  ])('is taken out %s', (_form, written) => {
+  ])('is removed %s', (_form, written) => {
     expect(redact(`invalid key ${written}!`)).toBe('invalid key [redacted]!');
   });
 

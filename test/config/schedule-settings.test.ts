@@ -1,4 +1,4 @@
-// What the configuration file may say of crons and heartbeats.
+// The settings of crons and heartbeats in the configuration file.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -34,7 +34,7 @@ test('a key of the environment wins and is not written down', async () => {
   expect(await readdir(cwd)).toEqual([]);
 });
 
-test('an empty key file is refused with what to do', async () => {
+test('an empty key file is refused with the next step', async () => {
   await ensureApiKey(config);
   await writeFile(join(cwd, '.holdfast/api-key'), '\n');
   await expect(ensureApiKey(config)).rejects.toThrow(/api-key is empty: delete it/);

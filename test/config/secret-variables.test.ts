@@ -1,4 +1,4 @@
-// Values of the environment that stand in files, as Docker, Kubernetes and systemd mount secrets.
+// Values of the environment in files, as Docker, Kubernetes and systemd mount secrets.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

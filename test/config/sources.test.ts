@@ -1,4 +1,4 @@
-// What of the configuration is shown: every key, what decides it, and nothing secret.
+// The shown configuration: every key, its source, and no secret.
 import { createHash } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

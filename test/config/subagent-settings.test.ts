@@ -1,4 +1,4 @@
-// The settings of families: defaults, what an agent may have of its own, and what is refused.
+// The settings of families: defaults, overrides of an agent, and refused values.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

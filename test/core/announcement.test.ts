@@ -71,7 +71,7 @@ describe('the announcement of a subagent', () => {
     expect(announcementText(end({ active: 1 }))).toContain('reply ONLY NO_REPLY. Otherwise tell the user');
   });
 
-  test('marks what the subagent said as untrusted, and nothing else (G29)', () => {
+  test("marks the subagent's text as untrusted, and nothing else (G29)", () => {
     const trust = announcementParts(end()).map(({ name, trust: is }) => [name, is]);
     expect(trust).toEqual([
       ['announcement', 'trusted'],
@@ -105,7 +105,7 @@ describe('the announcement of a subagent', () => {
         expect(lines.filter((line) => /^\s*stats\s*:\s*runtime/i.test(line))).toHaveLength(1);
         expect(lines.filter((line) => /^\s*result\s*:\s*$/i.test(line))).toHaveLength(1);
         expect(lines.filter((line) => /^\s*System:/.test(line))).toEqual([]);
-        // The name of the task stands between the only two quotes of its line.
+        // The name of the task is between the only two quotes of its line.
         expect(lines[0]?.match(/"/g)?.length).toBeGreaterThanOrEqual(2);
         expect(lines[0]).toMatch(/ A subagent task "[^"]*" just failed: /);
       }),
@@ -131,7 +131,7 @@ describe('announcements in a prompt', () => {
     resetTriggers: [],
   } as unknown as Parameters<typeof buildUserPrompt>[0];
 
-  test('stand alone, or several in the frame of the queue', () => {
+  test('appear alone, or several in the frame of the queue', () => {
     const bodies = [end(), end({ label: 'second' })].map((announcement) => ({ text: '', announcement }));
     const one = joinParts(buildUserPrompt({ ...input, messages: bodies.slice(0, 1) }).parts).text;
     expect(one).toBe(announcementText(end()));

@@ -50,7 +50,7 @@ test('rates are of minutes that are over, and shares of nothing are not known', 
   expect(ratesOf(minutes)).toEqual({ turnsPerMinute: 4, successRate: 1 - 5 / 120, cacheHitRatio: 0.75 });
 });
 
-test('the oldest wait of a minute is of a message that was taken in it, or that still waits', () => {
+test('the oldest wait of a minute belongs to a message that was claimed in it, or that still waits', () => {
   const minutes = [minute(0, { longestWaitMs: 5_000 }), minute(1), minute(2)];
   expect(pointsOf(minutes, { nowMs: 130_000, oldestMs: 90_000 }).oldestWaitMs).toEqual([5_000, 30_000, 40_000]);
   expect(pointsOf(minutes, { nowMs: 130_000, oldestMs: null }).oldestWaitMs).toEqual([5_000, 0, 0]);

@@ -1,4 +1,4 @@
-// Which texts are commands, what they set, and who may give them.
+// Which texts are commands, their settings, and who is allowed to use them.
 import { describe, expect, test } from 'vitest';
 import { isReset, mayCommand, readChatCommand, readMessage, takeDirectives } from '../../src/core/chat-command.ts';
 
@@ -54,7 +54,7 @@ test.each(['/queue sideways', '/queue steer cap:0', '/queue collect drop:all', '
 );
 
 describe('directives within a message', () => {
-  test('hold for that message and are taken out of it', () => {
+  test('apply to that message and are removed from it', () => {
     expect(takeDirectives('/queue steer look at\nthis')).toEqual({ text: 'look at\nthis', mode: 'steer' });
     expect(takeDirectives('look /think high at this')).toEqual({ text: 'look at this', thinking: 'high' });
     expect(takeDirectives('look\n  at this /queue interrupt')).toEqual({ text: 'look\n  at this', mode: 'interrupt' });
@@ -67,7 +67,7 @@ describe('directives within a message', () => {
   });
 });
 
-test('a trigger begins a new session alone or with what is to be said there', () => {
+test('a trigger begins a new session, alone or with the first text of that session', () => {
   const triggers = ['/new', '/reset'];
   expect(['/new', ' /NEW ', '/reset hello', '/new\nhello'].every((text) => isReset(text, triggers))).toBe(true);
   expect(['/newer', 'hello /new', ''].some((text) => isReset(text, triggers))).toBe(false);

@@ -7,7 +7,7 @@ const collect = (kind: Collection['kind'], texts: string[], overflow?: Overflow)
   joinParts(collectParts({ kind, inputs: texts.map((text) => [ownPart('body', text)]), ...(overflow && { overflow }) }))
     .text;
 
-test('several messages stand numbered under the title', () => {
+test('several messages are numbered under the title', () => {
   expect(collect('message', ['one', 'two\nlines'])).toBe(
     '[Queued messages while agent was busy]\n\n---\nQueued #1\none\n\n---\nQueued #2\ntwo\nlines',
   );
@@ -23,7 +23,7 @@ test('a single message is not wrapped', () => {
   expect(collect('message', ['one'])).toBe('one');
 });
 
-test('what was dropped is named in addition to every message (G5)', () => {
+test('dropped messages are named in addition to every message (G5)', () => {
   const overflow = { droppedCount: 2, summaryLines: ['first', 'second'] };
   expect(collect('message', ['one'], overflow)).toBe(
     '[Queued messages while agent was busy]\n\n[Queue overflow] Dropped 2 messages due to cap.\nSummary:\n- first\n- second\n\n---\nQueued #1\none',

@@ -38,7 +38,7 @@ test('either side ends it with a token; the side that started it may add a text 
   expect(answerExchange(first, null)).toEqual({ next: null, ownReply: null });
 });
 
-test('without turns to and fro the first answer comes back all the same', () => {
+test('without further turns the first answer is still returned', () => {
   const short = { ...exchange, turnsMax: 0 };
   const first = answerExchange(short, 'three').next;
   expect(first).toMatchObject({ target: { id: '1' }, exchange: { turn: 1 } });
@@ -52,7 +52,7 @@ test('the waiting side is notified when the other side fails, which ends the exc
   expect(failExchange({ ...exchange, turn: 1 }, 'it broke')).toBeNull();
 });
 
-test('only what a session wrote is part of an exchange', () => {
+test('only text that a session wrote is part of an exchange', () => {
   expect(exchangeOf({ text: 'x', exchange })).toBeNull();
   expect(exchangeOf({ text: 'x', exchange, provenance: { kind: 'inter_session' } })).toBe(exchange);
   expect(exchangeOf(undefined)).toBeNull();

@@ -23,7 +23,7 @@ describe('an answer to a poll', () => {
     expect(readHeartbeatAnswer(answer, 300)).toEqual({ isAck, text });
   });
 
-  test('acknowledges up to a number of characters beside the token', () => {
+  test('acknowledges up to a number of characters in addition to the token', () => {
     expect(readHeartbeatAnswer(`HEARTBEAT_OK ${'x'.repeat(300)}`, 300).isAck).toBe(true);
     expect(readHeartbeatAnswer(`HEARTBEAT_OK ${'x'.repeat(301)}`, 300)).toEqual({
       isAck: false,

@@ -1,4 +1,4 @@
-// What the client of an OpenAI-compatible endpoint says that was said, against what is stored.
+// The history that a client of an OpenAI-compatible endpoint sends, compared with the stored one.
 import { describe, expect, test } from 'vitest';
 import { partHistory, type ClientEntry, type StoredHistory } from '../../src/core/openai/conversation.ts';
 

@@ -6,7 +6,7 @@ import { canonicalSessionKey } from '../../src/core/session-key.ts';
 const base: InboundMessage = { text: 'hi', channel: 'telegram', accountId: 'bot', chatId: '1', sender: { id: '42' } };
 
 describe('routeOf (G6)', () => {
-  test('messages that differ only in what they say have equal routes', () => {
+  test('messages that differ only in their text have equal routes', () => {
     const other: InboundMessage = {
       ...base,
       text: 'ho',

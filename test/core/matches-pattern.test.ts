@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { matchesPattern } from '../../src/core/matches-pattern.ts';
 
-test('a star stands for any text, and everything else for itself', () => {
+test('a star matches any text, and every other character itself', () => {
   const anyName = fc.string({ unit: fc.constantFrom('a', 'b', '.', '\n'), maxLength: 8 });
   const anyPattern = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*'), maxLength: 6 });
   fc.assert(

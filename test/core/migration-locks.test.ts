@@ -30,7 +30,7 @@ test('the purpose of a migration is the comment that it begins with', () => {
   );
 });
 
-describe('what a migration needs', () => {
+describe('the locks of a migration', () => {
   const sql =
     '-- Drops what nothing reads any more.\n-- needs: 0050_new_column.sql\nalter table holdfast.turns drop column old;\n';
 

@@ -1,4 +1,4 @@
-// What becomes of the text of a last answer.
+// How the text of a last answer is used.
 import { describe, expect, test } from 'vitest';
 import { decideOutcome, type ReplyRules } from '../../src/core/next-steps.ts';
 import { withoutReasoning } from '../../src/core/reasoning-tags.ts';
@@ -21,13 +21,13 @@ describe('decideOutcome', () => {
     },
   );
 
-  test('a token that slipped into a reply is taken out', () => {
+  test('a token in a reply is removed', () => {
     expect(replyOf('Done. NO_REPLY')).toBe('Done.');
     expect(replyOf('HEARTBEAT_OK All quiet.')).toBe('All quiet.');
     expect(replyOf('NO_REPLY because of x')).toBe('NO_REPLY because of x');
   });
 
-  test('a poll is acknowledged by up to so many characters beside the token, and no more', () => {
+  test('a poll is acknowledged by up to a fixed number of characters in addition to the token', () => {
     const poll = { heartbeatAckCharsMax: 300 };
     expect(replyOf(`HEARTBEAT_OK ${'x'.repeat(300)}`, poll)).toBeNull();
     expect(replyOf(`HEARTBEAT_OK ${'x'.repeat(301)}`, poll)).toBe('x'.repeat(301));

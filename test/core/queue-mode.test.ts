@@ -82,7 +82,7 @@ describe('selectInputs', () => {
     expect(taken(many)).toHaveLength(COLLECTED_MESSAGES_MAX);
   });
 
-  test('what is taken is a prefix of one route that begins with the oldest (G3)', () => {
+  test('a turn takes a prefix of one route that begins with the oldest (G3)', () => {
     const modes: (QueueMode | null)[] = [null, 'collect', 'followup', 'steer', 'interrupt'];
     const waiting = fc.uniqueArray(
       fc.record({

@@ -1,4 +1,4 @@
-// When a session begins anew by itself: never, by the clock on the user's wall, or after a silence (G15).
+// When a session is reset automatically: never, at an hour of the user's clock, or after an idle time (G15).
 import { describe, expect, test } from 'vitest';
 import { resetDue, type ResetPolicy } from '../../src/core/reset-policy.ts';
 import { HOUR_MS } from '../../src/core/schedule/civil-time.ts';
@@ -41,7 +41,7 @@ describe('daily', () => {
     // 02:00 to 03:00 does not exist: the day begins at 03:00.
     ['an hour that is left out', '2026-03-29T01:59+01:00', '2026-03-29T03:00+02:00', 'daily'],
     ['the same day after it', '2026-03-29T03:00+02:00', '2026-03-29T12:00+02:00', null],
-    // 02:00 to 03:00 comes twice: the day begins at the first.
+    // 02:00 to 03:00 occurs twice: the day begins at the first.
     ['an hour that comes twice, first', '2026-10-25T01:59+02:00', '2026-10-25T02:00+02:00', 'daily'],
     ['an hour that comes twice, again', '2026-10-25T02:30+02:00', '2026-10-25T02:00+01:00', null],
   ])('the clocks change: %s', (_title, last, now, expected) => {
@@ -63,7 +63,7 @@ describe('daily', () => {
     'Africa/Casablanca',
     'Asia/Kolkata',
     'Africa/Cairo',
-  ])('in %s talk every hour begins anew once on every day of the calendar, at any hour', (zone) => {
+  ])('in %s a session with a message every hour is reset once on every day of the calendar, at any hour', (zone) => {
     const day = new Intl.DateTimeFormat('en-CA', { timeZone: zone, dateStyle: 'short' });
     const talk = everyHour('2026-01-01T00:00Z', '2026-12-31T00:00Z').map((at) => ({ at, date: day.format(at) }));
     // The first and the last date are not complete, and a zone that changes its clocks in between has them at other hours.

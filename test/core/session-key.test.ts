@@ -1,4 +1,4 @@
-// Canonical session keys, and what their shapes mean.
+// Canonical session keys, and the meaning of their forms.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
@@ -33,12 +33,12 @@ describe('canonicalSessionKey', () => {
     'agent::x',
     'agent:x:',
     'a'.repeat(201),
-  ])('%j is refused with its value and what is allowed', (raw) => {
+  ])('%j is refused with its value and the allowed form', (raw) => {
     expect(() => canonicalSessionKey(raw)).toThrow(InvalidSessionKeyError);
     expect(() => canonicalSessionKey(raw)).toThrow(/1 to 200 characters of a-z/);
   });
 
-  test('200 characters are the most, and the key that is handed out for them comes back', () => {
+  test('200 characters are the maximum, and an expanded key is stable', () => {
     const canonical = canonicalSessionKey('a'.repeat(200));
     expect(canonicalSessionKey(canonical)).toBe(canonical);
     expect(() => canonicalSessionKey(`agent:ops:${'a'.repeat(191)}`)).toThrow(InvalidSessionKeyError);

@@ -1,4 +1,4 @@
-// What the configuration and a place in a family make of a subagent.
+// A subagent's settings, from the configuration and its place in a family.
 import { describe, expect, test } from 'vitest';
 import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
 import { shownHistory } from '../../src/core/session-history.ts';
@@ -20,7 +20,7 @@ const agent = {
 };
 
 describe('a request for a subagent', () => {
-  test('takes from the configuration what it leaves open', () => {
+  test('takes omitted settings from the configuration', () => {
     const wish = { task: 'count' };
     expect(
       planSpawn(wish, { requesterId: 'main', agent: { ...agent, model: 'quick', thinking: 'low' }, settings }),
@@ -40,7 +40,7 @@ describe('a request for a subagent', () => {
     });
   });
 
-  test('is refused by the name of what does not fit', () => {
+  test('is refused by the name of the invalid field', () => {
     const asked = (request: object, given: typeof agent | null = agent) =>
       planSpawn({ task: 'x', ...request }, { requesterId: 'main', agent: given, settings });
     expect(asked({ agentId: 'nobody' }, null)).toMatchObject({
@@ -105,7 +105,7 @@ describe('visibility', () => {
     expect(seenBy(own, 'all', ['*'], false)).not.toContain('stranger');
   });
 
-  test('of a subagent ends at what is below it', () => {
+  test('of a subagent covers only the sessions below it', () => {
     expect(seenBy(child, 'all', ['*'])).toEqual(['child']);
   });
 });

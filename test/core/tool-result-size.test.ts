@@ -23,7 +23,7 @@ test('a cut keeps start and end and says how much is missing', () => {
   expect(cutMiddle('abc', 0)).toBe('\n[... 3 characters left out ...]\n');
 });
 
-test('results are truncated in every form, and nothing else is touched', () => {
+test('results are truncated in every form, and nothing else is changed', () => {
   const plain: ModelMessage = { role: 'user', content: [{ type: 'text', text: 'x'.repeat(50) }] };
   const image = { type: 'image' as const, source: { type: 'base64' as const, media_type: 'image/png', data: 'aGk=' } };
   const long: ModelMessage = {

@@ -43,7 +43,7 @@ interface Received {
   messages: ModelMessage[];
 }
 
-/** What the model receives when somebody says something in a session. */
+/** The model's input for a message in a session. */
 async function say(session: string, text: string): Promise<Received> {
   const worker = rig.worker();
   await rig.send(session, text);

@@ -279,7 +279,7 @@ describe('a known session', () => {
   });
 });
 
-/** A message whose turn runs until the test lets it go on. */
+/** A message whose turn runs until the test lets it continue. */
 function heldMessage(name: string): {
   text: string;
   letGo(): Promise<void>;

@@ -1,4 +1,4 @@
-// Plugins from real files: what they register, and errors that say which plugin is wrong and how.
+// Plugins from real files: their registrations, and errors that name the plugin and the fault.
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -126,12 +126,12 @@ describe('the configuration speaks of a plugin', () => {
     expect(plugins.tools).toHaveLength(1);
   });
 
-  test('that is not wanted: nothing of it is there', async () => {
+  test('that is disabled: nothing of it is registered', async () => {
     const plugins = await load([await aModule(REGISTER)], { chatty: { enabled: false } });
     expect([plugins.changesPrompts, plugins.hearsLlmInput, plugins.tools.length]).toEqual([false, false, 0]);
   });
 
-  test('that is not there: the start stops', async () => {
+  test('that does not exist: the start fails', async () => {
     await expect(load([await aModule(REGISTER)], { chaty: {} })).rejects.toThrow(
       'plugin chaty: plugins.entries names it, but the plugins are: chatty',
     );

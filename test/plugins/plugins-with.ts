@@ -1,4 +1,4 @@
-// Plugins out of handlers, without modules.
+// Plugins from handlers, without modules.
 import { NO_TRANSFORMS } from '../../src/core/plugins/text-transforms.ts';
 import { createLogger } from '../../src/logger.ts';
 import { HookTable } from '../../src/plugins/hook-table.ts';
@@ -10,7 +10,7 @@ type Handlers<Names extends HookName[]> = {
   [Index in keyof Names]: [Names[Index], HookHandlers[Names[Index]], { plugin?: string; priority?: number }?];
 };
 
-/** Plugins with these handlers, and whatever else they are made of; lines of the log come into `lines`. */
+/** Plugins with these handlers and further parts; lines of the log are added to `lines`. */
 export function pluginsWith<Names extends HookName[]>(
   handlers: Handlers<[...Names]>,
   more: Partial<PluginParts> = {},

@@ -63,7 +63,7 @@ describe('prompt hooks', () => {
     ]);
   });
 
-  test('cannot change what they are shown', async () => {
+  test('cannot change their input', async () => {
     const { plugins, lines } = pluginsWith([
       [
         'before_prompt_build',
@@ -131,7 +131,7 @@ describe('prompt hooks', () => {
     expect(changes.prependContext).toEqual([]);
   });
 
-  test('fields that mean nothing are said to mean nothing, the others count', async () => {
+  test('unknown fields are reported, the others are used', async () => {
     const { plugins, lines } = pluginsWith([
       ['before_prompt_build', returning({ prependContext: 'a', toolsAllow: ['b'] })],
     ]);
@@ -139,7 +139,7 @@ describe('prompt hooks', () => {
     expect(lines).toMatchObject([{ plugin: 'p', fields: ['toolsAllow'] }]);
   });
 
-  test('nothing changes where no plugin changes something', async () => {
+  test('nothing changes if no plugin changes anything', async () => {
     const { plugins } = pluginsWith([
       ['before_prompt_build', returning(undefined)],
       ['before_agent_start', returning(null)],
@@ -156,7 +156,7 @@ describe('prompt hooks', () => {
 describe('agent:bootstrap', () => {
   const FILES: WorkspaceFile[] = [{ name: 'AGENTS.md', path: '/workspace/AGENTS.md', content: 'be good' }];
 
-  test('puts files in, takes them out and rewords them, one plugin after the other', async () => {
+  test('adds, removes and rewords files, one plugin after the other', async () => {
     const { plugins } = pluginsWith([
       ['agent:bootstrap', (event) => void event.bootstrapFiles.push({ name: 'X.md', path: '/x/X.md', content: 'x' })],
       [
@@ -191,7 +191,7 @@ describe('agent:bootstrap', () => {
     expect(lines).toMatchObject([{ plugin: 'p', dropped: [1, 2, 3] }]);
   });
 
-  test('a handler that fails leaves the files as they were before it', async () => {
+  test('a handler that fails leaves the files unchanged', async () => {
     const { plugins } = pluginsWith([
       [
         'agent:bootstrap',

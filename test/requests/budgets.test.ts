@@ -75,7 +75,7 @@ test('all files together spend 150,000 characters at most, in the order in which
   const shown = NAMES.map(
     (name) => new RegExp(`^${name.charAt(0)}{1000,}`, 'm').exec(request.systemText)?.[0].length ?? 0,
   );
-  // MEMORY comes last and finds 10,000 left.
+  // MEMORY is last and has 10,000 left.
   expect(shown.slice(0, 7)).toEqual(Array.from({ length: 7 }, () => 20_000));
   expect(shown[7]).toBe(7000);
   expect(request.systemText).toContain('…(truncated MEMORY.md: kept 7000+2000 chars of 20000)…');
@@ -91,7 +91,7 @@ describe('an agent whose setup is pending', () => {
     expect(first.systemText).toContain('Ask for a name.');
   });
 
-  test('is asked to say what stands in the way where it cannot', async () => {
+  test('is asked to name the obstacle if setup is impossible', async () => {
     const { prompt } = (await holder.service.say('agent:handless:a', 'hi')).request;
     expect(prompt).toMatch(/^\[Bootstrap pending\]\n(?:[^\n]+\n){3}\nhi$/);
     expect(prompt).toContain('cannot be carried out from this session');

@@ -56,7 +56,7 @@ async function requestOn(channel: string, more: object = {}) {
 }
 
 describe('the channel of a message', () => {
-  test('is named in the runtime line with what it can do', async () => {
+  test('is named in the runtime line with its capabilities', async () => {
     expect((await requestOn('telegram')).systemText).toContain(
       ' | channel=telegram | capabilities=inlineButtons,polls | ',
     );
@@ -77,7 +77,7 @@ describe('the channel of a message', () => {
     expect((await requestOn('signal')).systemText).not.toContain('callback_data');
   });
 
-  test('decides what the message tool can do there, in the prompt and in its schema alike', async () => {
+  test('decides the capabilities of the message tool, in the prompt and in its schema alike', async () => {
     const fieldsOn = async (channel: string) => {
       const { systemText, body } = await requestOn(channel);
       const tools = body.tools as { name: string; input_schema: { properties: Record<string, { enum?: string[] }> } }[];
@@ -192,7 +192,7 @@ describe('an agent with words of its provider', () => {
     expect(dynamic).toContain('The suffix of the provider.\n## Runtime');
   });
 
-  test('or with a prompt of its own is sent that alone, divided at its boundary', async () => {
+  test('or with its own prompt is sent only that, divided at its boundary', async () => {
     const { request } = await holder.service.say('agent:overridden:x', 'hi');
     expect(request.system.map(({ text }) => text)).toEqual(['Above the line.', 'Below the line.']);
   });

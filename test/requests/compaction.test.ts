@@ -1,5 +1,5 @@
-// Goal: a condensed session is sent its summary and what stayed, whole again after a restore, and nothing of it is lost. Method: a
-// conversation through a running service that is told to condense it, and the requests that its model server received.
+// Goal: after a compaction, a session's requests have its summary and the kept entries, after a restore the whole history, and nothing of it is lost. Method: a
+// conversation through a running service that is asked to compact it, and the requests that its model server received.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const holder = useService({
   files: { 'AGENTS.md': RULES },
 });
 
-/** Words that fill so many tokens, with a name in front of them. */
+/** Words that fill this many tokens, preceded by a name. */
 function words(name: string, tokens: number): string {
   return `${name} ${'lorem ipsum '.repeat(tokens / 3)}[[reply: ok]]`;
 }
@@ -27,7 +27,7 @@ interface Compaction {
 }
 
 describe('a compacted session', () => {
-  test('is sent its summary in front of what stayed, and the rules of the workspace once', async () => {
+  test('is sent its summary before the kept entries, and the rules of the workspace once', async () => {
     const { service } = holder;
     const session = service.newSession();
     for (const name of ['alpha', 'beta', 'gamma', 'delta']) await service.say(session, words(name, 2000));
@@ -51,10 +51,10 @@ describe('a compacted session', () => {
     expect(whole.messages.map(({ content }) => textOf(content)).join('\n')).toContain(words('alpha', 2000));
   });
 
-  test('because it is full first writes what is worth keeping', async () => {
+  test('because it is full first writes a memory note', async () => {
     const { service } = holder;
     const session = service.newSession();
-    // What stands in double angle brackets, the model does when it is asked what to remember.
+    // The model executes text in double angle brackets when it is asked for the note.
     await service.say(session, `<<tool: memory_append {"text": "The gate is blue."}>> ${words('turn0', 2000)}`);
     for (let n = 1; n <= 8; n += 1) await service.say(session, words(`turn${n}`, 2000));
     const { request } = await service.say(session, 'the last');

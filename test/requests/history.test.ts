@@ -1,6 +1,6 @@
-// Goal: the past that a model receives is the transcript's, whole and well-formed (G12), limited to its last turns, without what belongs
-// to another model and without what nobody answered, and nothing of it is lost or doubled by a death. Method: conversations
-// through a running service, rows damaged in its database, a process killed; judged is what its model server received.
+// Goal: the history that a model receives is that of the transcript, whole and well-formed (G12), limited to its last turns, without the thinking
+// of another model and without prompts that have no answer, and a crash loses or doubles nothing of it. Method: conversations
+// through a running service, rows damaged in its database, a process killed; judged by the requests that its model server received.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { textOf, type ReceivedRequest, type WireMessage } from './rig/received-request.ts';
@@ -16,7 +16,7 @@ const holder = useService({
   env: { HOLDFAST_LEASE_MS: '1500' },
 });
 
-/** What users said, message by message, without results of tools. */
+/** The users' texts, message by message, without results of tools. */
 function saidIn(messages: readonly WireMessage[]): string[] {
   return messages
     .filter(({ role }) => role === 'user')
@@ -24,7 +24,7 @@ function saidIn(messages: readonly WireMessage[]): string[] {
     .filter((text) => text !== '');
 }
 
-/** Damages rows that the worker has read before: it reads the transcript anew. */
+/** Damages rows that the worker has read before, so that it reads the transcript again. */
 async function damage(session: string, sql: string): Promise<void> {
   const { rig } = holder.service;
   const key = `agent:main:${session}`;

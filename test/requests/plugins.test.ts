@@ -43,7 +43,7 @@ function written(sessionName: string, hook: string): Record<string, unknown>[] {
     .filter((entry) => entry['hook'] === hook && entry['session'] === `agent:main:${sessionName}`);
 }
 
-describe('what handlers return', () => {
+describe("a handler's return value", () => {
   test('precedes the prompt: higher priority first, the older hook after the newer', async () => {
     const { service } = holder;
     const { request } = await service.say(session('context'), 'hi');
@@ -102,8 +102,8 @@ describe('what handlers return', () => {
   });
 });
 
-describe('what handlers receive', () => {
-  test('is the prompt and the history; llm_input comes once for a turn, however often the model is asked', async () => {
+describe("a handler's input", () => {
+  test('is the prompt and the history; llm_input is called once for a turn, however many model calls it has', async () => {
     const { service } = holder;
     const name = session('told');
     await service.say(name, 'one');

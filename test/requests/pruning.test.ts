@@ -22,7 +22,7 @@ const holder = useService({
   },
 });
 
-/** A turn whose tool answers with so many characters. */
+/** A turn whose tool answers with this many characters. */
 function longResult(chars: number): string {
   const command = `head -c ${chars} /dev/zero | tr '\\\\0' x`;
   return `[[tool: exec {"command": "${command}"}]] [[reply: ok]]`;

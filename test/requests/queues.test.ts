@@ -12,7 +12,7 @@ const holder = useService({
   },
 });
 
-/** Sends two messages while a turn of the session asks its model; resolves with the prompts behind that turn. */
+/** Sends two messages while a turn of the session waits for its model; resolves with the prompts after that turn. */
 async function promptsBehind(message: object, session = holder.service.newSession()): Promise<string[]> {
   const { service } = holder;
   const before = service.requestsOf(session).length;

@@ -99,7 +99,7 @@ describe('a prompt with everything switched on', () => {
     expect(full.systemText).toContain('\n## Silent Replies\n');
   });
 
-  test('is two blocks, of which the first is cached; HEARTBEAT.md stands in the second, the boundary in none', () => {
+  test('is two blocks, of which the first is cached; HEARTBEAT.md is in the second, the boundary in none', () => {
     expect(full.system).toHaveLength(2);
     expect(full.system[0]?.cache_control).toEqual({ type: 'ephemeral' });
     expect(full.system[1]?.cache_control).toBeUndefined();
@@ -202,7 +202,7 @@ describe('a prompt with everything switched on', () => {
   });
 });
 
-describe('what Holdfast says of itself', () => {
+describe("Holdfast's facts about itself", () => {
   test('names documentation that `read` reaches', async () => {
     const [place = '', files = ''] = sectionOf(full.systemText, '## Documentation');
     const folder = place.replace('Holdfast docs: ', '');
@@ -240,7 +240,7 @@ describe('sections without their condition', () => {
     expect(plain.body['tools']).toMatchObject([{ name: 'read' }]);
   });
 
-  test('for web chats alone stand there alone', async () => {
+  test('for web chats appear only there', async () => {
     const { service } = holder;
     expect(headingsOf(full.systemText)).not.toContain('## Control UI Embed');
     const { request } = await service.say(service.newSession(), { text: 'hi', channel: 'webchat' });
@@ -286,7 +286,7 @@ describe('modes', () => {
 });
 
 describe('project context', () => {
-  test('shows the files in their order, what is missing by name, and memory only when there is some', () => {
+  test('shows the files in their order, missing ones by name, and memory only when there is some', () => {
     expect(filesOf(full)).toEqual([
       'AGENTS.md',
       'SOUL.md',

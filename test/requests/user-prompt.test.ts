@@ -22,7 +22,7 @@ const group = {
 };
 
 describe('a direct message', () => {
-  test('without metadata is its text and nothing else', async () => {
+  test('without metadata is only its text', async () => {
     const { service } = holder;
     const { request } = await service.say(await oldSession(), 'hi');
     expect(request.prompt).toBe('hi');
@@ -56,7 +56,7 @@ describe('a direct message', () => {
 });
 
 describe('system events', () => {
-  test('stand in front, each once and with its time, equal neighbours once (G14)', async () => {
+  test('come first, each once and with its time, equal neighbours once (G14)', async () => {
     const { service } = holder;
     const session = await oldSession();
     for (const text of ['A', 'A', 'B', 'A']) await service.tell(session, text);
@@ -108,7 +108,7 @@ describe('system events', () => {
 });
 
 describe('a group message', () => {
-  test('tells of the group and of its sender in untrusted blocks', async () => {
+  test('has the group and its sender in untrusted blocks', async () => {
     const { service } = holder;
     const { request } = await service.say(service.newSession('whatsapp:group'), { ...group, text: 'hi' });
     const blocks = blocksOf(request.prompt);
@@ -121,7 +121,7 @@ describe('a group message', () => {
     expect(request.prompt.endsWith('\n\nhi')).toBe(true);
   });
 
-  test('tells of the server and the channel of a group', async () => {
+  test('has the server and the channel of a group', async () => {
     const { service } = holder;
     const { request } = await service.say(service.newSession('discord:channel'), {
       text: 'hi',
@@ -139,7 +139,7 @@ describe('a group message', () => {
     });
   });
 
-  test('has what it answers and the chat before it in their order', async () => {
+  test('has the quoted message and the earlier chat in their order', async () => {
     const { service } = holder;
     const { request } = await service.say(service.newSession('whatsapp:group'), {
       ...group,
@@ -198,7 +198,7 @@ describe('around the message', () => {
     expect(request.prompt).not.toContain('Thread starter (untrusted');
   });
 
-  test('a forwarded message says where it came from', async () => {
+  test('a forwarded message has its origin', async () => {
     const { service } = holder;
     const forwarded = {
       from: 'SomeChannel',
@@ -247,7 +247,7 @@ describe('around the message', () => {
   });
 });
 
-/** The first text begins the prompt, and each of the others stands behind the one before. */
+/** The first text begins the prompt, and each of the others follows the one before. */
 function expectOrder(prompt: string, parts: string[]): void {
   const places = placesOf(prompt, parts);
   expect(places[0]).toBe(0);

@@ -185,7 +185,7 @@ describe('breaking', () => {
       },
     });
     const query = held.query('/* insert */ insert into note values (1)');
-    // Awaited below; when the test fails before that, it is broken off and nobody waits for it.
+    // Awaited below; when the test fails before that, it is interrupted and its rejection is ignored.
     query.catch(() => undefined);
     await hit.promise;
     await other.query('/* insert */ insert into note values (2)');

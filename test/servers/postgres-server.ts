@@ -33,7 +33,7 @@ interface Cluster {
   postgres: string;
   dataDir: string;
   port: number;
-  /** Whom the server runs as; null: whoever runs the test. */
+  /** The user that the server runs as; null: the user that runs the test. */
   user: OsUser | null;
   more: readonly string[];
 }

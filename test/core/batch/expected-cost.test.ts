@@ -26,7 +26,7 @@ const round = {
 };
 const pilot = { ...round, costMicros: 183_000 };
 
-test('the expected cost of a batch grows by what its ended items cost, from 20 ends on', () => {
+test('the expected cost of a batch follows the cost of its ended items, from 20 ends on', () => {
   expect(expectedCostMicros(spent)).toBe(100_000);
   expect(expectedCostMicros({ ...spent, ended: 19 })).toBeNull();
   expect(expectedCostMicros({ ...spent, costMicros: null })).toBeNull();

@@ -28,7 +28,7 @@ test('the part of a prompt that the cache has costs its price of the cache', () 
   expect(costOfTokens(table, asked('acme/small'), tokens)).toBe(100_000 + 2_000_000 + 2_000_000);
 });
 
-test('a model without a price counts as the most expensive of its provider, and has no cost when there is none', () => {
+test('a model without a price counts as the most expensive of its provider, and has no cost when that has no prices', () => {
   const tokens = likelyTokens({ cachedTokens: 0, newTokens: 0 }, 1_000_000);
   expect(costOfTokens(table, asked('acme/unknown'), tokens)).toBe(20_000_000);
   expect(costOfTokens(table, asked('nowhere/unknown'), tokens)).toBeNull();

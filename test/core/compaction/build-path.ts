@@ -1,9 +1,9 @@
-// Builds active paths for tests of compaction: entries with numbers, texts of a wanted length, and calls with their results.
+// Builds active paths for tests of compaction: entries with numbers, texts of a given length, and calls with their results.
 import type { ContentBlock } from '../../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../../src/core/entry.ts';
 import type { EntryId, TurnId } from '../../../src/core/ids.ts';
 
-/** A text of about so many tokens, by the estimate of the core. */
+/** A text of about this many tokens, by the estimate of the core. */
 export function textOfTokens(tokens: number, text = 'The quick brown fox. '): string {
   return text.repeat(Math.ceil((tokens * 4) / text.length)).slice(0, tokens * 4);
 }

@@ -9,7 +9,7 @@ import { PathBuilder, textOfTokens } from './build-path.ts';
 const bounds = { contextTokens: 200_000, reserveTokens: 20_000, keepRecentTokens: 20_000 };
 const want = { bounds, reason: 'threshold', squeeze: 0 } as const;
 
-/** So many turns of a prompt and an answer, of so many tokens each. */
+/** This many turns of a prompt and an answer, of this many tokens each. */
 function turns(count: number, tokens: number): PathBuilder {
   const path = new PathBuilder();
   for (let n = 1; n <= count; n += 1) path.prompt(textOfTokens(tokens)).answer(textOfTokens(tokens));
@@ -30,7 +30,7 @@ test('a reserve larger than the window leaves half of it', () => {
   expect(thresholdTokens({ ...bounds, contextTokens: 10_000 })).toBe(5_000);
 });
 
-describe('what stays', () => {
+describe('the entries that are kept', () => {
   test('the newest entries stay, up to the configured number of tokens', () => {
     const { kept, retired, keptTokens } = planned(turns(90, 1_000).entries);
     expect(keptTokens).toBeGreaterThan(18_000);
@@ -72,9 +72,9 @@ describe('what stays', () => {
   });
 });
 
-test('an earlier summary goes, and is the first of what goes', () => {
+test('an earlier summary is retired first', () => {
   const path = turns(90, 1_000).summary('earlier').entries;
-  // The summary is the youngest row and stands in front of the path.
+  // The summary is the newest row and is first on the path.
   const { retired } = planned([path.at(-1)!, ...path.slice(0, -1)]);
   expect(retired[0]!.kind).toBe('summary');
   expect(retired.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
@@ -89,7 +89,7 @@ describe('nothing is compacted', () => {
     expect(planCompaction(turns(1, 500).prompt(textOfTokens(170_000)).entries, want)).toBeNull();
   });
 
-  test('when what could go is shorter than a summary', () => {
+  test('when the entries to retire are shorter than a summary', () => {
     expect(planCompaction(turns(3, 20).entries, { ...want, reason: 'manual' })).toBeNull();
   });
 });

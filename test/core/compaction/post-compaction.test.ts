@@ -26,7 +26,7 @@ const agentsFile = [
 ].join('\n');
 
 describe('the refresh', () => {
-  test('tells the two sections again, with everything below their headings', () => {
+  test('repeats the two sections, with everything below their headings', () => {
     const text = refreshText(agentsFile, SECTIONS, now)!;
     expect(text.startsWith(REFRESH_TITLE)).toBe(true);
     expect(text).toContain("Read today's memory.");
@@ -36,7 +36,7 @@ describe('the refresh', () => {
     expect(text.endsWith(`Current time: ${now}`)).toBe(true);
   });
 
-  test('tells the sections that are configured, in their order, and none when there are none', () => {
+  test('repeats the configured sections, in their order, and none when there are none', () => {
     const text = refreshText(agentsFile, ['Other', ' red lines '], now)!;
     expect(text).toMatch(/Whatever\.[^]*Never delete\./);
     expect(text).not.toContain('Greet.');
@@ -65,7 +65,7 @@ test('a section ends at the next heading of its level, and an empty one is none'
   expect(sectionOf('## B\n\n## C\nc', 'b')).toBeNull();
 });
 
-test('the audit names the files that stand in the system prompt, and those that should and do not', () => {
+test('the audit names the files in the system prompt, and those that are missing', () => {
   const text = '# Project Context\n## /w/AGENTS.md\nrules\n## /w/SOUL.md\n[MISSING] Expected at: /w/SOUL.md';
   const system = [{ type: 'text' as const, text }];
   const files = [

@@ -7,7 +7,7 @@ function parsed(text: string): Record<string, unknown>[] {
   return text.split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-test('every item is one JSON object on a line of its own, with who it is from', () => {
+test('every item is one JSON object on a separate line, with its author', () => {
   const path = new PathBuilder().prompt('look').call('a\nb', { command: 'ls' }).answer('two files').entries;
   expect(parsed(serialiseEntries(path, 10_000).text)).toEqual([
     { user: 'look' },
@@ -32,7 +32,7 @@ test('items are cut further rather than left out', () => {
   expect(parsed(text)).toHaveLength(100);
 });
 
-test('what cannot fit even then is the oldest, and a note says how many items it was', () => {
+test('if the input still does not fit, the oldest items are left out, and a note has their number', () => {
   const path = new PathBuilder();
   for (let n = 1; n <= 100; n += 1) path.prompt(`${n}: ${textOfTokens(2_000)}`);
   const { text, leftOut } = serialiseEntries(path.entries, 50_000);

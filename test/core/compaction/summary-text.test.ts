@@ -59,7 +59,7 @@ describe('identifiers', () => {
     expect(identifiersIn(text)).toEqual(expected);
   });
 
-  test('what the user wrote comes first, the newest first, and tool output does not count', () => {
+  test('identifiers of the user come first, newest first, and tool output does not count', () => {
     const path = new PathBuilder().prompt('AB-1').answer('AB-2').call('AB-3').prompt('AB-4').entries;
     expect(identifiersOf(path)).toEqual(['AB-4', 'AB-1', 'AB-2']);
   });

@@ -1,4 +1,4 @@
-// Which limits hold for a call, and what it takes from them.
+// Which limits apply to a call, and how much it takes from them.
 import { expect, test } from 'vitest';
 import { blockMsOf, waitForBlockMs } from '../../../src/core/governor/model-block.ts';
 import { costOf, limitsFor, rateLimitsOf, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
@@ -17,7 +17,7 @@ test('all limits that match a model hold for its calls', () => {
   expect(found.map(({ model }) => model)).toEqual(['anthropic/claude-sonnet-*', 'anthropic/*']);
 });
 
-test('the share of batches is a limit of its own, for calls of the lane batch', () => {
+test('the share of batches is a separate limit, for calls of the lane batch', () => {
   const limits = rateLimitsOf([written({ batchSharePercent: 40, outputTokensPerMinute: 1000 })]);
   expect(limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'main' })).toHaveLength(1);
   const [, share] = limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'batch' });

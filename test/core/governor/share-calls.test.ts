@@ -8,23 +8,23 @@ const demand = fc.record({ main: count, subagent: count, cron: count, batch: cou
 const total = (calls: LaneCounts): number => calls.main + calls.subagent + calls.cron + calls.batch;
 
 describe('a limit that is shared', () => {
-  test('gives a worker all that it wants while there is enough for all', () => {
+  test('gives a worker all that it requests while there is enough for all', () => {
     const own = { ...noCalls(), main: 3, batch: 4 };
     expect(shareCalls({ pool: 20, own, others: { ...noCalls(), main: 13 } })).toBe(7);
   });
 
-  test('gives main what batches want, but for the least share of batches', () => {
+  test('gives main the share of batches, except for the minimum of batches', () => {
     const others = { ...noCalls(), main: 100 };
     expect(shareCalls({ pool: 100, own: { ...noCalls(), batch: 50 }, others })).toBeCloseTo(5);
     expect(shareCalls({ pool: 100, own: others, others: { ...noCalls(), batch: 50 } })).toBeCloseTo(95);
   });
 
-  test('divides the part of a lane as the workers want calls of it', () => {
+  test("divides the part of a lane by the workers' demand for it", () => {
     const own = { ...noCalls(), main: 30 };
     expect(shareCalls({ pool: 40, own, others: { ...noCalls(), main: 90 } })).toBeCloseTo(10);
   });
 
-  test('is never given out twice, and never more than is wanted', () => {
+  test('is never given twice, and never more than requested', () => {
     fc.assert(
       fc.property(
         fc.array(demand, { minLength: 1, maxLength: 5 }),
@@ -47,7 +47,7 @@ describe('a limit that is shared', () => {
   });
 });
 
-test('of calls that wait for a scarce limit, main comes first, and each lane gets a twentieth at least', () => {
+test('of calls that wait for a scarce limit, main comes first, and each lane gets at least a twentieth', () => {
   let passedOver = noCalls();
   const made = noCalls();
   const waiting = { main: 1000, subagent: 1000, cron: 1000, batch: 1000 };

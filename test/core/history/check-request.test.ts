@@ -47,7 +47,7 @@ test.each<[string, ModelMessage[]]>([
   expect(codes(messages)).toEqual([code]);
 });
 
-test('an unanswered call at the end is named beside the end', () => {
+test('an unanswered call at the end is reported together with the end', () => {
   expect(codes([user(text('a')), assistant(call('1'))])).toEqual(['last_not_user', 'missing_tool_result']);
 });
 

@@ -1,4 +1,4 @@
-// What may stand in a message for each family of providers.
+// The content that a message can have for each family of providers.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import { cleanContent, CONTENT_PASSES, type PassContext } from '../../../src/core/history/content-passes.ts';
@@ -37,7 +37,7 @@ test('the passes run in one order, by name', () => {
   ]);
 });
 
-test('content that is fine comes back as the same array', () => {
+test('valid content is returned as the same array', () => {
   const content = [thinking('c2ln'), text('a'), { type: 'tool_use', id: 't', name: 'read', input: {} } as ContentBlock];
   expect(cleanContent(content, contextOf('anthropic'))).toBe(content);
 });
@@ -59,7 +59,7 @@ describe('a message of another session', () => {
     ]);
   });
 
-  test('says so before anything else when it has no text', () => {
+  test('has a note at the beginning when it has no text', () => {
     const { sourceSession } = provenance;
     expect(
       cleaned('anthropic', [image('AAAA')], { role: 'user', provenance: { kind: 'inter_session', sourceSession } }),
@@ -125,7 +125,7 @@ describe('thinking', () => {
     ]);
   });
 
-  test('is a reasoning item only with what it led to', () => {
+  test('is a reasoning item only together with the item that follows it', () => {
     expect(cleaned('openai', [thinking('rs_1'), text('a'), thinking('x'), thinking('rs_2')])).toEqual([
       thinking('rs_1'),
       text('a'),
@@ -133,13 +133,13 @@ describe('thinking', () => {
   });
 });
 
-test('signatures of other providers are taken off, for google they stay', () => {
+test('signatures of other providers are removed, except for google', () => {
   const signed: ContentBlock = Object.assign(text('a'), { thought_signature: 'msg_1', thoughtSignature: 'msg_2' });
   expect(cleaned('anthropic', [signed])).toEqual([text('a')]);
   expect(cleaned('google', [signed])).toEqual([signed]);
 });
 
-test('details of a tool result stay behind', () => {
+test('details of a tool result are removed', () => {
   const result: ContentBlock = { type: 'tool_result', tool_use_id: 't', content: 'r' };
   expect(cleaned('anthropic', [{ ...result, details: { raw: 1 } } as ContentBlock], { role: 'user' })).toEqual([
     result,

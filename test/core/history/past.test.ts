@@ -1,4 +1,4 @@
-// What of the past a turn shows: limits, acknowledged polls, prompts that nobody answered, changes of the model.
+// The part of the history that a turn shows: limits, acknowledged polls, prompts without an answer, changes of the model.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../../src/core/entry.ts';
@@ -45,7 +45,7 @@ describe('the limit of a session', () => {
     expect(limitOf(name)).toBe(limit);
   });
 
-  test('follows the chat where the key does not tell', () => {
+  test('follows the chat if the key does not show the kind', () => {
     expect(limitOf('anybody', true)).toBe(20);
     expect(limitOf('whatsapp:direct:bob', true)).toBe(10);
   });
@@ -70,7 +70,7 @@ describe('an answer to a poll', () => {
     expect(readHeartbeatAnswer(answer, 300)).toEqual({ isAck, text: rest });
   });
 
-  test('of 300 characters beside the token acknowledges, of 301 it tells', () => {
+  test('with 300 characters in addition to the token acknowledges, with 301 it reports', () => {
     expect(readHeartbeatAnswer(`HEARTBEAT_OK ${'x'.repeat(300)}`, 300).isAck).toBe(true);
     expect(readHeartbeatAnswer(`HEARTBEAT_OK ${'x'.repeat(301)}`, 300)).toEqual({
       isAck: false,
@@ -135,7 +135,7 @@ describe('the models of a session', () => {
     expect([modelAt(two, 8), modelAt(two, 9), modelAt(two, 0)]).toEqual(['a', 'b', undefined]);
   });
 
-  test('are so many at most', () => {
+  test('have a maximum number', () => {
     let spans = withModel(undefined, 1, 'm0');
     for (let change = 1; change <= MODEL_SPANS_MAX * 2; change += 1) spans = withModel(spans, change * 2, `m${change}`);
     expect(spans).toHaveLength(MODEL_SPANS_MAX);

@@ -1,4 +1,4 @@
-// A transcript becomes what a provider accepts, whatever state it is in (G12).
+// A transcript in any state becomes a history that a provider accepts (G12).
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
@@ -81,7 +81,7 @@ describe('prepareHistory', () => {
     ]);
   });
 
-  test('a call with an id of its own kind keeps its result under another', () => {
+  test('a call with an id of another form keeps its result under a new id', () => {
     const messages = prepareHistory([user(text('a')), assistant(call('bad id!')), user(result('bad id!', 'x'))]);
     expect(messages.slice(1)).toEqual([
       assistant({ ...call('bad id!'), id: 'badid' } as ContentBlock),
@@ -237,7 +237,7 @@ function wordsOf(messages: readonly HistoryEntry[]): string[] {
   return messages.flatMap(({ content }) => content.flatMap((one) => (one.type === 'text' ? [one.text] : [])));
 }
 
-/** What the calls got, in the order of the calls. */
+/** The results of the calls, in the order of the calls. */
 function resultsByCall(messages: readonly HistoryEntry[]): unknown[] {
   const blocks = messages.flatMap(({ content }) => content);
   return blocks.flatMap((one, at) => {

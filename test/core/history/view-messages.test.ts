@@ -1,4 +1,4 @@
-// What a request shows of a transcript, as the views of its turn and of its call say.
+// The part of a transcript that a request shows, by the views of its turn and of its call.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock, ImageBlock } from '../../../src/core/content.ts';
 import { checkRequest } from '../../../src/core/history/check-request.ts';
@@ -61,7 +61,7 @@ describe('the history limit', () => {
     expect(wordsOf(viewed)).toEqual(['p3', 'a3', 'now', 'and this']);
   });
 
-  test('keeps the summary that stands for what was before', () => {
+  test('keeps the summary of the earlier entries', () => {
     const summary: ViewEntry = { seq: 99, kind: 'summary', role: 'user', content: [text('summary')] };
     expect(wordsOf(shown([summary, ...turns(5)], { view: { historyLimit: 1 } }))).toEqual([
       'summary',
@@ -139,7 +139,7 @@ test('images follow their prompts', () => {
   expect(viewed.messages[0]?.content).toEqual([text('p1'), image]);
 });
 
-test('what one call prunes is pruned in it alone', () => {
+test('pruning by one call applies only to that call', () => {
   const pruning = {
     trimmedUntil: 2,
     clearedUntil: 0,

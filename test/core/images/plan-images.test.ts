@@ -6,7 +6,7 @@ import type { SessionImages, ShownImage } from '../../../src/core/view.ts';
 const MiB = 1024 * 1024;
 const image = (sha256: string, chars = 1000): ShownImage => ({ sha256, chars });
 
-/** What the session remembers after turns whose prompts are the entries 1, 2, 3... with these images. */
+/** The session's list after turns whose prompts are the entries 1, 2, 3... with these images. */
 function after(turns: ShownImage[][]): {
   session: SessionImages[] | undefined;
   turn: ReturnType<typeof planImages>['turn'];
@@ -64,7 +64,7 @@ describe('a model that takes no images', () => {
   });
 });
 
-test('however long a session is, what it remembers and what a request holds stay bounded', () => {
+test('however long a session is, its list and the images of a request stay bounded', () => {
   const images = fc.array(fc.record({ sha256: fc.string(), chars: fc.nat(6 * MiB) }), { maxLength: 3 });
   fc.assert(
     fc.property(fc.array(images, { minLength: 900, maxLength: 900 }), (turns) => {

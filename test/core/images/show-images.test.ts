@@ -25,7 +25,7 @@ test('images follow their prompts, a marker follows prompts that had some', () =
   );
 });
 
-test('an image of several prompts is shown where it comes first', () => {
+test('an image of several prompts is shown with the first of them', () => {
   const behind = imagesBehind([entry(1, 'a'), entry(3, 'a', 'b')], everything);
   expect([behind.get(1), behind.get(3)]).toEqual([[blockOf('a')], [blockOf('b')]]);
 });

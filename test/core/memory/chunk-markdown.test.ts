@@ -1,4 +1,4 @@
-// How a memory is cut into what a search finds.
+// How a memory is cut into searchable chunks.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chunkMarkdown } from '../../../src/core/memory/chunk-markdown.ts';

@@ -45,7 +45,7 @@ test('blank messages and blocks are left out', () => {
   expect(read(undefined)).toEqual([]);
 });
 
-test('what the plugin keeps is not what is sent: later changes of it change nothing', () => {
+test('the sent messages are copies: later changes by the plugin have no effect', () => {
   const input = { key: 'before' };
   const [message] = read([{ role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'n', input }] }]);
   input.key = 'after';

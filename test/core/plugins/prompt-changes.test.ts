@@ -14,7 +14,7 @@ const read = (value: unknown, plugin = 'p') => readPromptChanges(plugin, value).
 const promptOf = (...results: unknown[]): string =>
   joinParts(changeParts([ownPart('body', 'hi')], mergeChanges(results.map((result) => read(result))))).text;
 
-describe('what stands in front of a prompt', () => {
+describe('the text before a prompt', () => {
   test('is joined by blank lines in the order of the results', () => {
     expect(promptOf({ prependContext: 'A' }, undefined, { prependContext: 'B' })).toBe('A\n\nB\n\nhi');
   });
@@ -58,7 +58,7 @@ describe('a system prompt', () => {
     ).toEqual({ stable: 'P\n\nfirst', dynamic: 'Q' });
   });
 
-  test('may be replaced by one with a boundary of its own; none is left in it', () => {
+  test('can be replaced by one with its own boundary; the result contains no marker', () => {
     const system = systemOf({
       systemPrompt: `stable\n${CACHE_BOUNDARY}\ndynamic ${CACHE_BOUNDARY}`,
       prependSystemContext: `${CACHE_BOUNDARY}P`,

@@ -87,7 +87,7 @@ test('a total counts unknown costs and never takes them for 0', () => {
   });
 });
 
-test('a written row says again what it was written with', () => {
+test('a written row has the values with which it was written', () => {
   const { prices } = priceRowOf(SONNET, 'test');
   const { model: _model, ...written } = SONNET;
 

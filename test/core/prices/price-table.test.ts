@@ -17,7 +17,7 @@ test('a price changes on the first day of its row', () => {
   expect(readPriceOn('2026-10-07')).toBe(100);
 });
 
-test('a dated snapshot of a model costs what the model costs', () => {
+test('a dated snapshot of a model has the price of the model', () => {
   const dated = Object.keys(KNOWN_MODELS).filter((model) => /-\d{8}$/.test(model));
   expect(dated).not.toEqual([]);
   for (const model of dated) {

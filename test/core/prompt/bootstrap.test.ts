@@ -1,4 +1,4 @@
-// What a prompt says of the workspace: pending setup, files that do not fit, skills, channels.
+// The notes on the workspace in a prompt: pending setup, files that do not fit, skills, channels.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bootstrapModeOf, bootstrapParts, type BootstrapSituation } from '../../../src/core/prompt/bootstrap.ts';
@@ -59,7 +59,7 @@ describe('reportBudget', () => {
     expect(report(sizes)).toBeNull();
   });
 
-  test('a file that is cut is named with what is left of it', () => {
+  test('a file that is cut is named with the size of the rest', () => {
     expect(report([2000])?.part.text).toMatch(
       /^⚠️ Bootstrap budget: .*not shown in full.*\n- F0\.md: 2000 raw -> \d+ injected \(~\d\d% removed; max\/file\)\.\nRead the file itself/,
     );
@@ -71,7 +71,7 @@ describe('reportBudget', () => {
     expect(text).toContain('\n+2 more truncated file(s).\n');
   });
 
-  test('what the total leaves no room for is cut by it', () => {
+  test('a file that exceeds the remaining total is cut', () => {
     const text = report([500, 500], { charsPerFileMax: 1000, charsTotalMax: 510 })?.part.text;
     expect(text).toContain('- F1.md: 500 raw -> 0 injected (~100% removed; max/total).');
   });

@@ -9,7 +9,7 @@ import {
 
 const AT = 1_772_153_760_000; // 2026-02-27T00:56:00Z
 
-test('a setting names UTC, the host, the user or an IANA zone; what does not exist is the host', () => {
+test('a setting names UTC, the host, the user or an IANA zone; an unknown zone means the host', () => {
   const zones = { userTimezone: 'Asia/Tokyo', hostTimezone: 'Europe/Berlin' };
   expect(resolveEnvelopeZone('UTC', zones)).toBe('utc');
   expect(resolveEnvelopeZone('gmt', zones)).toBe('utc');

@@ -1,6 +1,6 @@
-// Goal: no text that came from outside is taken for what only Holdfast may write (G29). Method: messages of random parts, each text of
-// them made of forged labels, fences and line breaks in every disguise; a reader that shares no code with what wrote the prompt
-// names all that looks like Holdfast's own, and that must be exactly what Holdfast put there.
+// Goal: no text from outside can pass for text that only Holdfast writes (G29). Method: messages of random parts, each text of
+// them made of forged labels, fences and line breaks in every disguise; a reader that shares no code with the writer of the prompt
+// lists everything that looks like Holdfast's own, and that must be exactly the text that Holdfast wrote.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { buildSteerPrompt } from '../../../src/core/prompt/message-prompt.ts';

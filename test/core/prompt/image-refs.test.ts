@@ -51,7 +51,7 @@ describe('no image file of this machine is', () => {
   });
 });
 
-test('a long text takes no longer than its length, however it repeats what looks like a beginning', () => {
+test('the time for a long text is linear in its length, however often it repeats the beginning of a match', () => {
   const pieces = [
     '[media attached: ',
     '[image: source: /',

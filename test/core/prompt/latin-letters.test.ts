@@ -30,7 +30,7 @@ test('no such letter hides a System line (G29)', () => {
   expect(missed.map(show)).toEqual([]);
 });
 
-test('the table of letters is what the names of Unicode make of it', () => {
+test('the table of letters follows from the names in Unicode', () => {
   const table = new URL('../../../src/core/prompt/latin-letters.ts', import.meta.url);
   expect(readFileSync(table, 'utf8')).toBe(latinLettersSource(named));
 });

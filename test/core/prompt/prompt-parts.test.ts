@@ -21,12 +21,12 @@ describe('a code fence that words from outside leave open', () => {
     ['  ~~~~ `x`\n~~~\n````\ncode', '~~~~'],
     ['```\na\n```\n\n`````\n```\nb', '`````'],
     ['```\ncode\n``` not closed by this', '```'],
-  ])('%j is closed in front of what follows (G29)', (text, fence) => {
+  ])('%j is closed before the following text (G29)', (text, fence) => {
     expect(textOf(said(text), ownPart('x', 'Ours'))).toBe(`${text}\n${fence}\n\nOurs`);
     expect(textOf(said(text), { ...said('theirs'), isTight: true })).toBe(`${text}\n${fence}\ntheirs`);
   });
 
-  test('stays open at the end of the prompt: what was said is not changed there', () => {
+  test('stays open at the end of the prompt, where the text is not changed', () => {
     expect(textOf(ownPart('x', 'Ours'), said('```\ncode'))).toBe('Ours\n\n```\ncode');
   });
 

@@ -1,4 +1,4 @@
-// Skills: what a SKILL.md says of itself, and the list that the prompt shows.
+// Skills: the head of a SKILL.md, and the list in the prompt.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readSkill, skillsPrompt, type Skill } from '../../../src/core/prompt/skills.ts';

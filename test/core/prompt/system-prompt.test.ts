@@ -74,7 +74,7 @@ const whole = (input: SystemPromptInput): string => Object.values(buildSystemPro
 
 describe('sections', () => {
   // The order of all sections is in test/requests/system-prompt.test.ts.
-  test('that change from turn to turn stand after the boundary, and the others before it', () => {
+  test('that change from turn to turn are after the boundary, and the others before it', () => {
     const { stable, dynamic } = buildSystemPrompt({ ...everything, files: shown('SOUL.md', 'HEARTBEAT.md') });
     const stableHeadings = headingsOf(stable);
     const dynamicHeadings = headingsOf(dynamic);
@@ -146,7 +146,7 @@ describe('sections', () => {
     expect(buildSystemPrompt({ ...plain, tools: tools.toReversed() }).stable).toBe(stable);
   });
 
-  test('say whose words they hold and where they stand', () => {
+  test('name their author and their position', () => {
     const { prompt, spans } = joinSections(writeSections(everything));
     expect(spans.find(({ name }) => name === 'project-context')).toMatchObject({
       origin: 'workspace',
@@ -160,7 +160,7 @@ describe('sections', () => {
     }
   });
 
-  test('of a neighbour that stands apart are separated by a blank line', () => {
+  test('of separate neighbours are divided by a blank line', () => {
     const section = (name: string, isLoose = false) => ({
       name,
       origin: 'holdfast' as const,
@@ -173,7 +173,7 @@ describe('sections', () => {
   });
 });
 
-describe('what a provider or plugins contribute', () => {
+describe('the contribution of a provider or of plugins', () => {
   const contributed: SystemPromptInput = {
     ...everything,
     contributions: [
@@ -194,7 +194,7 @@ describe('what a provider or plugins contribute', () => {
     ],
   };
 
-  test('stands at two fixed places and in place of three sections', () => {
+  test('is placed at two fixed places and replaces three sections', () => {
     const { stable, dynamic } = buildSystemPrompt(contributed);
     expect(stable).toContain('\n## Style\nBe brief.\n## Tool Call Style\nSay nothing.\n## Execution Bias\n');
     expect(stable).toContain('\nPrefix one.\nPrefix two.\n## Safety\n');
@@ -226,7 +226,7 @@ describe('modes', () => {
     });
   });
 
-  test('minimal is what delegated work needs', () => {
+  test('minimal has what delegated work needs', () => {
     const files = fitWorkspaceFiles(
       filesForMode(
         NAMES.map((name) => file(name)),
@@ -271,7 +271,7 @@ describe('modes', () => {
 });
 
 describe('the cache boundary', () => {
-  test('HEARTBEAT.md stands below it', () => {
+  test('HEARTBEAT.md is placed below it', () => {
     const { stable, dynamic } = buildSystemPrompt(plain);
     expect(stable).not.toContain('text of HEARTBEAT.md');
     expect(dynamic).toMatch(/^# Dynamic Project Context\n.*\n## \/w\/HEARTBEAT\.md\ntext of HEARTBEAT\.md\n## Runtime/);
@@ -281,7 +281,7 @@ describe('the cache boundary', () => {
     expect(buildSystemPrompt({ ...plain, files: shown('HEARTBEAT.md') }).dynamic).toMatch(/^# Project Context\n/);
   });
 
-  test('nothing of the machine or the model stands above it', () => {
+  test('nothing about the machine or the model is above it', () => {
     const moved = { ...plain, runtime: { host: 'elsewhere' }, model: 'anthropic/other', thinking: 'high' as const };
     expect(buildSystemPrompt(moved).stable).toBe(buildSystemPrompt(plain).stable);
   });
@@ -333,7 +333,7 @@ describe('the cache boundary', () => {
 });
 
 describe('trusted metadata', () => {
-  test('is JSON of what Holdfast knows, under the heading of the chat', () => {
+  test("is JSON of Holdfast's facts, under the heading of the chat", () => {
     const { stable } = buildSystemPrompt(everything);
     expect(stable).toMatch(/\n## Group Chat Context\n## Inbound Context \(trusted metadata\)\n.*\n.*\n.*\n\n```json\n/);
     expect(stable).toContain(
@@ -421,7 +421,7 @@ describe('workspace files', () => {
   });
 });
 
-test('the runtime line holds what is known', () => {
+test('the runtime line has the known facts', () => {
   const input = { ...plain, channel: 'telegram', defaultModel: 'anthropic/b' };
   expect(buildSystemPrompt(input).dynamic).toMatch(
     /## Runtime\nRuntime: agent=main \| host=box \| os=Linux 6\.14\.0 \(x64\) \| node=v24\.21\.0 \| model=anthropic\/claude-sonnet-5-5 \| default_model=anthropic\/b \| shell=bash \| channel=telegram \| capabilities=none \| thinking=off\nReasoning: off \(hidden unless on\/stream\)\./,

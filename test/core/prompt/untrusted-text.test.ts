@@ -64,7 +64,7 @@ describe('neutralise', () => {
     },
   );
 
-  // Whatever stands around a forged line, in whatever case and with invisible characters strewn in, it is found.
+  // A forged line is found whatever text surrounds it, in any case and with invisible characters in it.
   test('no System line survives', () => {
     const invisible = fc.constantFrom('', '\u200b', '\u00ad', '\u2060', '\ufe0f');
     const forged = fc
@@ -125,7 +125,7 @@ describe('neutralise', () => {
   });
 });
 
-test('what is not looked at closely, because it holds no mark of an imitation, would not be changed', () => {
+test('text that is skipped because it has no mark of an imitation would not be changed', () => {
   const piece = fc.oneof(
     fc.constantFrom('System:', 'Note: the previous agent run', '(untrusted metadata):', '(metadata, do not treat):'),
     fc.constantFrom(

@@ -48,14 +48,14 @@ describe('the parts and their order', () => {
     expect(textOf('a\r\nb  ')).toBe('a\nb  ');
   });
 
-  test('system events stand in front', () => {
+  test('system events come first', () => {
     const events = ['A', 'B', 'A'].map(event);
     expect(textOf('hi', { events })).toBe(`System: ${STAMP} A\nSystem: ${STAMP} B\nSystem: ${STAMP} A\n\nhi`);
     expect(textOf('hi', { events: [event('a\nb')] })).toBe(`System: ${STAMP} a\nSystem: b\n\nhi`);
     expect(textOf('hi', { events: [event('reason periodic')] })).toBe('hi');
   });
 
-  test('the abort hint stands in front of the message', () => {
+  test('the abort hint precedes the message', () => {
     expect(textOf('go on', { wasAborted: true })).toBe(`${ABORTED}\n\ngo on`);
   });
 
@@ -65,7 +65,7 @@ describe('the parts and their order', () => {
     );
   });
 
-  test('what a thread or a queued message leaves open does not swallow what follows (G29)', () => {
+  test('a fence that a thread or a queued message leaves open does not include the following text (G29)', () => {
     const thread = { text: 'hi', thread: { historyBody: `Alice: see\n${F}js\nlet a` } };
     expect(textOf(thread, { isNewSession: true, events: [event('E')] })).toBe(
       `[Thread history - for context]\nAlice: see\n${F}js\nlet a\n${F}\n\nSystem: ${STAMP} E\n\nhi`,
@@ -118,7 +118,7 @@ describe('the parts and their order', () => {
 });
 
 describe('metadata', () => {
-  test('a direct message tells its ids and time', () => {
+  test('a direct message has its ids and time', () => {
     const message: InboundMessage = {
       text: 'hi',
       channel: 'telegram',
@@ -132,7 +132,7 @@ describe('metadata', () => {
     );
   });
 
-  test('a group message tells the group and the sender', () => {
+  test('a group message has the group and the sender', () => {
     expect(textOf({ ...group, text: 'hi' })).toBe(
       [
         'Conversation info (untrusted metadata):',
@@ -225,7 +225,7 @@ describe('bodies', () => {
     expect(text).not.toContain('Conversation info');
   });
 
-  test('a trigger in front of text is taken off', () => {
+  test('a trigger before text is removed', () => {
     expect(textOf('/new hello', { isNewSession: true })).toBe('hello');
     expect(textOf('/newhello', { isNewSession: true })).toBe('/newhello');
     expect(textOf('/new hello')).toBe('/new hello');
@@ -304,7 +304,7 @@ describe('thinking', () => {
 });
 
 describe('several messages', () => {
-  test('each stands in the frame with its own metadata and files', () => {
+  test('each is in the frame with its own metadata and files', () => {
     const messages: InboundMessage[] = [
       { text: 'one', messageId: '1' },
       { text: 'two', media: [{ path: '/a.png', type: 'image/png' }] },

@@ -56,7 +56,7 @@ describe('the cheaper way', () => {
     expect(choose(conversation(16_000), null)).toMatchObject({ way: 'live' });
   });
 
-  test('of a conversation that has begun is mostly the one it has taken', () => {
+  test('for a conversation in progress is usually the way of its last call', () => {
     const begun = { ...conversation(3_000), promptTokens: 12_000, previousTokens: 11_500, callsLeft: 2 };
     expect(choose({ ...begun, previousWay: 'live' }, 0.6).way).toBe('live');
     expect(choose({ ...begun, previousWay: 'provider-batch' }, 0.6).way).toBe('provider-batch');
@@ -85,7 +85,7 @@ describe('the markers of a batch', () => {
     expect([markers(0.6, 600_000), markers(0.3, 600_000)]).toEqual(['1h', 'off']);
   });
 
-  test('are left out of prompts that are too short for the cache, and are what the batch says', () => {
+  test('are left out of prompts that are too short for the cache, and otherwise follow the batch', () => {
     expect(markers(1, 0, { cacheTokensMin: 20_000 })).toBe('off');
     expect(markers(0, 0, { cache: '1h' })).toBe('1h');
     expect([cacheTokensMinOf('claude-haiku-4-5'), cacheTokensMinOf('claude-sonnet-5-5')]).toEqual([4_096, 1_024]);
@@ -108,7 +108,7 @@ describe('the markers of a batch', () => {
   });
 });
 
-test('what the same answer costs live falls with what a live call reads from the cache, and never depends on the batch', () => {
+test('the live cost of the same answer falls with the tokens that a live call reads from the cache, and never depends on the batch', () => {
   const tokens = fc.integer({ min: 0, max: 100_000 });
   const share = fc.float({ min: 0, max: 1, noNaN: true });
   fc.assert(

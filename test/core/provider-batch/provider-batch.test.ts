@@ -91,7 +91,7 @@ describe('the search for a submission', () => {
     );
   });
 
-  test('looks at least four times within settleMs', () => {
+  test('polls at least four times within settleMs', () => {
     fc.assert(
       fc.property(fc.integer({ min: 4, max: 600_000 }), fc.nat(100), (settleMs, looks) => {
         expect(searchAgainMs(looks, { settleMs })).toBeLessThanOrEqual(settleMs / 4);
@@ -101,7 +101,7 @@ describe('the search for a submission', () => {
   });
 });
 
-test('the time between two looks grows by half, and stays within its bounds', () => {
+test('the time between two polls grows by half, and stays within its bounds', () => {
   const bounds = { min: 10_000, max: 300_000 };
   expect([0, 1, 2, 99].map((looks) => pollAgainMs({ looks, random: 0.5 }, bounds))).toEqual([
     10_000, 15_000, 22_500, 300_000,
@@ -117,7 +117,7 @@ test('the lane has a round each second, and more where requests wait less or bat
 });
 
 describe('a submission that was not accepted', () => {
-  test('was definitely not made after a refusal, and may have been made after anything else', () => {
+  test('was definitely not made after a refusal, and may have been made after any other error', () => {
     expect([400, 401, 403, 404, 413, 422, 429].map(isDefinite)).not.toContain(false);
     expect([null, 408, 409, 500, 502, 503, 504, 529].map(isDefinite)).not.toContain(true);
   });
@@ -155,7 +155,7 @@ describe('a line of results', () => {
     expect(providerErrorFault(null).type).toBe('api_error');
   });
 
-  test('of another submission or without sense is recognised, whatever it is', () => {
+  test('of another submission or without meaning is recognised in any form', () => {
     const other = JSON.stringify({ custom_id: 'other-1', result: { type: 'expired' } });
     expect(readResultLine(own, other)).toEqual({ kind: 'foreign' });
     fc.assert(

@@ -1,4 +1,4 @@
-// Old tool results are pruned as far as the context is full, and what is protected stays.
+// Old tool results are pruned depending on the size of the context, and protected ones are kept.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
@@ -135,7 +135,7 @@ describe('protected are', () => {
   });
 });
 
-test('the note says what was kept, the placeholder is that of the configuration', () => {
+test('the note says how much was kept, the placeholder is the configured one', () => {
   const material = materialOf(reads(80, 12_000));
   const view = decidePruning(material, settings) as PruningView;
   const shown = applyPruning(material, view).flatMap(({ content }) =>
@@ -225,7 +225,7 @@ describe('any history, any settings:', () => {
     });
   });
 
-  test('pruning what is pruned changes nothing, and the same view shows the same bytes later', () => {
+  test('pruning is idempotent, and the same view shows the same bytes later', () => {
     everywhere(({ steps, material: found }, view, by) => {
       const once = applyPruning(found, view);
       expect(applyPruning({ messages: once, seqs: found.seqs }, view)).toEqual(once);

@@ -33,11 +33,11 @@ describe('Europe/Berlin', () => {
   test.each([
     // 02:30 does not exist: it is due when the gap is over.
     ['30 2 * * *', spring, ['03-29 01:00', '03-30 00:30']],
-    // Two times in the gap are over at the same moment.
+    // Two times in the gap pass at the same instant.
     ['0,30 2 * * *', spring, ['03-29 01:00', '03-30 00:00', '03-30 00:30']],
     ['30 2,3 * * *', spring, ['03-29 01:00', '03-29 01:30', '03-30 00:30', '03-30 01:30']],
     ['0 3 * * *', spring, ['03-29 01:00', '03-30 01:00']],
-    // 02:30 comes twice: it counts the first time.
+    // 02:30 occurs twice: the first one counts.
     ['30 2 * * *', autumn, ['10-25 00:30', '10-26 01:30']],
     ['0,30 2 * * *', autumn, ['10-25 00:00', '10-25 00:30', '10-26 01:00', '10-26 01:30']],
     [
@@ -85,7 +85,7 @@ describe('America/Sao_Paulo, where the clocks were set at midnight', () => {
     // 4 November 2018 began at 01:00.
     ['0 0 * * *', '2018-11-03T12:00Z', '2018-11-05T12:00Z', ['11-04 03:00', '11-05 02:00']],
     ['15 0 4 11 *', '2018-11-03T12:00Z', '2018-11-05T12:00Z', ['11-04 03:00']],
-    // 16 February 2019 had 25 hours: 23:00 came twice.
+    // 16 February 2019 had 25 hours: 23:00 occurred twice.
     ['30 23 * * *', '2019-02-16T12:00Z', '2019-02-18T12:00Z', ['02-17 01:30', '02-18 02:30']],
     ['0 0 * * *', '2019-02-16T12:00Z', '2019-02-18T12:00Z', ['02-17 03:00', '02-18 03:00']],
     // Since then they stay.
@@ -103,7 +103,7 @@ describe('Australia/Lord_Howe, where a shift is half an hour', () => {
     // 02:00 to 02:30 does not exist.
     ['15 2 * * *', spring, ['10-03 15:30', '10-04 15:15']],
     ['45 2 * * *', spring, ['10-03 15:45', '10-04 15:45']],
-    // 01:30 to 02:00 comes twice.
+    // 01:30 to 02:00 occurs twice.
     ['45 1 * * *', autumn, ['04-04 14:45', '04-05 15:15']],
     ['15 1 * * *', autumn, ['04-04 14:15', '04-05 14:45']],
   ])('%s', (expr, [from, until], expected) => {
@@ -130,7 +130,7 @@ describe('Australia/Lord_Howe, where a shift is half an hour', () => {
   });
 });
 
-describe('Africa/Casablanca, where Ramadan has a time of its own', () => {
+describe('Africa/Casablanca, where Ramadan has its own offset', () => {
   test.each([
     // Back on 15 February 2026 at 03:00, forward on 22 March at 02:00.
     ['30 2 * * *', '2026-02-14T12:00Z', '2026-02-16T12:00Z', ['02-15 01:30', '02-16 02:30']],
@@ -241,7 +241,7 @@ describe('against brute force', () => {
     );
   });
 
-  test('the next slot is the same from wherever one looks', () => {
+  test('the next slot is the same from any earlier instant', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...windows),
@@ -263,13 +263,13 @@ describe('against brute force', () => {
 
 interface Step {
   instantMs: number;
-  /** What the wall shows, as milliseconds. */
+  /** The wall time, as milliseconds. */
   wallMs: number;
 }
 
 const walks = new Map<string, Step[]>();
 
-/** Every minute with what the wall shows, read from a formatter of its own; a day earlier than asked, to know what was shown before. */
+/** Every minute with its wall time, from a separate formatter; beginning a day earlier than requested, to know the time before. */
 function walkOf(zone: string, fromMs: number, untilMs: number): { steps: Step[]; fromMs: number } {
   let steps = walks.get(`${zone} ${fromMs}`);
   if (steps === undefined) {

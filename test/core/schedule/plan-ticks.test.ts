@@ -119,7 +119,7 @@ describe('after a run', () => {
     });
   });
 
-  test('what happens once is tried again three times, if the failure may pass', () => {
+  test('a one-time cron is tried again three times, if the failure is temporary', () => {
     const once = { ...cron, isOneShot: true };
     expect(decideCronRunEffect(failed, once, 1000)).toMatchObject({ retrySlotMs: 31_000, disabledReason: null });
     expect(decideCronRunEffect(failed, { ...once, failures: 3 }, 1000)).toMatchObject({

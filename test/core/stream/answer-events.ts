@@ -1,4 +1,4 @@
-// Builders of the events of an answer, and what the reducer makes of them.
+// Builders of the events of an answer, and the reducer's results for them.
 import type { ModelAnswer, ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
 import { createAnswerReducer } from '../../../src/core/stream/reduce-answer.ts';
@@ -38,7 +38,7 @@ export function toolBlock(index: number, call: { id?: unknown; name?: unknown },
   ];
 }
 
-/** Rules under which nothing is put right but what the steps do by themselves. */
+/** Rules under which only the default steps repair anything. */
 export function rules(overrides: Partial<AnswerRules> = {}): AnswerRules {
   return {
     tools: [{ name: 'read' }, { name: 'exec' }, { name: 'session_status' }],
@@ -54,7 +54,7 @@ export function rules(overrides: Partial<AnswerRules> = {}): AnswerRules {
 
 export interface Reduced {
   answer: ModelAnswer;
-  /** What each event added to the reply. */
+  /** The additions of each event to the reply. */
   deltas: string[];
 }
 

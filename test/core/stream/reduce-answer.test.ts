@@ -29,7 +29,7 @@ describe('the events of one answer', () => {
     });
   });
 
-  test('report text that joins to what textOf gives, one report per event', () => {
+  test('report text that joins to the result of textOf, one report per event', () => {
     const events = [
       START,
       ...textBlock(0, ' ', '\n', 'a', ' b'),
@@ -93,7 +93,7 @@ describe('the events of one answer', () => {
     expect(() => reduce([START, { type: 'message_stop' }])).toThrow('without a message or a stop reason');
   });
 
-  test('that say what went wrong are thrown as it was said', () => {
+  test('that contain an error are thrown with its text', () => {
     const error: StreamEvent = {
       type: 'error',
       error: { type: 'overloaded_error', message: 'busy', details: { error_code: 'x' } },
@@ -111,7 +111,7 @@ describe('the events of one answer', () => {
   });
 });
 
-describe('an answer that comes as one body', () => {
+describe('an answer in one body', () => {
   test('is the same as if it had been streamed', () => {
     const streamed = reduce([
       START,
@@ -214,7 +214,7 @@ async function reduceBytes(
   return { answer: reducer.answer, deltas };
 }
 
-test('a long answer in many pieces costs no more than what it holds', () => {
+test('the cost of a long answer in many pieces is linear in its length', () => {
   const reducer = createAnswerReducer(rules({ replacements: [{ from: 'secret name', to: 'it' }] }));
   const spentMs = processorMsOf(() => {
     reducer.take(START);

@@ -10,7 +10,7 @@ const WORDS: Replacement[] = [
   { from: '🙂', to: ':)' },
 ];
 
-test('of two that fit at one place the first is taken, and what was put in is not looked at again', () => {
+test('of two matches at one place the first is used, and the replacement is not searched again', () => {
   expect(replacingAll(WORDS)('OpenDoor a.b aXb 🙂')).toBe('ClosedDoor $& aXb :)');
   expect(
     replacingAll([
@@ -20,7 +20,7 @@ test('of two that fit at one place the first is taken, and what was put in is no
   ).toBe('bc');
 });
 
-test('a text in pieces becomes what the whole text becomes', () => {
+test('a text in pieces becomes the same as the whole text', () => {
   const anyUnit = fc.constantFrom('a', 'b', 'ab', 'ba', '\ud83d', '\ude42');
   const anyReplacement = fc.record({
     from: fc.string({ unit: anyUnit, minLength: 1, maxLength: 4 }),
@@ -40,7 +40,7 @@ test('a text in pieces becomes what the whole text becomes', () => {
   );
 });
 
-test('only what may be the beginning of something to replace is held back', () => {
+test('only text that may be the beginning of a match is held back', () => {
   const replacer = createReplacer(WORDS);
   expect(replacer.push('hello Ope')).toBe('hello ');
   expect(replacer.push('ra')).toBe('Oper');
@@ -54,7 +54,7 @@ describe('a request', () => {
     { from: 'gone', to: '' },
   ]);
 
-  test('is transformed in the texts of both roles, the system prompt and results, and nowhere else', () => {
+  test('is applied to the texts of both roles, the system prompt and results, and to nothing else', () => {
     const made = transform({
       system: [{ type: 'text', text: 'Holdfast runs you.', cache_control: { type: 'ephemeral' } }],
       messages: [

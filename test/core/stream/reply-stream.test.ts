@@ -1,4 +1,4 @@
-// Goal: who watches a reply come sees the reply and nothing else: no reasoning, no tag, no token of silence, nor the beginning of one.
+// Goal: a client that streams a reply receives the reply and nothing else: no reasoning, no tag, no silent token, nor the beginning of one.
 // Method: what is shown, joined, is compared with what the whole answer is settled with, for answers made of everything that is held
 // back, cut anywhere.
 import * as fc from 'fast-check';
@@ -13,7 +13,7 @@ const PLAIN: ReplyRules = { hasReasoningTags: false, heartbeatAckCharsMax: null 
 const REASONING: ReplyRules = { ...PLAIN, hasReasoningTags: true };
 const POLL: ReplyRules = { ...PLAIN, heartbeatAckCharsMax: 30 };
 
-/** What is shown after each piece, and at the end. */
+/** The shown text after each piece, and at the end. */
 function shownOf(pieces: readonly string[], rules = PLAIN): string[] {
   const stream = createReplyStream(rules);
   return [...pieces.map((piece) => stream.push(piece)), stream.end()];
@@ -57,19 +57,19 @@ const answer = fc
   .map((pieces) => pieces.join('').replaceAll('\0', ''));
 const cuts = fc.array(fc.nat({ max: 12 }), { maxLength: 60, size: 'max' });
 
-/** The text in pieces of the given lengths; what is left is the last piece. */
+/** The text in pieces of the given lengths; the rest is the last piece. */
 function cut(text: string, lengths: readonly number[]): string[] {
   let at = 0;
   const pieces = lengths.map((length) => text.slice(at, (at += length)));
   return [...pieces, text.slice(at)];
 }
 
-describe('what is shown of a reply while it comes', () => {
+describe('the shown text of a streamed reply', () => {
   test.each([
     ['a reply', PLAIN],
     ['a reply with reasoning', REASONING],
     ['an answer to a poll', POLL],
-  ])('is, joined, what %s is settled with, wherever it is cut', (_what, rules) => {
+  ])('is, joined, the text with which %s is settled, wherever it is cut', (_what, rules) => {
     fc.assert(
       fc.property(answer, cuts, (text, lengths) => {
         expect(shownOf(cut(text, lengths), rules).join('')).toBe(decideOutcome(text, rules).reply ?? '');
@@ -119,7 +119,7 @@ describe('what is shown of a reply while it comes', () => {
     ]);
   });
 
-  test('is the inside of <final> as it comes, and no reasoning', () => {
+  test('is the inside of <final> as it arrives, without reasoning', () => {
     const pieces = ['<think>why', ' so</th', 'ink>\n<fin', 'al>Hel', 'lo </fi', 'nal> bye'];
     expect(shownOf(pieces, REASONING)).toEqual(['', '', '', 'Hel', 'lo', '', '']);
     expect(shownOf(['<think>why</think>', 'Hello'], REASONING)).toEqual(['', '', 'Hello']);
@@ -140,7 +140,7 @@ describe('what is shown of a reply while it comes', () => {
 });
 
 describe('the filters as functions of a whole text', () => {
-  test('say what their definitions in regular expressions say', () => {
+  test('agree with their definitions as regular expressions', () => {
     fc.assert(
       fc.property(answer, (text) => {
         expect(withoutReasoning(text)).toBe(reasoningByDefinition(text));

@@ -1,4 +1,4 @@
-// What the steps put right in a whole answer, one after another.
+// The repairs of the steps in a complete answer, one after another.
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
@@ -47,7 +47,7 @@ describe('the name of a tool', () => {
     expect(find(written)).toBe(found);
   });
 
-  test('is found in the id of the call when there is none', () => {
+  test('is read from the id of the call when it is missing', () => {
     const { content, repairs } = answerOf([{ id: 'functions.exec:0', name: '' }, { id: 'call_read_1' }]);
     expect(content).toMatchObject([
       { id: 'functions_exec_0', name: 'exec' },
@@ -70,7 +70,7 @@ describe('the name of a tool', () => {
 });
 
 describe('the id of a call', () => {
-  test('is made up where it is missing, double, or taken by an earlier call', () => {
+  test('is generated when it is missing, a duplicate, or taken by an earlier call', () => {
     const messages: ModelMessage[] = [
       { role: 'user', content: [{ type: 'text', text: 'go' }] },
       ...calls({ id: 'toolu_old', name: 'read' }, { id: 'call_auto_2', name: 'read' }),
@@ -123,7 +123,7 @@ describe('the arguments of a call', () => {
     expect(called('')).not.toHaveProperty('malformedInputs');
   });
 
-  test('are repaired where they can be, and what was there is noted', () => {
+  test('are repaired if possible, and the original is recorded', () => {
     const answer = called("{path: 'a'}", { repairArguments: (raw) => (raw === "{path: 'a'}" ? { path: 'a' } : null) });
     expect(answer.content).toMatchObject([{ input: { path: 'a' } }]);
     expect(answer).not.toHaveProperty('malformedInputs');
@@ -152,7 +152,7 @@ describe('the reason of the end', () => {
     ['content_filter', 'sensitive'],
     ['SAFETY', 'sensitive'],
     ['something_new', 'unhandled'],
-  ])('%s makes of the answer what it said and a note, without calls', (wire, stopReason) => {
+  ])('%s makes the answer its text and a note, without calls', (wire, stopReason) => {
     const { answer, deltas } = reduce([
       START,
       ...textBlock(0, 'so far'),
@@ -196,7 +196,7 @@ describe('a tool that does not exist', () => {
     ['another unknown tool between', [prompt, ...strike(1, 'ghost'), ...strike(2, 'phantom')]],
     ['a known tool between', [prompt, ...strike(1, 'ghost'), ...strike(2, 'ghost', 'read'), ...strike(3, 'ghost')]],
     ['words of the user between', [prompt, ...strike(1, 'ghost'), ...strike(2, 'ghost'), prompt]],
-  ])('is only told so after %s', (_, messages) => {
+  ])('is only reported after %s', (_, messages) => {
     expect(answerOf(ghost, { messages }).content).toMatchObject([{ type: 'tool_use', name: 'ghost' }]);
   });
 

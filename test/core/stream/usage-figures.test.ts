@@ -1,4 +1,4 @@
-// Usage figures come from outside: whatever a provider writes there, what the journal stores of it are whole numbers within a bound.
+// Usage figures come from outside: whatever a provider sends, the journal stores whole numbers within a bound.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventsOfBody, type StreamEvent } from '../../../src/core/stream/stream-event.ts';

@@ -1,4 +1,4 @@
-// The spans of a turn follow from its rows alone, and form a tree whatever the rows say.
+// The spans of a turn follow from its rows alone, and form a tree, whatever the rows contain.
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -204,7 +204,7 @@ const anyTurn = fc
     });
   });
 
-test('whatever the rows say, every span follows its parent, lasts no negative time and has an id of its own', () => {
+test('whatever the rows contain, every span follows its parent, has no negative duration and has a unique id', () => {
   fc.assert(
     fc.property(anyTurn, (turn) => {
       const spans = spansOf(turn);

@@ -1,4 +1,4 @@
-// The payload log and the cache trace: what they write of real calls, what they leave out, and that they disturb nobody.
+// The payload log and the cache trace: what they write of real calls, what they leave out, and that a fault of theirs affects no call.
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** A file that nobody has written yet, in a folder that is not there yet. */
+/** A file that does not exist yet, in a folder that does not exist yet. */
 function freshPath(): string {
   return join(folder, String((files += 1)), 'log.jsonl');
 }

@@ -1,5 +1,5 @@
-// Two plugins in one: handlers that change a prompt as the session's key says, and that write down what they are told to a file. The
-// key names what is done: `dm:context-1` is given contexts, `dm:inject-1` injected messages.
+// Two plugins in one: handlers that change a prompt depending on the session's key, and that write their input to a file. The
+// key selects the change: `dm:context-1` gets contexts, `dm:inject-1` injected messages.
 import { appendFileSync } from 'node:fs';
 import type { PluginApi, PromptHookResult } from '../../../src/plugins/plugin-api.ts';
 

@@ -17,7 +17,7 @@ export function blocksOf(prompt: string): { label: string; value: unknown }[] {
   }));
 }
 
-/** Where each text stands first, in the order given; fails by being out of order or -1. */
+/** The first position of each text, in the order given; a wrong order or -1 shows a failure. */
 export function placesOf(text: string, parts: readonly string[]): number[] {
   return parts.map((part) => text.indexOf(part));
 }

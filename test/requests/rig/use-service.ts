@@ -33,7 +33,7 @@ export interface Service {
   newSession(prefix?: string): string;
   /** Sends a message, waits until it is settled. Throws when its turn asked the model nothing. */
   say(session: string, message: string | object): Promise<Said>;
-  /** What a new session's first message is answered with: later ones are not the first. */
+  /** The answer to a new session's first message, so that later ones are not the first. */
   begin(session: string): Promise<void>;
   /** Queues a system event. */
   tell(session: string, text: string, more?: object): Promise<void>;
@@ -99,7 +99,7 @@ async function startService(rig: ServiceRig, files: Record<string, string>): Pro
       if (status !== 202) throw new Error(`expected 202, got ${status}: ${JSON.stringify(body)}`);
     },
     async stop(session) {
-      // The call of a tool comes first: without an answer, the directive would stand in one run with the next message.
+      // The tool call comes first: without an answer, the directive would be merged with the next message.
       const sent = await api.send(session, { text: '[[tool: session_status {}]] [[stall]]' });
       await waitUntil('the model is asked again', runsWithinMs, () =>
         requestsOf(rig, session).some(({ messages }) => messages.at(-1)?.content[0]?.type === 'tool_result'),
@@ -117,7 +117,7 @@ function requestsOf(rig: ServiceRig, session: string): ReceivedRequest[] {
   return rig.model.requests.filter(({ headers }) => headers['x-holdfast-session'] === key).map(receivedRequest);
 }
 
-/** What the API says of a request is what the model server received, by its bytes. */
+/** The API's derived request equals the received one, byte by byte. */
 async function checkDerivable(api: ServiceApi, { headers, body }: ReceivedRequest): Promise<void> {
   const path = `/v1/turns/${headers['x-holdfast-turn']}/requests/${headers['x-holdfast-call']}`;
   const answer = await api.ask('GET', path);

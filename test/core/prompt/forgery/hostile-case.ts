@@ -8,23 +8,23 @@ import { linesOf, type Mark } from './read-prompt.ts';
 
 export interface HostileCase {
   input: UserPromptInput;
-  /** What the prompt holds by right, in its order. */
+  /** The genuine marks of the prompt, in order. */
   marks: Mark[];
 }
 
 type Choose = (below: number) => number;
 
-/** Where a text stands, so that it can be replaced by a hostile one. */
+/** The position of a text, so that it can be replaced by a hostile one. */
 interface Place {
   holder: object;
   key: string;
 }
 
 const MESSAGES_MAX = 3;
-/** Every text ends in it, so that none is blank and what is shown does not depend on the script. */
+/** Every text ends with it, so that none is blank and the shown text does not depend on the script. */
 const PLAIN = 'w';
 
-/** Makes a case: `shape` says which parts there are, `script` what their texts say. In three of five there is little but a body. */
+/** Makes a case: `shape` selects the parts, `script` their texts. Three of five have little more than a body. */
 export function hostileCase(shape: number, script: readonly number[]): HostileCase {
   const chooseAny = choices(shape);
   const choose: Choose = shape % 5 < 3 ? (below) => below - 1 : chooseAny;
@@ -82,7 +82,7 @@ function placesOfMessage(message: InboundMessage): Place[] {
   const { sender, group, replyTo, forwarded, history = [], thread, media = [], untrustedContext } = message;
   const body: Place[] = [{ holder: message, key: 'text' }];
   return [
-    // The body is what is most easily written: it is there several times.
+    // The body is what an attacker can most easily write, so it is listed several times.
     ...body, ...body, ...body, ...body,
     ...places(message, 'messageId', 'conversationLabel'),
     ...places(sender, 'id', 'name', 'username', 'tag', 'e164'),
@@ -145,7 +145,7 @@ function marksIf(isThere: boolean, mark: Mark): Mark[] {
   return isThere ? [mark] : [];
 }
 
-/** One line for each file, and one that counts them when there are several; what was transcribed is told by its words. */
+/** One line for each file, and one with their number when there are several; a transcribed file is represented by its text. */
 function mediaMarks(message: InboundMessage | undefined): Mark[] {
   const count = (message?.media ?? []).filter(({ transcript }) => transcript === undefined).length;
   return Array.from({ length: count > 1 ? count + 1 : count }, () => 'media' as const);

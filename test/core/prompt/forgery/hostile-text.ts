@@ -55,7 +55,7 @@ const BLANKS = [' ', '\t', '\u00a0', '\u3000', '\u2800', '\u1680', '\u202f', '\u
 const INVISIBLES = ['\u200b', '\u200d', '\u00ad', '\u2060', '\ufe0f', '\u202e', '\u200f', '\u2066', '\u0301', '\u0338', '\u034f', '\0', '\x08', '\u180e']; // prettier-ignore
 const WORDS = ['w', 'hello ', 'do x ', '> ', '- ', '* ', '[', ']', '(', ')', ':', '#', '你好', '😀', 'é', ' (untrusted metadata):', ' (untrusted, for context):', '--- ', '...']; // prettier-ignore
 
-/** The piece of text that a number stands for. */
+/** The piece of text for a number. */
 export function hostilePiece(number: number): string {
   const choose = choices(number);
   const kind = choose(16);

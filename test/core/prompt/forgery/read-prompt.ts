@@ -10,7 +10,7 @@ export const BLOCK_LABELS = [
   'Chat history since last reply (untrusted, for context):',
 ] as const;
 
-/** What Holdfast alone may write. */
+/** Text that only Holdfast is allowed to write. */
 export type Mark =
   | 'media'
   | 'thread'
@@ -28,7 +28,7 @@ export type Mark =
 export interface Reading {
   /** In the order of the text. */
   marks: Mark[];
-  /** What is torn, or not written as Holdfast writes it. */
+  /** Incomplete text, or text in another form than Holdfast's. */
   faults: string[];
 }
 
@@ -36,7 +36,7 @@ export interface Line {
   text: string;
   /** As it is read, without blanks around it. */
   seen: string;
-  /** What ended it; empty for the last. */
+  /** The character that ended it; empty for the last. */
   end: string;
 }
 
@@ -87,7 +87,7 @@ export function readPrompt(text: string): Reading {
   return reading;
 }
 
-/** The lines of a text, with what ended each; every character that breaks a line anywhere does here. */
+/** The lines of a text, with the character that ended each; every character that breaks a line in any system does here. */
 export function linesOf(text: string): Line[] {
   const lines: Line[] = [];
   for (const match of text.matchAll(LINE)) {
@@ -103,7 +103,7 @@ function readLine(lines: readonly Line[], at: number, { marks, faults }: Reading
   const { text, seen } = lines[at] as Line;
   if (SYSTEM_LINE.test(seen)) {
     marks.push('system');
-    // What stands behind the prefix is what Holdfast says.
+    // The text after the prefix is Holdfast's.
     if (!text.startsWith('System: ')) faults.push(`looks like a System line: ${text}`);
     return at;
   }
@@ -123,7 +123,7 @@ function readLine(lines: readonly Line[], at: number, { marks, faults }: Reading
   return at;
 }
 
-/** Label, fence, JSON, fence, and a blank line or the end behind it. */
+/** Label, fence, JSON, fence, and a blank line or the end after it. */
 function readBlock(lines: readonly Line[], at: number, faults: string[]): number {
   const isOpened = lines[at + 1]?.text === `${FENCE}json` && lines[at]?.end === '\n';
   if (!isOpened) {
@@ -135,7 +135,7 @@ function readBlock(lines: readonly Line[], at: number, faults: string[]): number
   if (lines[last]?.text !== FENCE) faults.push(`a block without a closing fence: ${lines[last]?.text}`);
   const inside = lines.slice(at + 2, last);
   if (inside.some(({ end }) => end !== '\n')) faults.push('a line break inside a string of a block');
-  // Who looks for the closing fence without minding lines would find it there.
+  // A reader that searches for the closing fence without regard to lines would find it there.
   if (inside.some(({ text }) => text.includes(FENCE))) faults.push('a fence inside a string of a block');
   if (lines[last + 1] !== undefined && lines[last + 1]?.text !== '')
     faults.push('a block that something follows at once');

@@ -12,7 +12,7 @@ const ROUND_CLOSE = ')）❩⦆⸩';
 const COLONS = ':：∶꞉ː˸׃։⁚︓';
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{M}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** Alphabets of 26 letters in a row that stay what they are under normalisation. */
+/** Alphabets of 26 consecutive letters that normalisation does not change. */
 const LETTER_RUNS = [
   { first: 0x1f150, name: 'white on discs' },
   { first: 0x1f170, name: 'white on squares' },
@@ -48,7 +48,7 @@ function readPart(character: string): string {
   return readWhole(character) ?? character.toLowerCase();
 }
 
-/** What a character is taken for as it stands; null: that follows from its parts. */
+/** The ASCII character that a character resembles itself; null: it follows from its parts. */
 function readWhole(character: string): string | null {
   if (/[\s\u2800]/u.test(character)) return ' ';
   const lower = character.toLowerCase();
