@@ -1,4 +1,4 @@
-// Batches with `via: "auto"`: the cheaper way of each call, by what was measured of the provider's cache, and the probe that measures it first.
+// Batches with `via: "auto"`: the cheaper way of each call, from the measured effect of the provider's cache, and the probe that measures it first.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ const linesOf = (count: number): string =>
     JSON.stringify({ text: `[[tool: echo {"word": "w${n}"}]] [[reply: r${n}]]` }),
   ).join('\n');
 
-/** What the cache did for batches, as if it was measured just now. */
+/** The effect of the cache on batches, as if it had just been measured. */
 async function measured(hitRate: number | null): Promise<void> {
   const { rig } = shared;
   await rig.rows('delete from holdfast.cache_rates');
@@ -53,7 +53,7 @@ test('calls of a batch take the cheaper way by the last measurement, and each ro
   expect(live).toMatchObject({ savedPercent: 0, liveCostUsd: live.costUsd });
 }, 120_000);
 
-test('while nothing was measured lately, 20 items go through the provider first and the others wait for what they show', async () => {
+test('without a recent measurement, 20 items go through the provider first and the others wait for the result', async () => {
   const batches = laneBatchRig(shared.rig);
   await measured(null);
   const made = await batches.submitLines(linesOf(24), '?via=auto');

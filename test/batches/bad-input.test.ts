@@ -92,7 +92,7 @@ describe('a bad line is refused with its number, and nothing is kept', () => {
     expect(await rowsLeft()).toBe(0);
   });
 
-  test('a customId that comes twice names both lines', async () => {
+  test('a duplicate customId names both lines', async () => {
     const lines = ['{"text":"a","customId":"x"}', GOOD, '{"text":"b","customId":"x"}'].join('\n');
     const answer = await batchRig(shared.rig).submitLines(lines);
     expect([answer.status, answer.body.code]).toEqual([400, 'invalid_items']);
@@ -146,12 +146,12 @@ describe('a submission that cannot be read as a whole is refused, and nothing is
     expect(await refused('\n \n')).toMatchObject({ status: 400, code: 'invalid_items' });
   });
 
-  test('more items than a batch may have', async () => {
+  test('more items than a batch can have', async () => {
     const answer = await refused(`${GOOD}\n`.repeat(6));
     expect(answer).toMatchObject({ status: 413, code: 'body_too_large', detail: expect.stringContaining('5 items') });
   });
 
-  test('more bytes than a batch may have', async () => {
+  test('more bytes than a batch can have', async () => {
     const line = `{"text":"${'x'.repeat(900_000)}"}\n`;
     expect(await refused(line.repeat(4))).toMatchObject({ status: 413, code: 'body_too_large' });
   });

@@ -11,7 +11,7 @@ import { isFullForm } from '../servers/test-form.ts';
 import { laneBatchRig } from './lane-batch-rig.ts';
 
 const ITEMS = isFullForm() ? 1_000 : 200;
-/** With a long shared prompt the probe is dear; of so many items it is a small part. */
+/** With a long shared prompt the probe is expensive; with this many items it is a small part. */
 const ITEMS_WITH_LONG_PROMPT = isFullForm() ? 1_000 : 500;
 const PILOT = 20;
 

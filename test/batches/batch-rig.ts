@@ -27,7 +27,7 @@ export function batchRig(rig: ApiRig) {
     return [...new Set(rows.map((row) => row['session_id'] as SessionId))];
   }
 
-  /** Runs the turns of what was fed. */
+  /** Runs the turns of fed items. */
   async function workAll(): Promise<void> {
     for (const sessionId of await waitingSessions()) await worker.runSession(sessionId);
   }

@@ -24,7 +24,7 @@ interface ProviderUsage {
   cache_creation?: { ephemeral_1h_input_tokens: number };
 }
 
-/** What a request costs, rounded once. */
+/** The cost of a request, rounded once. */
 function priceOf({ model, usage, tier }: { model: string; usage: ProviderUsage; tier: PriceTier }): number {
   const call = { model: `anthropic/${model}`, tier, startedAt: new Date() };
   const { costMicros } = priceCall(priceBookOf(shared.rig.turns.config), call, {

@@ -1,4 +1,4 @@
-// Batches, crons and polls under budgets: what is held back while a budget has no room, and how it continues.
+// Batches, crons and polls under budgets: the work that is held back while a budget has no room, and how it continues.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -44,7 +44,7 @@ test('a batch pauses when its cap has no room for the next call, and continues w
   expect(spent).toBe(cost);
 });
 
-test('a batch at its cap that is cancelled ends, also when its running turns may finish', async () => {
+test('a batch at its cap that is cancelled ends, even if its running turns are allowed to finish', async () => {
   const batches = batchRig(shared.rig);
   const { body } = await batches.submit({ items: items(3), concurrency: 2, maxCostUsd: 0.005 });
   expect(await batches.run(body.id)).toMatchObject({ status: 'paused', pauseReason: 'cost_cap' });
@@ -54,7 +54,7 @@ test('a batch at its cap that is cancelled ends, also when its running turns may
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', counts: { cancelled: 3 } });
 });
 
-test('a cancelled batch whose turns wait for another budget ends, also when its running turns may finish', async () => {
+test('a cancelled batch whose turns wait for another budget ends, even if its running turns are allowed to finish', async () => {
   const batches = batchRig(shared.rig);
   const { body } = await batches.submit({ items: items(3), concurrency: 2 });
   await batches.round();
@@ -72,7 +72,7 @@ test('failed items that are retried after the end of a batch are under its cap a
   const batches = batchRig(shared.rig);
   const { body } = await batches.submit({ items: [{ text: '[[error: 400 times=always]]' }], maxCostUsd: 5 });
   expect(await batches.run(body.id)).toMatchObject({ status: 'ended', outcome: 'failed' });
-  // As if what was wrong had been mended meanwhile.
+  // As if the fault had been repaired meanwhile.
   await shared.rig.rows(`update holdfast.batch_items set body = '{"text": "Now."}' where batch_id = $1`, [body.id]);
   await shared.rig.post(`/v1/batches/${body.id}/retry-failed`, {});
   await readAll();
@@ -82,7 +82,7 @@ test('failed items that are retried after the end of a batch are under its cap a
   expect(spent).toBe(cost);
 });
 
-/** What a batch has cost, and what its cap has counted. */
+/** The cost of a batch, and the amount that its cap has counted. */
 async function sumsOf(id: string): Promise<{ cost: number; spent: number }> {
   const [row] = await shared.rig.rows(
     `select b.cost_micros::int as cost, w.spent_micros::int as spent from holdfast.batches b join holdfast.budget_windows w on w.budget_id = b.id

@@ -1,4 +1,4 @@
-// What people and guards do to a batch: pilot, failure rate, cost cap, deadline, pause, resume, cancel, retry, delete; and its webhook.
+// The actions of people and guards on a batch: pilot, failure rate, cost cap, deadline, pause, resume, cancel, retry, delete; and its webhook.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { webhookPayloads } from '../../src/api/schemas/webhooks.ts';
 import { feedBatches } from '../../workers/feed-batches.ts';
@@ -56,7 +56,7 @@ describe('a guard', () => {
   test('pauses a batch at its cost cap, and a resume needs a higher one', async () => {
     const batches = batchRig(shared.rig);
     const id = await start({ items: items(3), concurrency: 1, maxCostUsd: 0 });
-    // A round of the feeder may come before the guard.
+    // A round of the feeder may precede the guard.
     expect(await feedBatches(shared.rig.context.service, new AbortController().signal)).toBe(0);
     await batches.round();
     expect(await batches.show(id)).toMatchObject({ status: 'paused', pauseReason: 'cost_cap' });
@@ -77,7 +77,7 @@ describe('a guard', () => {
 });
 
 describe('a person', () => {
-  test('pauses and resumes a batch; both may be repeated', async () => {
+  test('pauses and resumes a batch; both can be repeated', async () => {
     const batches = batchRig(shared.rig);
     const id = await start({ items: items(3) });
     for (const _ of [1, 2]) {
@@ -98,7 +98,7 @@ describe('a person', () => {
     ]);
   });
 
-  test('cancels a batch: what was fed finishes, or is withdrawn with running stop', async () => {
+  test('cancels a batch: fed items finish, or are withdrawn with running stop', async () => {
     const batches = batchRig(shared.rig);
     const finish = await start({ items: items(3), concurrency: 1 });
     await batches.round();
@@ -149,7 +149,7 @@ describe('a person', () => {
 });
 
 describe('items', () => {
-  test('of one session run in input order, one after the other, each in a turn of its own', async () => {
+  test('of one session run in input order, one after the other, each in its own turn', async () => {
     const batches = batchRig(shared.rig);
     const shared2 = items(3).map((item) => ({ ...item, sessionKey: 'crm:17' }));
     const id = await start({ items: shared2 });

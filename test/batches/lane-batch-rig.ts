@@ -44,7 +44,7 @@ export function laneBatchRig(rig: ApiRig) {
     for (const { session_id: sessionId } of due) await worker.runSession(sessionId as SessionId);
   }
 
-  /** Rounds of all of them until the batch has ended, or until so many of its items were answered. */
+  /** Rounds of all of them until the batch has ended, or until this many of its items were answered. */
   async function runByLane(
     id: string,
     { lane = laneParts(), answered = Infinity }: { lane?: LaneParts; answered?: number } = {},

@@ -34,7 +34,7 @@ test('a file gives the same results by batches of the provider as by live calls'
   expect(await shown(lane.body.id)).toEqual(await shown(live.body.id));
   const requests = await shared.rig.rows('select distinct batch_id, status from holdfast.provider_requests');
   expect(requests).toEqual([{ batch_id: lane.body.id, status: 'answered' }]);
-  // Its rounds, and what they cost beside live calls.
+  // Its rounds, and their cost compared with live calls.
   expect(ended.hops).toMatchObject([
     { n: 1, via: 'provider-batch', requests: 3, cacheHitRate: expect.any(Number), endedAt: expect.any(String) },
     { n: 2, via: 'provider-batch', requests: 3, cacheHitRate: expect.any(Number), endedAt: expect.any(String) },

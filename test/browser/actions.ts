@@ -4,7 +4,7 @@ import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 import type { Hand } from './hand.ts';
 
-/** What an action works on: a session with a turn or a message, or another row. */
+/** The object of an action: a session with a turn or a message, or another row. */
 export interface Subject {
   session: string;
   id: string;
@@ -12,14 +12,14 @@ export interface Subject {
 
 export interface Action {
   name: string;
-  /** Makes what it works on, with this name. */
+  /** Makes the object, with this name. */
   make: (rig: ApiRig, name: string) => Promise<Subject>;
   path: (subject: Subject) => string;
   /** The button that it begins with; a viewer has none. */
   button: string | RegExp | ((subject: Subject) => string);
-  /** What is done after that. */
+  /** The further steps. */
   finish?: (hand: Hand, subject: Subject) => Promise<void>;
-  /** What the API says about it. */
+  /** The API's state afterwards. */
   read: (rig: ApiRig, subject: Subject) => Promise<unknown>;
   expected: unknown;
 }
@@ -40,7 +40,7 @@ async function failed(rig: ApiRig, session: string): Promise<Subject> {
   return turnOf(rig, session);
 }
 
-/** A session whose turn is open in a process that is gone. */
+/** A session whose turn is open in a process that has crashed. */
 async function running(rig: ApiRig, session: string): Promise<Subject> {
   await rig.turns.sessionOf(session);
   const id = newId<string>();
@@ -91,7 +91,7 @@ export const ACTIONS: readonly Action[] = [
     name: 'drain a process',
     make: worker,
     path: () => '/',
-    // The list may be of a second ago, with the processes of other actions.
+    // The list may be a second old, with the processes of other actions.
     button: ({ session: name }) => `Drain… ${name}`,
     finish: (hand) => hand.press('Drain the process'),
     read: async (rig, { id }) => (await itemsOf(rig, '/v1/workers')).find((each) => each['id'] === id)?.['state'],

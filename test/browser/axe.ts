@@ -8,7 +8,7 @@ interface Violation {
   nodes: { target: unknown[] }[];
 }
 
-/** What axe finds on a page, a line each. */
+/** The violations that axe finds on a page, one per line. */
 export async function violationsOn(page: Page): Promise<string[]> {
   const run = `${axe.source}; axe.run().then(({ violations }) => violations)`;
   const violations = await page.evaluate<Violation[]>(run);

@@ -81,7 +81,7 @@ test('times of a chart are in the chosen zone', async () => {
   await elsewhere.close();
 });
 
-test('in forced colours each kind of token has a colour of its own, that of its name', async () => {
+test('in forced colours each kind of token has its own colour, that of its name', async () => {
   const { page, signIn, open } = dashboard;
   await spend();
   await signIn();

@@ -18,7 +18,7 @@ async function turnOf(session: string, text: string): Promise<string> {
   return (await rig.get(`/v1/turns?session=${session}&limit=1`)).body.items[0].id;
 }
 
-test('the steps of a turn have what a tool was given and what came back', async () => {
+test('the steps of a turn show the input and the result of each tool', async () => {
   const { page, signIn, open } = dashboard;
   const id = await turnOf('steps', 'One. [[tool: echo {"big":12345678901234567890}]] [[reply: done]]');
   await signIn();
@@ -28,7 +28,7 @@ test('the steps of a turn have what a tool was given and what came back', async 
   await page.getByRole('heading', { name: 'Result' }).waitFor();
 });
 
-test('the turn screen leads to a comparison with the turn before it, which says in words what differs, and can be swapped', async () => {
+test('the turn screen leads to a comparison with the previous turn, which describes the differences, and can be swapped', async () => {
   const { page, signIn, open } = dashboard;
   const first = await turnOf('pair', 'One. [[tool: echo {"n":1}]] [[reply: the red answer]]');
   const second = await turnOf('pair', 'Two. [[reply: the blue answer]]');
@@ -62,7 +62,7 @@ test('the turn screen leads to a comparison with the turn before it, which says 
   expect(new URL(page.url()).searchParams.get('a')).toBe(second);
 });
 
-test('what the model was sent is aligned part by part, and a part that differs shows its lines', async () => {
+test('the requests are aligned part by part, and a part that differs shows its lines', async () => {
   const { page, signIn, open } = dashboard;
   const first = await turnOf('left', `Same line.\nOnly in the left.\n[[reply: done]]`);
   const second = await turnOf('right', `Same line.\nOnly in the right.\n[[reply: done]]`);
@@ -78,7 +78,7 @@ test('what the model was sent is aligned part by part, and a part that differs s
   await expect.poll(() => requests.locator('details.part').count()).toBeGreaterThan(shown);
 });
 
-test('ids are taken from addresses too; what is none, and a turn that does not exist, is said', async () => {
+test('ids are also accepted as addresses; an invalid one, and a turn that does not exist, is reported', async () => {
   const { page, signIn, open } = dashboard;
   const first = await turnOf('mine', '[[reply: done]]');
   await signIn();
@@ -118,7 +118,7 @@ test('figures that round to the same text are still said to differ', async () =>
   await settings.getByRole('row').filter({ hasText: 'max_tokens' }).getByText('same').waitFor();
 });
 
-test('a phone shows both sides and what differs without scrolling sideways', async () => {
+test('a phone shows both sides and their differences without scrolling sideways', async () => {
   const { page, signIn, open, settle } = dashboard;
   const first = await turnOf('small', 'One. [[tool: echo {"n":1}]] [[reply: red]]');
   const second = await turnOf('smaller', 'Two. [[reply: blue]]');
@@ -149,7 +149,7 @@ test.each(looks)('turns that differ have no violation that axe finds $name', asy
   expect(await overflowOf(page)).toBe(0);
 });
 
-test('a hostile turn beside an ordinary one is shown as text, in its facts, its parts and the lines that differ', async () => {
+test('a hostile turn next to an ordinary one is shown as text, in its facts, its parts and the lines that differ', async () => {
   const { page, signIn, open, settle } = dashboard;
   const ordinary = await turnOf('plain', 'Hello. [[reply: done]]');
   await signIn();
@@ -176,7 +176,7 @@ test('the palette leads to the screen by its name', async () => {
   await page.getByText('Paste the ids or the addresses').waitFor();
 });
 
-test('the settings of two requests are compared by name, but for what has parts', () => {
+test('the settings of two requests are compared by name, except those that have parts', () => {
   const a = { model: 'm', thinking: { budget: 1 }, stream: true, messages: [1] };
   const b = { model: 'm', thinking: { budget: 2 }, top_k: 3, messages: [2] };
   expect(comparedSettings(a, b).map(({ name, state }) => [name, state])).toEqual([
@@ -190,7 +190,7 @@ test('the settings of two requests are compared by name, but for what has parts'
 const item = fc.record({ kind: fc.constantFrom('x', 'y'), text: fc.constantFrom('1', '2', '3') });
 
 describe('an alignment', () => {
-  test('has every item of both lists once, each list in its order but for what is paired by kind, and says what is equal', () => {
+  test('has every item of both lists once, each list in its order except for items that are paired by kind, and marks equal items', () => {
     fc.assert(
       fc.property(fc.array(item), fc.array(item), (a, b) => {
         const pairs = alignItems(a, b, (one) => one);

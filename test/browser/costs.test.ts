@@ -1,4 +1,4 @@
-// Costs and budgets in the browser. What a page does is checked in the API.
+// Costs and budgets in the browser. The effect of each action is checked in the API.
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { dollarsText } from '../../web/src/format/amounts.ts';
@@ -9,7 +9,7 @@ const dashboard = useDashboard();
 
 const budgets = async () => (await dashboard.rig.get('/v1/budgets')).body.items;
 
-test('what was spent is shown by the group in the URL, and downloaded as it is shown', async () => {
+test('spending is shown by the group in the URL, and downloaded as it is shown', async () => {
   const { page, signIn, open, rig } = dashboard;
   await rig.post('/v1/sessions/spent/messages', {
     text: '[[usage: input=1000 output=500 cache-read=2000]] [[reply: ok]]',
@@ -79,7 +79,7 @@ test('a budget is made, changed and removed; one of the configuration says where
     .toEqual([]);
 });
 
-test('a viewer sees costs and budgets, and may only download', async () => {
+test('a viewer sees costs and budgets, and can only download', async () => {
   const { page, signIn, open } = dashboard;
   await signIn(VIEWER_KEY);
   await open('/costs');
@@ -117,7 +117,7 @@ test('sums leave out costs that are not known, and say how many', () => {
   ]);
 });
 
-test('the cache saves what reading costs less, less what writing costs more; without a price it is not known', () => {
+test('the cache saves the difference for reading minus the surcharge for writing; without a price the saving is unknown', () => {
   const price = {
     model: 'anthropic/claude-*-5',
     from: null,
@@ -135,7 +135,7 @@ test('the cache saves what reading costs less, less what writing costs more; wit
   expect(cacheSavingUsd([['other/model', sumOf([used('a', 'm', {})])]], [price])).toBe(0);
 });
 
-test('a budget is forecast from what was spent in the part of its window that has passed', () => {
+test('a budget is forecast from the spending in the elapsed part of its window', () => {
   const window = { spentUsd: 2, startsAt: '2026-11-01T00:00:00Z', endsAt: '2026-11-02T00:00:00Z' };
   expect(forecastUsd(window, Date.parse('2026-11-01T06:00:00Z'))).toBe(8);
   expect(forecastUsd(window, Date.parse('2026-11-01T00:00:00Z'))).toBeNull();

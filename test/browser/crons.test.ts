@@ -1,4 +1,4 @@
-// Crons and heartbeats in the browser. What a page does is checked in the API.
+// Crons and heartbeats in the browser. The effect of each action is checked in the API.
 import { expect, test } from 'vitest';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
@@ -68,7 +68,7 @@ test('a cron is paused, resumed, run, edited and deleted, by keyboard alone', as
   expect(await cronNamed('kept')).toBeUndefined();
 });
 
-test('the slots to come show where the clocks change, and the last fires what they cost', async () => {
+test('the next slots show where the clocks change, and the last fires their cost', async () => {
   const { page, signIn, open, rig } = dashboard;
   const { id } = await made('yearly', { kind: 'cron', expr: '0 12 1 1,7 *', tz: 'Europe/Berlin' });
   await rig.post(`/v1/crons/${id}/run`, {});

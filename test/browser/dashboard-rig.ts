@@ -9,7 +9,7 @@ import type { Rows } from './fixture/fixture-ids.ts';
 
 export const VIEWER_KEY = 'viewer-key-0123456789';
 
-/** For what a person would wait for; far above what a busy machine needs. */
+/** For results that a person would wait for; far above what a busy machine needs. */
 const WAIT_MS = 60_000;
 
 let browser: Promise<Browser> | undefined;
@@ -24,7 +24,7 @@ function launch(): Promise<Browser> {
   });
 }
 
-/** A window of a browser of its own, signed out. */
+/** A separate, signed-out browser window. */
 export interface DashboardWindow {
   /** Where the service is. */
   url: string;
@@ -143,7 +143,7 @@ function watch(
 ): void {
   page.on('pageerror', (error) => faults.push(`error in the page: ${error.message}`));
   page.on('console', (message) => {
-    // The browser reports answers such as 401 here, too; what the page makes of them is what tests look at.
+    // The browser also reports answers such as 401 here; the tests check how the page handles them.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       faults.push(message.text());
   });

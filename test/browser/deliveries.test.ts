@@ -86,7 +86,7 @@ test('a viewer sees a delivery and no button that changes it', async () => {
   expect(await page.getByRole('button', { name: /redrive|discard/i }).count()).toBe(0);
 });
 
-test('a turn shows what it has sent, and the turn of a subagent how its end was announced', async () => {
+test('a turn shows its deliveries, and the turn of a subagent how its end was announced', async () => {
   const { page, rig, signIn, open } = dashboard;
   const { turnId } = await refused('sent');
   await signIn();

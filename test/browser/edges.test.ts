@@ -1,10 +1,10 @@
-// What a page does when something is not there: a file of an older build, a row, a screen. And keys of sessions that need encoding.
+// A page whose data is missing: a file of an older build, a row, a screen. And keys of sessions that need encoding.
 import { expect, test } from 'vitest';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
 
-test('a tab whose build is gone offers to reload, does not reload by itself, and keeps the message that was being written', async () => {
+test('a tab whose build was replaced offers to reload, does not reload by itself, and keeps the draft of a message', async () => {
   const { page, rig, requests, signIn, open } = dashboard;
   await rig.post('/v1/sessions/upgraded/messages', { text: '[[reply: hello]]' });
   await rig.work('upgraded');

@@ -145,7 +145,7 @@ test('a subtree is stopped by keyboard, after its count and scope were named', a
   await expect.poll(() => statusOf(two)).toBe('killed');
 });
 
-test('what runs below a run that has ended is stopped as well', async () => {
+test('runs below a run that has ended are stopped as well', async () => {
   const { page, signIn, open, rig } = dashboard;
   const { root, one, two, deep, other, deepest } = await family('ended-above');
   await rig.work(deep.key);
@@ -185,7 +185,7 @@ test('a run receives a text, and its end with the way of its announcement appear
   await expect.poll(() => new URL(page.url()).pathname).toBe(`/turns/${turn.id}`);
 });
 
-test('a viewer sees the runs and no button, and is refused what the buttons do', async () => {
+test('a viewer sees the runs and no button, and is refused the actions of the buttons', async () => {
   const { page, context, url, signIn, open } = dashboard;
   const { root, two } = await family('viewed');
   await signIn(VIEWER_KEY);

@@ -1,4 +1,4 @@
-// What the screens compute from what the API answers.
+// The values that the screens compute from the API's answers.
 import { expect, test } from 'vitest';
 import { scheduleText } from '../../web/src/format/schedule.ts';
 

@@ -54,7 +54,7 @@ test('two tabs share one stream, and the second continues after the last event w
   await second.getByRole('button', { name: '2 new' }).waitFor();
 });
 
-test('a page whose connection breaks resumes after its last event, and shows once what it has missed', async () => {
+test('a page whose connection breaks resumes after its last event, and shows each missed event once', async () => {
   const { page, context, rig, signIn, open } = dashboard;
   await answer('cut', 'before');
   await signIn();
@@ -75,7 +75,7 @@ test('a page whose connection breaks resumes after its last event, and shows onc
   expect(resumesAfter(streams.at(-1))).toMatch(/^\d+$/);
 });
 
-test('a paused page requests nothing, and shows what has changed when it is live again', async () => {
+test('a paused page requests nothing, and shows the changes when it is live again', async () => {
   const { page, requests, signIn, open } = dashboard;
   await answer('paused', 'before');
   await signIn();
@@ -98,7 +98,7 @@ async function endSignIn(context: BrowserContext): Promise<void> {
   dashboard.rig.app.server.closeAllConnections();
 }
 
-/** Signs in with a key on a page of its own, which is then closed. */
+/** Signs in with a key on a separate page, which is then closed. */
 async function signInElsewhere(key: string): Promise<void> {
   const { context, url } = dashboard;
   const other = await context.newPage();

@@ -60,13 +60,13 @@ test('a reply that is written while the API is killed and started again is compl
   await reply.waitFor({ state: 'detached' });
   expect(await page.getByRole('article').getByText(WORDS, { exact: true }).count()).toBe(1);
   await page.getByText('The service cannot be reached.').waitFor({ state: 'detached' });
-  // `replies` would be gone with the page.
+  // `replies` would be lost with the page.
   const replies = await page.evaluate<string[]>('globalThis.replies');
   expect(replies.length).toBeGreaterThan(0);
   expect(replies.filter((text) => !WORDS.startsWith(text.trimEnd()))).toEqual([]);
 });
 
-test('while the database is away, a page says so and greys what it shows with its time, and afterwards shows what is new', async () => {
+test('while the database is down, a page says so and greys its data with their time, and afterwards shows new data', async () => {
   const server = await startTestPostgres();
   onTestFinished(() => server.stop());
   const rig = await openRig(server.url);
@@ -84,7 +84,7 @@ test('while the database is away, a page says so and greys what it shows with it
   expect(await banner.locator('time').count()).toBe(1);
   expect(await page.locator('main.stale').count()).toBe(1);
   await page.getByRole('article').getByText('before the outage', { exact: true }).waitFor();
-  // Another screen says what is wrong, and comes by itself afterwards.
+  // Another screen shows the error, and recovers by itself afterwards.
   const rail = page.getByRole('navigation', { name: 'Screens' });
   await rail.getByRole('link', { name: 'Dead letters' }).click();
   await page.getByRole('heading', { name: 'Dead letters' }).waitFor();

@@ -1,4 +1,4 @@
-// What a page costs the browser that shows it, as the browser itself counts it.
+// The cost of a page in the browser, as the browser itself counts it.
 import type { Page } from 'playwright-core';
 
 export interface PageFigures {
@@ -41,7 +41,7 @@ export function overflowOf(page: Page): Promise<number> {
   return page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }
 
-/** What the page's objects take after a garbage collection. */
+/** The size of the page's objects after a garbage collection. */
 export async function heapBytesOf(page: Page): Promise<number> {
   const debug = await page.context().newCDPSession(page);
   await debug.send('HeapProfiler.collectGarbage');

@@ -1,4 +1,4 @@
-// The command palette, by keyboard: screens, things that the service finds, the actions of the screen, and what was opened last.
+// The command palette, by keyboard: screens, objects that the service finds, the actions of the screen, and recently opened objects.
 import { expect, test } from 'vitest';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
@@ -15,7 +15,7 @@ async function seek(text: string) {
   return palette;
 }
 
-test('a screen is reached by its name, and what was opened last is offered first', async () => {
+test('a screen is opened by its name, and recently opened objects are offered first', async () => {
   const { page, rig, signIn, open } = dashboard;
   await rig.post('/v1/sessions/recent/messages', { text: '[[reply: hello]]' });
   await signIn();

@@ -1,4 +1,4 @@
-// The screens: what they show, by mouse and by keyboard, in both themes and at 320 px.
+// The contents of the screens, by mouse and by keyboard, in both themes and at 320 px.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -54,7 +54,7 @@ test('a turn is opened from the list by keyboard, with its timeline and the exac
   expect(new URL(page.url()).search).toBe('?session=told');
 });
 
-test('foreign text is shown as text: nothing of it runs, and what cannot be seen is marked', async () => {
+test('untrusted text is shown as text: none of it is executed, and invisible characters are marked', async () => {
   const { page, signIn, open } = dashboard;
   await seed();
   await signIn();

@@ -1,4 +1,4 @@
-// The settings: what the service is configured with and by what, what it runs on, and the prices.
+// The settings screen: the service's settings with their sources, its environment, and the prices.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

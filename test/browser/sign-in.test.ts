@@ -1,11 +1,11 @@
-// Signing in and out, and what a viewer sees.
+// Signing in and out, and the view of a viewer.
 import { expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
 
-test('a person signs in with a key and comes to the screen that was asked for; the key is in no address and no storage', async () => {
+test('a user signs in with a key and gets to the requested screen; the key is in no address and no storage', async () => {
   const { page, url, requests } = dashboard;
   await page.goto(`${url}/turns?status=failed`);
   await page.getByLabel('API key').fill('a wrong key');

@@ -6,7 +6,7 @@ import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
 
-/** SQL of what the session, its doorbell and its turn are like; `$1` is the session, `$2` the turn. */
+/** SQL of the state of the session, its doorbell and its turn; `$1` is the session, `$2` the turn. */
 interface Waiting {
   lane?: 'main' | 'subagent' | 'cron' | 'batch';
   set?: string;

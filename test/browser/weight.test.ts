@@ -19,7 +19,7 @@ test('every path of the router has a row in the table of screens', () => {
 });
 
 test.each([1280, 320])(
-  'at %i px no screen moves what it shows while it loads, and none has more than 5,000 elements',
+  'at %i px no screen moves its content while it loads, and none has more than 5,000 elements',
   async (width) => {
     const { page, signIn, open, settle } = dashboard;
     await page.setViewportSize({ width, height: 800 });

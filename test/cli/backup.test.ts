@@ -85,7 +85,7 @@ describe('a backup', () => {
     expect(texts).toHaveLength(WAITING);
   });
 
-  test('restores every table byte for byte, and replaces only what it is told to', async ({ onTestFinished }) => {
+  test('restores every table byte for byte, and replaces data only on request', async ({ onTestFinished }) => {
     const rig = await openServiceRig({ queue: 'postgres' });
     onTestFinished(() => rig.close());
     const service = await rig.start('api,worker,scheduler');
@@ -102,7 +102,7 @@ describe('a backup', () => {
     await expect(restore(database.url, bytes)).rejects.toMatchObject({ code: 'not_empty' });
     await restore(database.url, bytes, true);
     const hashes = await hashesOf(database.url);
-    // What is damaged changes nothing.
+    // A damaged file changes nothing.
     for (const damaged of [
       bytes.subarray(0, bytes.length - 40),
       bytes.subarray(0, bytes.length >> 1),

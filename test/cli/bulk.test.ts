@@ -48,7 +48,7 @@ test('failed turns are counted, retried after --yes, and listed', async () => {
   expect(items).toMatchObject([{ action: 'retry', reason: 'again', done: 2 }]);
 });
 
-test('what could not be done has exit code 9 and a reason', async () => {
+test('skipped items have exit code 9 and a reason', async () => {
   const turn = await failed('three');
   await holder.rig.post(`/v1/turns/${turn}/retry`);
   const done = await runWithRounds('bulk', 'run', 'retry', 'turns', '--ids', turn, '--yes');
@@ -61,7 +61,7 @@ test('what could not be done has exit code 9 and a reason', async () => {
   });
 });
 
-test('dead letters are discarded at a rate, with the reason in the log of changes', async () => {
+test('dead letters are discarded at a rate, with the reason in the audit log', async () => {
   const turn = await failed('four');
   const { code } = (await holder.rig.get(`/v1/turns/${turn}`)).body.error;
   expect(await run('dead', 'discard', code, '--dry-run')).toMatchObject({

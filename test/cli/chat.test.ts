@@ -1,4 +1,4 @@
-// `holdfast chat` against a whole service of real processes: in a pipe, at a terminal of its own, and while the service is away.
+// `holdfast chat` against a whole service of real processes: in a pipe, at a terminal, and while the service is down.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -50,7 +50,7 @@ test('a request of a turn is printed part by part, or whole as JSON', async () =
   expect((await runCli(['turns', 'request', turn?.id ?? '', '9'], { env: env() })).code).toBe(5);
 });
 
-test('the log files of the service say what it did, without what was said', async () => {
+test('the log files of the service have its actions, and no text of the conversation', async () => {
   await runCli(['chat', 'logged'], { env: env(), stdin: 'a secret word [[reply: Fine.]]\n' });
   const logs = await runCli(['logs', '--json', '--session', 'logged'], {
     env: { HOLDFAST_DATA_DIR: holder.rig.dataDir },
@@ -71,7 +71,7 @@ test('with --json it prints events and results as lines; a turn that fails is th
   expect(lines.find(({ type }) => type === 'result')).toMatchObject({ message: { status: 'failed' } });
 });
 
-test('a wrong key and a service that is not there end it at once', async () => {
+test('a wrong key and a missing service end it immediately', async () => {
   const wrong = await runCli(['chat'], { env: { ...env(), HOLDFAST_API_KEY: 'hf_wrong' }, stdin: 'a\n' });
   expect(wrong.code).toBe(10);
   const away = await runCli(['chat'], { env: { ...env(), HOLDFAST_URL: 'http://127.0.0.1:9' }, stdin: 'a\n' });

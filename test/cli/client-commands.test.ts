@@ -22,7 +22,7 @@ function run(args: string[], options: CliOptions = {}) {
 }
 
 describe('sessions', () => {
-  test('list is a table on stdout; what is not data is on stderr', async () => {
+  test('list is a table on stdout; everything except data is on stderr', async () => {
     const result = await run(['sessions', 'list']);
     expect(result.code).toBe(0);
     expect(result.stdout.split('\n').map((line) => line.split(/ {2,}/))).toEqual([
@@ -33,7 +33,7 @@ describe('sessions', () => {
     expect(result.stderr).toBe('more: --cursor next-page\n');
   });
 
-  test('list --json is what the service answered, on one line', async () => {
+  test("list --json is the service's answer, on one line", async () => {
     const result = await run(['sessions', 'list', '--json']);
     expect(JSON.parse(result.stdout)).toMatchObject({ items: [{ key: 'agent:main:main' }], nextCursor: 'next-page' });
     expect(result.stdout.trimEnd()).not.toContain('\n');
@@ -58,7 +58,7 @@ describe('sessions', () => {
     expect(stdout).toContain('  ← a.txt');
   });
 
-  test('abort says what it stopped; --keep-queued keeps what waits (G24)', async () => {
+  test('abort prints what it stopped; --keep-queued keeps waiting messages (G24)', async () => {
     expect((await run(['sessions', 'abort', 'main'])).stdout).toBe(`stopped turn ${TURN_ID}; 2 cancelled\n`);
     await run(['sessions', 'abort', 'main', '--keep-queued']);
     expect(service.requests.map((request) => request.body)).toEqual([{}, { queued: 'keep' }]);
@@ -66,7 +66,7 @@ describe('sessions', () => {
 });
 
 describe('turns', () => {
-  test('list filters by what it is given', async () => {
+  test('list passes its filters on', async () => {
     const { stdout } = await run([
       'turns',
       'list',
@@ -89,7 +89,7 @@ describe('turns', () => {
     expect(stdout).toContain('   1.200    tool exec  done  500ms');
   });
 
-  test('watch prints what happens until the turn ends, over a broken stream', async () => {
+  test('watch prints the events until the turn ends, across a broken stream', async () => {
     const result = await run(['turns', 'watch', TURN_ID]);
     expect(result.code).toBe(0);
     expect(result.stdout).toContain('turn started  w1  attempt #1');

@@ -1,4 +1,4 @@
-// What needs no service: help, usage errors, version, configuration.
+// Commands that need no service: help, usage errors, version, configuration.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ const LAMP_PLUGIN = `export const tools = [{
 }];
 `;
 
-/** A start that makes a database of its own. */
+/** A start that would create its own database. */
 const START_MS_MAX = 60_000;
 
 let cwd: string;
@@ -34,7 +34,7 @@ test('--help names every command and the exit codes, on stdout', async () => {
   expect(result.stdout).toContain('124 wait ended');
 });
 
-// This is what keeps the command line quick: such a module takes longer to load than an empty Node takes to start.
+// This keeps the command line quick: such a module takes longer to load than an empty Node takes to start.
 test('--help loads no heavy module', async () => {
   const result = await run(['--help'], { env: { NODE_DEBUG: 'esm' } });
   expect(result.stderr).not.toMatch(/node_modules\/(zod|pg|bullmq|fastify|pino|ioredis|@anthropic-ai)\//);
@@ -66,7 +66,7 @@ test('a noun without a verb shows its verbs and exits 2', async () => {
   expect(result.stderr).toContain('transcript');
 });
 
-test('version says what runs', async () => {
+test('version prints the versions of its parts', async () => {
   const { stdout } = await run(['version', '--json']);
   expect(JSON.parse(stdout)).toMatchObject({
     version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
@@ -117,7 +117,7 @@ test(
   },
 );
 
-test('config show prints every setting and no secret; --sources where each comes from (G31)', async () => {
+test('config show prints every setting and no secret; --sources adds the source of each (G31)', async () => {
   await writeFile(join(cwd, 'holdfast.json'), '{lanes: {main: 9}}');
   const env = { ANTHROPIC_API_KEY: 'sk-ant-canary', DATABASE_URL: 'postgres://u:canary@h/d' };
   const shown = await run(['config', 'show'], { env });

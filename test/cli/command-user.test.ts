@@ -14,7 +14,7 @@ const isRoot = process.getuid?.() === 0;
 
 interface Started {
   cwd: string;
-  /** What it printed at its start. */
+  /** The output of its start. */
   lines: string[];
   /** Runs a command as an agent does and returns its output. */
   exec(command: string, before?: string): Promise<string>;
@@ -26,7 +26,7 @@ interface Folder {
   mode: number;
   /** The settings `tools.exec`. */
   exec?: object;
-  /** A folder beside the data directory; absent: the workspace is in there. */
+  /** A folder outside the data directory; absent: the workspace is inside. */
   workspace?: string;
   /** True: the database is the service's own, in its data directory. */
   hasOwnDatabase?: boolean;
@@ -74,7 +74,7 @@ async function startIn({ mode, exec = {}, workspace, hasOwnDatabase = false }: F
   };
 }
 
-/** A database of the tests' server, which needs no server of its own to be made and started. */
+/** A database of the tests' server, so that no server has to be created and started. */
 async function sharedDatabase(): Promise<string> {
   const database = await withTestDatabase();
   onTestFinished(() => database.drop());

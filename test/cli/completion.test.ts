@@ -1,4 +1,4 @@
-// Completion: what is offered for words, and that bash offers it.
+// Completion: the offers for words, and that bash shows them.
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -64,7 +64,7 @@ async function bash(script: string, env: Record<string, string>): Promise<string
   return stdout;
 }
 
-/** What bash would offer for a line, one offer per line. */
+/** The offers of bash for a line, one per line. */
 const complete = (line: string): string => `
 source <(holdfast completion bash)
 COMP_LINE=${JSON.stringify(line)} COMP_POINT=${line.length}

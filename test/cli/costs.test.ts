@@ -1,4 +1,4 @@
-// What the command line shows of usage and prices, against a real API with real turns.
+// The output of the command line about usage and prices, against a real API with real turns.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

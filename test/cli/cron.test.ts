@@ -100,7 +100,7 @@ test.each([
   [['add', '--tz', 'UTC', '--every', '1m', '--message', 'x'], 'belong to --cron'],
   [['add', '--cron', '61 * * * *', '--message', 'x'], 'is not a cron expression'],
   [['edit', '0198f000-0000-7000-8000-000000000000'], 'no option says what to change'],
-])('cron %j says what is wrong and exits 2', async (args, message) => {
+])('cron %j names the fault and exits 2', async (args, message) => {
   const result = await run('cron', ...args);
   expect(result.code).toBe(2);
   expect(result.stderr).toContain(message);

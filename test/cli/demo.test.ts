@@ -1,4 +1,4 @@
-// The demo as its users run it: it plays, or it says what did not hold; and however it ends, nothing of it is left.
+// The demo as its users run it: it plays, or it names the failed check; and however it ends, nothing of it remains.
 import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { mkdtemp, rm, symlink } from 'node:fs/promises';
@@ -50,7 +50,7 @@ test.runIf(isLongForm())(
   },
 );
 
-test.runIf(isLongForm())('what does not hold is named, and the exit code is 1', { timeout: DEMO_MS_MAX }, async () => {
+test.runIf(isLongForm())('a failed check is named, and the exit code is 1', { timeout: DEMO_MS_MAX }, async () => {
   // Goal: a fault that is real. Method: the commands of the agent find no `sort`, so the list that it writes stays unsorted.
   const programs = await mkdtemp(join(tmpdir(), 'holdfast-programs-'));
   await symlink('/bin/sleep', join(programs, 'sleep'));

@@ -39,7 +39,7 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     node: 'ok',
     web_dist: expect.stringMatching(/^(ok|warning)$/),
     'data-dir': 'ok',
-    // The folder of the test is closed to everybody else, so commands run as the user of the service.
+    // Only its owner can read the folder of the test, so commands run as the user of the service.
     commands: 'warning',
     'api-key': 'ok',
     config: 'ok',
@@ -61,7 +61,7 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
   });
 });
 
-test('what cannot be reached is an error with a fix, exit 1, and no password is shown (G31)', async () => {
+test('an unreachable dependency is an error with a fix, exit 1, and no password is shown (G31)', async () => {
   const { code, report } = await examine({
     HOLDFAST_PORT: '0',
     DATABASE_URL: 'postgres://me:hunter2@127.0.0.1:1/db',
@@ -97,7 +97,7 @@ test('a port that another process uses is an error', async () => {
   expect(statusesOf(report)).toMatchObject({ port: 'error' });
 });
 
-test.each([200, 503])('a program that answers %i with JSON of its own is no service', async (status) => {
+test.each([200, 503])('a program that answers %i with other JSON is not taken for a service', async (status) => {
   const other = createServer((_request, response) => {
     response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
   });

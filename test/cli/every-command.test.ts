@@ -16,7 +16,7 @@ const NO_SERVICE = 'http://127.0.0.1:1';
 const ID = '019a0000-0000-7000-8000-000000000001';
 const ESC = String.fromCodePoint(27);
 
-/** Commands that read, with their arguments; names in braces are those of what the test makes. */
+/** Commands that read, with their arguments; names in braces are those of the objects that the test makes. */
 const READS = [
   'sessions list',
   'sessions show {session}',
@@ -139,7 +139,7 @@ test('the table has every command', () => {
     expect(readPage(file)).toContain(command.split(' ')[0]);
 });
 
-/** What the arguments name. */
+/** The objects that the arguments name. */
 async function makeScene(): Promise<Record<string, string>> {
   const { rig } = holder;
   const sent = await rig.post('/v1/sessions/seen/messages', { text: '[[tool: echo {"say": "x"}]] [[reply: y]]' });
@@ -212,7 +212,7 @@ describe.each(READS)('%s', (line) => {
 });
 
 describe.each([...READS, ...OTHERS])('%s', (line) => {
-  test('without a service says where it looked and what to do, and with a wrong key that the key is wrong', async () => {
+  test('without a service names the address and the next step, and with a wrong key that the key is wrong', async () => {
     const args = await argsOf(line);
     // The service itself refuses further wrong keys after ten of them.
     await using other = await startStandIn();

@@ -31,7 +31,7 @@ test('a key is made, used, listed and revoked', async () => {
   expect(await run(['keys', 'revoke', 'night-shift'])).toMatchObject({ code: 5 });
 });
 
-test('what a key cannot be is refused with the allowed values', async () => {
+test('an invalid key is refused with the allowed values', async () => {
   expect(await run(['keys', 'create', 'ada', '--role', 'root'])).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('viewer, operator, admin'),

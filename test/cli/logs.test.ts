@@ -38,7 +38,7 @@ test('a file that is full is followed by another, and the latest are kept', asyn
   expect(texts.at(-1)).toContain('"n":20');
 });
 
-test('a folder that cannot be written to costs the lines and nothing else', async () => {
+test('an unwritable folder only loses the lines', async () => {
   const folder = join(await newFolder(), 'logs');
   await writeFile(folder, 'a file');
   const files = new LogFiles(folder, { count: 3, bytes: 100 });

@@ -1,4 +1,4 @@
-// What the command line shows of messages and does to turns, against a real API with real turns.
+// The commands about messages and turns, against a real API with real turns.
 import { beforeEach, expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
@@ -71,7 +71,7 @@ test('a cron is named by its id or by a name that no other cron has', async () =
   expect(await run('cron', 'rm', 'only')).toMatchObject({ code: 0 });
 });
 
-test('what waits is listed with its reason, and a session, a message and a turn say why they wait', async () => {
+test('waiting messages are listed with their reason, and a session, a message and a turn show why they wait', async () => {
   const { message } = (await say('stuck', 'later')).body;
   const listed = await run('waiting', '--session', 'stuck');
   expect(listed.stdout).toContain(message.id);

@@ -37,7 +37,7 @@ function blocksOf(page: string): CodeBlock[] {
   return codeBlocks(readPage(`docs/how-to/${page}.md`));
 }
 
-/** Types the commands of a page, but for what starts the service. */
+/** Types the commands of a page, except those that start the service. */
 async function follow(page: string, { cwd, url }: { cwd: string; url: string }): Promise<void> {
   for (const { title, language, code } of blocksOf(page)) {
     if (language !== 'sh' || title === 'Start the service') continue;

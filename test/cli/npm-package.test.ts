@@ -61,7 +61,7 @@ describe.skipIf(!isLongForm())('the installed package', () => {
     const copy = join(root, 'checkout');
     await cp(checkout, copy, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
     await symlink(join(checkout, 'node_modules'), join(copy, 'node_modules'));
-    // With what the machine says of its registry.
+    // With the machine's settings for its registry.
     const env = { ...process.env, PATH };
     const sized = await run('npm', ['run', 'package:size', '--', root], { cwd: copy, env });
     expect(sized.stdout).toContain('MB packed');
@@ -184,7 +184,7 @@ describe.skipIf(!isLongForm())('the installed package', () => {
     expect(checked, `${typescript} with ${resolution.moduleResolution}`).toBe('');
   }
 
-  test('lets nothing else be imported', async () => {
+  test('allows no other import', async () => {
     const { folder, env } = holder;
     for (const path of ['holdfast', 'holdfast/dist/src/config.js', 'holdfast/src/config.ts', 'holdfast/plugins']) {
       const program = `import(${JSON.stringify(path)}).then(() => console.log('imported'), (error) => console.log(error.code))`;

@@ -27,7 +27,7 @@ describe.skipIf(olderNode === undefined)('with an older Node', () => {
     bare = await mkdtemp(join(tmpdir(), 'holdfast-bare-'));
     await mkdir(join(bare, 'src/cli'), { recursive: true });
     await cp(BIN, join(bare, 'src/cli/bin.mjs'));
-    // What a checkout has.
+    // The contents of a checkout.
     await writeFile(join(bare, 'src/cli/main.ts'), '');
   });
   afterAll(() => rm(bare, { recursive: true }));
@@ -38,7 +38,7 @@ describe.skipIf(olderNode === undefined)('with an older Node', () => {
     expect(spawnSync(node, [BIN, 'no-such-command']).status).toBe(2);
   });
 
-  test('without one it says what is needed', () => {
+  test('without a suitable Node it names the required version', () => {
     const result = spawnSync(node, [join(bare, 'src/cli/bin.mjs'), 'version'], { encoding: 'utf8' });
     expect(result.status).toBe(1);
     expect(result.stderr).toMatch(/Node 22\.18 or newer is needed, this is .*\nFix: run "npm ci"/);
@@ -51,7 +51,7 @@ describe.skipIf(olderNode === undefined)('with an older Node', () => {
     const { port } = server.address() as { port: number };
     const child = spawn(node, [BIN, 'events', '--url', `http://127.0.0.1:${port}`], { stdio: 'ignore' });
     onTestFinished(() => void child.kill());
-    // The inner process has connected; when it dies, its connection ends.
+    // The inner process has connected; when it exits, its connection ends.
     const [connection] = (await once(server, 'connection')) as [import('node:net').Socket];
     connection.on('error', () => undefined).resume();
     child.kill('SIGKILL');

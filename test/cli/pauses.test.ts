@@ -32,7 +32,7 @@ test('a pause is made, listed, named by why, and ended', async () => {
   expect((await run('resume')).stdout).toBe('there was no such pause\n');
 });
 
-test('what is wrong has its exit code: a lane that is none, an agent that is none, no service', async () => {
+test('each mistake has its exit code: an unknown lane, an unknown agent, no service', async () => {
   expect(await run('pause', '--lane', 'none')).toMatchObject({ code: 2, stderr: expect.stringContaining('--lane') });
   const unknown = await run('pause', '--agent', 'nobody');
   expect(unknown.code).not.toBe(0);

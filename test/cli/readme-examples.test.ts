@@ -51,7 +51,7 @@ const hasCurl = spawnSync('curl', ['--version']).status === 0;
 let cwd: string;
 let serviceUrl: string;
 let modelUrl: string;
-/** What the started processes have printed. */
+/** The output of the started processes. */
 const printed: string[] = [];
 
 shareAmongTests(async (onEnd) => {
@@ -85,7 +85,7 @@ test('examples that are not run here are run by the named test', () => {
   }
 });
 
-test('the started processes print what the pages say', () => {
+test('the started processes print what the pages show', () => {
   const comments = pages.flatMap((page) =>
     Object.keys(STARTED).flatMap((command) =>
       codeBlocks(readPage(page)).flatMap(({ code }) => commentsBelow(command, code).map((line) => atHand(line))),
@@ -151,7 +151,7 @@ function atHand(script: string): string {
   return script.replaceAll('http://127.0.0.1:7420', serviceUrl).replaceAll('http://127.0.0.1:4010', modelUrl);
 }
 
-/** Without what was started already, what that prints, and `npm ci`, which has installed the tests themselves. */
+/** Without commands that were already started, their output, and `npm ci`, which has installed the tests themselves. */
 function withoutStarted(code: string): string {
   let rest = code.replace(/^npm ci$/m, '');
   for (const command of Object.keys(STARTED)) {

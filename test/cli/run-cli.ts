@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 export const BIN = fileURLToPath(new URL('../../src/cli/bin.mjs', import.meta.url));
 
 export interface CliOptions {
-  /** On top of PATH and HOME; nothing else is inherited. */
+  /** Added to PATH and HOME; nothing else is inherited. */
   env?: Record<string, string>;
   cwd?: string;
   stdin?: string;

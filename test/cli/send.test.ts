@@ -35,7 +35,7 @@ test('with --wait it prints the reply', async () => {
   });
 });
 
-test('with --json it prints what the service answered', async () => {
+test("with --json it prints the service's answer", async () => {
   const result = await run(['send', 'main', 'hello', '--wait', '5', '--json']);
   expect(JSON.parse(result.stdout)).toMatchObject({
     reply: 'you said: hello',
@@ -103,7 +103,7 @@ test.each([
   expect(result.stderr).toContain(words);
 });
 
-test('a wait that ends first exits 124 and says how to look again', async () => {
+test('a wait that times out exits 124 and names the command to check again', async () => {
   const result = await run(['send', 'main', 'wait', '--wait', '1']);
   expect(result).toMatchObject({ code: 124, stdout: '' });
   expect(result.stderr).toContain('holdfast turns list --session agent:main:main');
@@ -117,7 +117,7 @@ test('Ctrl-C during the wait exits 130 and cancels nothing', async () => {
   expect(service.requests.some((request) => request.path.includes('abort'))).toBe(false);
 });
 
-test('--stream prints the text as it comes and picks a broken stream up where it ended', async () => {
+test('--stream prints the text as it arrives and resumes a broken stream where it ended', async () => {
   const result = await run(['send', 'main', 'wait', '--stream', '--wait', '20']);
   expect(result).toMatchObject({ code: 0, stdout: 'you said\n' });
   const streams = service.requests.filter((request) => request.path.startsWith('/v1/events'));

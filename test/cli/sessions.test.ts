@@ -1,4 +1,4 @@
-// What `holdfast sessions` changes, against a real API with real turns: compact, reset, fork, stop.
+// The actions of `holdfast sessions`, against a real API with real turns: compact, reset, fork, stop.
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -110,7 +110,7 @@ test('fork copies a session, whole or up to an entry, and never over another one
   expect(await run('fork', 'tree')).toMatchObject({ code: 2 });
 });
 
-test('stop is abort: what waits is cancelled (G24)', async () => {
+test('stop is abort: waiting messages are cancelled (G24)', async () => {
   const { rig } = holder;
   const { body } = await rig.post('/v1/sessions/queue/messages', { text: 'Wait for it.' });
   expect(await run('stop', 'queue')).toMatchObject({ code: 0, stdout: 'no turn was running; 1 cancelled\n' });

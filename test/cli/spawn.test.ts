@@ -33,7 +33,7 @@ test('a subagent is spawned, listed, and its result waited for', async () => {
   expect(json.items.at(-1)).toMatchObject({ runId, status: 'ok', result: 'forty-two' });
 });
 
-test('a run is spoken to and stopped; what cannot be done has its exit code', async () => {
+test('a run is messaged and stopped; each impossible action has its exit code', async () => {
   const { rig } = holder;
   const runId = (await run('spawn', 'other', 'waits')).stdout.trim();
   expect(await run('subagents', 'steer', runId, 'look left')).toMatchObject({ code: 0, stdout: 'waits\n' });

@@ -13,9 +13,9 @@ const AT = '2026-01-12T20:19:17.000Z';
 
 export interface StandIn {
   url: string;
-  /** What came in, in order. */
+  /** The requests, in order. */
   requests: { method: string; path: string; headers: IncomingMessage['headers']; body: unknown }[];
-  /** Resolves when a request for this path has come in. */
+  /** Resolves when a request for this path has arrived. */
   seen(path: string): Promise<void>;
   /** Ends every open stream, as a restart of the service does. */
   breakStreams(): void;
@@ -129,7 +129,7 @@ function acceptMessage(
   state.isAccepted.resolve();
 }
 
-/** Two events and a broken stream, then, for who resumes with the right id, the rest. */
+/** Two events and a broken stream, then, for a client that resumes with the right id, the rest. */
 async function stream(request: IncomingMessage, response: ServerResponse, state: State): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   response.flushHeaders();

@@ -104,7 +104,7 @@ describe('on a fresh data directory', () => {
   );
 
   test.runIf(isLongForm())(
-    'SIGHUP and "config reload" use what can change, "config diff" names the rest, and a fault changes nothing',
+    'SIGHUP and "config reload" apply reloadable settings, "config diff" names the rest, and a fault changes nothing',
     { timeout: START_MS_MAX },
     async () => {
       const file = join(cwd, 'reloaded.json');
@@ -138,7 +138,7 @@ describe('on a fresh data directory', () => {
       expect(refused).toMatchObject({ code: 6, stdout: '' });
       expect(refused.stderr).toContain('limits.waitingPerSession');
 
-      // What the process was built from follows: the tools of turns, and the budgets that hold.
+      // The parts of the process that depend on the settings follow: the tools of turns, and the budgets.
       const more = `agents: {list: [{id: 'main', tools: {deny: ['exec']}}]}, budgets: [{scope: 'all', per: 'day', limitUsd: 5}]`;
       await writeFile(file, `{limits: {waitingPerSession: 30}, lanes: {main: 3}, ${more}}`);
       const reloaded = await runCli(['config', 'reload'], { cwd });
@@ -166,7 +166,7 @@ describe('on a fresh data directory', () => {
   });
 
   test.runIf(isLongForm())(
-    'a process answers what its file, its environment and its options decide (G31)',
+    'a process answers with the settings of its file, its environment and its options (G31)',
     { timeout: START_MS_MAX },
     async () => {
       const file = join(cwd, 'lanes.json');
@@ -216,7 +216,7 @@ describe('on a fresh data directory', () => {
   );
 
   test.runIf(isLongForm())(
-    'a reply is streamed as it is said, and a port that is taken ends the start with a fix',
+    'a reply is streamed while it is written, and a port in use ends the start with a fix',
     { timeout: START_MS_MAX },
     async () => {
       const service = await startService();

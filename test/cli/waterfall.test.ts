@@ -20,7 +20,7 @@ const STEPS = [
   span('tool.exec', 'exec', 600, 800, 1),
 ];
 
-test('each stretch is a row with a bar where it stands, and how long it took', () => {
+test('each span is a row with a bar at its time, and its duration', () => {
   const drawn = waterfallLines(turn('completed', [...STEPS, span('model.call', 'm', 800, 1000, 2)]), canvas);
   expect(drawn).toEqual([
     'queue.wait   │████                                │    100ms',
@@ -31,7 +31,7 @@ test('each stretch is a row with a bar where it stands, and how long it took', (
   for (const line of drawn) expect(line.length).toBeLessThanOrEqual(canvas.width);
 });
 
-test('what is open reaches to the edge, also the model call of a running turn, which has no row yet', () => {
+test('open spans reach to the edge, also the model call of a running turn, which has no row yet', () => {
   const open = waterfallLines(turn('running', [...STEPS.slice(0, 2), span('tool.exec', 'exec', 600, null, 1)]), canvas);
   expect(open.at(-1)).toBe('tool exec    │                      ░░░░░░░░░░░░░░│    400ms');
   expect(waterfallLines(turn('running', STEPS), canvas).at(-1)).toBe(

@@ -50,7 +50,7 @@ function as(role: string, url: string): string {
   return changed.toString();
 }
 
-/** A start that ends by itself: its exit code and what it said. */
+/** A start that ends by itself: its exit code and its output. */
 async function failedStart(
   env: Record<string, string>,
   ...flags: string[]
@@ -62,7 +62,7 @@ async function failedStart(
   return { code, stderr };
 }
 
-/** What the doctor finds of the database. Its check is called here: a process for each would only cost its start. */
+/** The doctor's result for the database. Its check is called directly: a process for each would only cost its start. */
 async function examined(databaseUrl: string): Promise<Finding | undefined> {
   const config = loadConfig({ env: { HOLDFAST_PORT: '0', DATABASE_URL: databaseUrl }, cwd });
   return await databaseChecks(config)
@@ -229,7 +229,7 @@ test('readiness is 503 when the layout is missing or too old', { timeout }, asyn
   expect(await layout()).toEqual({ status: 503, error: '42P01' });
 });
 
-/** A server on loopback that does as told with each connection; resolves with the database URL that names it. */
+/** A server on loopback that handles each connection as `answer` says; resolves with the database URL that names it. */
 async function standIn(serve: (socket: Socket) => void): Promise<string> {
   const sockets = new Set<Socket>();
   const listening = createServer((socket) => {
@@ -245,7 +245,7 @@ async function standIn(serve: (socket: Socket) => void): Promise<string> {
   return `postgres://me@127.0.0.1:${(listening.address() as AddressInfo).port}/db`;
 }
 
-/** Lets everybody in, and answers every query with one row of one column: the number of the version. */
+/** Accepts every login, and answers every query with one row of one column: the number of the version. */
 function answerAsPostgres14(socket: Socket): void {
   let isIn = false;
   socket.on('data', (bytes) => {

@@ -52,7 +52,7 @@ describe('the prompt cache', () => {
     });
   });
 
-  test('looks twenty blocks back from a breakpoint and no further', () => {
+  test('searches twenty blocks back from a breakpoint and no further', () => {
     const many = (count: number) => Array.from({ length: count }, (_, n) => block(4, String(n % 10)));
     const readBehind = (added: number, again: object): number => {
       const { cache } = cacheAt();
@@ -80,7 +80,7 @@ describe('the prompt cache', () => {
     });
   });
 
-  test('tells another model, another role and another order of keys apart', () => {
+  test('distinguishes another model, another role and another order of keys', () => {
     const { cache } = cacheAt();
     const first = request([], [block(100, 'a', CACHED)]);
     cache.measure(first);

@@ -1,4 +1,4 @@
-// What the scripted model takes for the current turn's prompt. Goal: a script goes on over tool results and steered messages, and
+// Which prompt the scripted model uses for the current turn. Goal: a script continues across tool results and steered messages, and
 // never leaks into the next turn.
 import { describe, expect, test } from 'vitest';
 import { findPrompt, latestPromptKey } from '../../scripted-model/find-prompt.ts';
@@ -26,12 +26,12 @@ describe('the prompt of a turn', () => {
     expect(findPrompt([{ role: 'user', content: 'plain string' }], null)).toMatchObject({ texts: ['plain string'] });
   });
 
-  test('holds over tool results, whatever those say', () => {
+  test('applies across tool results, whatever their text', () => {
     const messages = [user('old'), answer, user(SCRIPT), call, result, call, result];
     expect(findPrompt(messages, null)).toMatchObject({ texts: [SCRIPT], position: 2, latestTexts: [] });
   });
 
-  test('holds over a plain text that comes between', () => {
+  test('applies across a plain text in between', () => {
     const messages = [user(SCRIPT), call, result, user('by the way'), call, result];
     expect(findPrompt(messages, null)).toMatchObject({ texts: [SCRIPT], position: 2, latestTexts: [] });
     expect(findPrompt(messages.slice(0, 4), null)).toMatchObject({
@@ -41,7 +41,7 @@ describe('the prompt of a turn', () => {
     });
   });
 
-  test('changes to a text with directives that comes between', () => {
+  test('changes to a text with directives in between', () => {
     const messages = [user(SCRIPT), call, result, user('stop [[reply: stopped]]')];
     expect(findPrompt(messages, null)).toMatchObject({ texts: ['stop [[reply: stopped]]'], position: 0 });
   });
@@ -60,11 +60,11 @@ describe('the prompt of a turn', () => {
     expect(findPrompt([...messages, call, result], key)).toMatchObject({ texts: ['a new turn'], position: 1 });
   });
 
-  test('may be several messages', () => {
+  test('can be several messages', () => {
     expect(findPrompt([user('one'), user('two')], null).texts).toEqual(['one', 'two']);
   });
 
-  test('leaves out what a worker wraps around it', () => {
+  test('leaves out the additions of a worker', () => {
     const fence = '```';
     const text = [
       'System: [2026-01-01 00:00:00 UTC] Node: connected [[reply: no]]',
@@ -92,7 +92,7 @@ describe('the prompt of a turn', () => {
     expect(findPrompt(messages, null)).toMatchObject({ texts: [''], position: 0 });
   });
 
-  test('tells queued messages in one prompt apart', () => {
+  test('distinguishes queued messages in one prompt', () => {
     const text =
       '[Queued messages while agent was busy]\n\n---\nQueued #1\nfirst\n\n---\nQueued #2\nsecond [[reply: x]]\nline';
     expect(findPrompt([user(text)], null).texts).toEqual(['first', 'second [[reply: x]]\nline']);

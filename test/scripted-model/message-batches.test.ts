@@ -171,7 +171,7 @@ describe('with faults', () => {
     expect((await client.messages.batches.list()).data.map((batch) => batch.id)).not.toContain(id);
   });
 
-  test('results break off, miss a line or are gone', async () => {
+  test('results are cut, miss a line or are deleted', async () => {
     scripted.batches.faults = { ...NO_FAULTS, brokenResults: 1, missingResults: 1 };
     const { id } = await client.messages.batches.create({
       requests: [requestOf('first', 'a'), requestOf('second', 'b')],

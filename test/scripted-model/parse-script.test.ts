@@ -48,7 +48,7 @@ describe('a script', () => {
     expect(answerAt(script, 1001)).toBeNull();
   });
 
-  test('gives what is said of an answer to the answer being written, and `each` to all', () => {
+  test('applies directives about an answer to the answer being written, and `each` to all', () => {
     const script = scriptOf(
       '[[delay: 5 each]] [[slow: 2]] [[tool: a]] [[stop: max_tokens]] [[usage: input=3]] [[thinking: hm]] [[reply: b]] [[next]] [[delay: 9]]',
     );
@@ -89,7 +89,7 @@ describe('a script', () => {
     ]);
   });
 
-  test('is none where nothing is a directive, whatever stands in double brackets', () => {
+  test('does not exist if nothing is a directive, whatever is in double brackets', () => {
     expect(parseScript(['plain', 'see [[Some Page]] and [[ replyish: x]] and [[reply'])).toBeNull();
   });
 

@@ -1,4 +1,4 @@
-// The scripted model as a model: whole turns through the real client, and what its own HTTP surface shows.
+// The scripted model as a model: whole turns through the real client, and its own HTTP endpoints.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ModelAnswer } from '../../src/core/model-request.ts';
 import { textOf } from '../../src/core/content.ts';
@@ -50,7 +50,7 @@ describe('a turn', () => {
     expect(new Set(ids).size).toBe(3);
   });
 
-  test('may loop for long', async () => {
+  test('can loop for a long time', async () => {
     expect(outline(await asker.play('[[repeat: 30 tool count {"n":"$i"}]] [[reply: counted]]'))).toEqual([
       ...Array.from({ length: 30 }, (_, index) => `count({"n":"${index + 1}"})`),
       'counted',
@@ -108,7 +108,7 @@ describe('without directives the model', () => {
     );
   });
 
-  test('passes on what a subagent announces', async () => {
+  test("passes on a subagent's announcement", async () => {
     const text =
       '[System Message] [sessionId: s1] A subagent task "count" just completed successfully.\n\nResult:\nforty-two\n\nStats: none';
     expect(await reply(text)).toBe('A subagent task "count" just completed successfully. It says: forty-two');
@@ -158,7 +158,7 @@ describe('the server', () => {
     });
   });
 
-  test('refuses what is no request', async () => {
+  test('refuses an invalid request', async () => {
     expect(await (await post('/v1/messages', '{"model":')).json()).toMatchObject({
       error: { type: 'invalid_request_error', message: expect.stringContaining('not valid JSON') },
     });
@@ -179,7 +179,7 @@ describe('the server', () => {
     });
   });
 
-  test('shows what it received: body, audit headers and status, but no key', async () => {
+  test('shows the received requests: body, audit headers and status, but no key', async () => {
     await asker.ask(request(['shown']), { turn: 'shown-turn' });
     await asker.ask(request(['[[error: 529]]']), { turn: 'shown-turn' }).catch(() => {});
     const shown = await (await fetch(`${scripted.url}/requests?turn=shown-turn`)).json();
@@ -222,7 +222,7 @@ describe('the server', () => {
     await ended;
   });
 
-  test('rejects when its port is taken', async () => {
+  test('rejects when its port is in use', async () => {
     await expect(startScriptedModel({ port: scripted.port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 });

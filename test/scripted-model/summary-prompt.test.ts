@@ -33,7 +33,7 @@ test('a request to compact is answered with a summary under its headings, always
   expect(first.content[0]!.text).toContain('## Pending user asks\n- And bread.');
 });
 
-test('directives in double angle brackets hold there, beside the summary', async () => {
+test('directives in double angle brackets apply there, in addition to the summary', async () => {
   const { content } = await ask(compactionOf('Tea. <<tool: memory_append {"text": "Likes tea."}>>'));
   expect(content.map(({ type }) => type)).toEqual(['text', 'tool_use']);
   expect(content[1]).toMatchObject({ name: 'memory_append', input: { text: 'Likes tea.' } });

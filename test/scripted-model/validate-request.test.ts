@@ -1,4 +1,4 @@
-// What the Messages API refuses, and in which words.
+// The requests that the Messages API refuses, and its error messages.
 import { describe, expect, test } from 'vitest';
 import { signatureOf } from '../../scripted-model/signature.ts';
 import { validateRequest } from '../../scripted-model/validate-request.ts';
