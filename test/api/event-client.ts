@@ -22,7 +22,7 @@ export interface EventClient {
   leave(): void;
 }
 
-/** Connects; resolves with the first byte of the answer. Whoever is still there when the test ends leaves then. */
+/** Connects; resolves with the first byte of the answer. Clients that are still connected when the test ends are closed then. */
 export async function openEvents(url: string, lastEventId?: string): Promise<EventClient> {
   const leaving = new AbortController();
   onTestFinished(() => leaving.abort());

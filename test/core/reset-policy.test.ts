@@ -31,7 +31,7 @@ describe('daily', () => {
     ['both after the hour', '2026-05-02T04:00+02:00', '2026-05-02T23:59+02:00', null],
     ['days later', '2026-05-02T12:00+02:00', '2026-05-09T03:00+02:00', 'daily'],
     ['over the turn of the year', '2026-12-31T23:00+01:00', '2027-01-01T05:00+01:00', 'daily'],
-    ['nobody talked before', null, '2026-05-02T04:00+02:00', null],
+    ['no earlier message', null, '2026-05-02T04:00+02:00', null],
     ['a clock that went back', '2026-05-02T05:00+02:00', '2026-05-02T03:00+02:00', null],
   ])('%s', (_title, last, now, expected) => {
     expect(due('daily', last, now)).toBe(expected);
@@ -83,7 +83,7 @@ describe('idle', () => {
   test.each([
     ['less than the time', '2026-05-01T22:00Z', '2026-05-01T22:59:59.999Z', null],
     ['the time', '2026-05-01T22:00Z', '2026-05-01T23:00Z', 'idle'],
-    ['nobody talked before', null, '2026-05-01T23:00Z', null],
+    ['no earlier message', null, '2026-05-01T23:00Z', null],
   ])('%s', (_title, last, now, expected) => {
     expect(due('idle', last, now)).toBe(expected);
   });

@@ -18,7 +18,7 @@ function turns(count: number, tokens: number): PathBuilder {
 
 function planned(path: readonly Entry[], more: object = {}): CompactionPlan {
   const plan = planCompaction(path, { ...want, ...more });
-  if (plan === null) throw new Error('nothing is to be condensed');
+  if (plan === null) throw new Error('there is nothing to compact');
   return plan;
 }
 

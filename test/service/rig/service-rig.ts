@@ -153,7 +153,7 @@ async function open(options: ServiceRigOptions, closers: (() => unknown)[]): Pro
       return process;
     },
     holderOf: (session) =>
-      waitUntil(`somebody holds ${session}`, readyWithinMs, async () => {
+      waitUntil(`a process holds ${session}`, readyWithinMs, async () => {
         const sql = 'select owner from holdfast.sessions where key = $1';
         const { rows } = await database.query<{ owner: string | null }>(sql, [`agent:main:${session}`]);
         const processId = rows[0]?.owner?.split(':')[1];

@@ -62,7 +62,7 @@ export const stepTool: Tool = {
   isIdempotent: false,
   async run(_input, call) {
     const play = plays.get(call.sessionKey);
-    if (play === undefined) throw new Error(`nobody plays ${call.sessionKey}`);
+    if (play === undefined) throw new Error(`no scenario uses the session ${call.sessionKey}`);
     for (const next of play.calls.shift() ?? []) {
       if (next.kind !== 'die') await play.act(next);
       else if (play.deaths < DEATHS_MAX) {
