@@ -1,4 +1,4 @@
-// The connection of `chat` to its session: one stream of live events, and messages that are sent until the service has taken them. A service
+// The connection of `chat` to its session: one stream of live events, and messages that are sent until the service has accepted them. A service
 // that is away for a while costs time: the stream resumes after its last event, and a message that is sent again has the same key (G2).
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -32,7 +32,7 @@ function unreachable(error: HoldfastError, settings: ClientSettings): CliError {
 
 function refusal(error: HoldfastError, status: number, settings: ClientSettings): CliError {
   const faults = error.errors.map(({ path, message }) => `\n  ${path} ${message}`);
-  // By this id the log of the service names what went wrong inside.
+  // The service logs the internal error under this id.
   const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;
   const { exitCode, fix } = meaningOf(status, error, settings);
   return new CliError({

@@ -1,4 +1,4 @@
-// The entry of the command line: parses, runs one command, reports what went wrong, leaves the exit code. Nothing heavy is imported
+// The entry of the command line: parses, runs one command, reports its error, sets the exit code. Nothing heavy is imported
 // here or in what this file imports: `--help` must be instant, and each command loads its own file.
 import { CommanderError, type Command } from 'commander';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';

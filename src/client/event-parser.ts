@@ -1,6 +1,6 @@
 // Server-sent events, as the HTML standard defines the format. Written here because the client has no dependencies.
 
-/** What stands between two blank lines, as far as it says something. */
+/** The fields of one block between two blank lines. */
 export interface EventBlock {
   /** The last id up to here; empty: none yet. */
   id: string;

@@ -34,7 +34,7 @@ export interface EventHooks {
 export interface StreamBreak {
   /** null: the service ended the stream, as it does when it stops. */
   error: unknown;
-  /** How many attempts in a row have brought nothing. */
+  /** The number of consecutive attempts without an event. */
   attempts: number;
   /** The next attempt begins in this time. */
   delayMs: number;

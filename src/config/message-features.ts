@@ -1,4 +1,4 @@
-// What an agent's messages on a channel may have in addition to text. Prompts, the schema of the `message` tool and what it lets through
+// What an agent's messages on a channel can have in addition to text. Prompts, the schema of the `message` tool and what it lets through
 // are all decided from this, so none of them offers what another refuses.
 import type { Config } from './config-type.ts';
 

@@ -1,4 +1,4 @@
-// What an operator should know about the models of a configuration: which of them their provider ends, and when, and whether a window is
+// Notices for the operator about the configured models: which of them their provider ends, and when, and whether a window is
 // set that a model does not have. Holdfast still asks them; the start lines and the doctor show the notices.
 import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
 import { endOfModel, knownModel } from '../core/models.ts';

@@ -27,7 +27,7 @@ export interface Entry {
   provenance?: EntryProvenance | null;
 }
 
-/** `heartbeat`: a poll. `client`: a client brought it as its history. `inter_session`: another session sent it, by a tool. */
+/** `heartbeat`: a poll. `client`: a client sent it as a part of its history. `inter_session`: another session sent it, by a tool. */
 export type EntryProvenance =
   | { kind: 'heartbeat' }
   | { kind: 'client' }

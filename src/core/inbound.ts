@@ -1,5 +1,5 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
-// milliseconds here, in whatever form they were sent. Optional means absent; nothing is null.
+// milliseconds here, in any form in which they were sent. Optional means absent; nothing is null.
 import type { CallerRequest } from './caller-request.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';

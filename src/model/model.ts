@@ -64,7 +64,7 @@ export interface Model {
 }
 
 /**
- * What went wrong with a call. `status` is the HTTP status, null when no answer came or the stream was cut; `type` is the
+ * The error of a call. `status` is the HTTP status, null when no answer came or the stream was cut; `type` is the
  * provider's error type (`overloaded_error`, `invalid_request_error`, ...) or `network`, `cut_stream`, `malformed_stream`.
  * `classifyFailure` takes it as it is.
  */

@@ -1,4 +1,4 @@
-// What a plugin is given to register with. Each call is checked; after `close` nothing more can be registered, so that the
+// The API with which a plugin registers its parts. Each call is checked; after `close` nothing more can be registered, so that the
 // capabilities of a process do not change while it runs.
 import { PluginValueError } from '../core/plugins/plugin-text.ts';
 import { readPromptContribution } from '../core/plugins/prompt-contribution.ts';

@@ -13,7 +13,7 @@ export interface Harness {
   supports(target: HarnessTarget): boolean;
   /**
    * Answers once. After an answer with tool calls it is called again, with their results appended. It is called once for each
-   * answer and never again for the same one: an error fails the turn, whatever it had done by then. After an abort its answer is
+   * answer and never again for the same one: an error fails the turn, whatever the harness had done by then. After an abort its answer is
    * ignored.
    */
   run(attempt: HarnessAttempt): Promise<HarnessAnswer | string>;

@@ -1,4 +1,4 @@
-// What people do about work that ended badly: turns are retried, deliveries are sent again, and dead letters are redriven or discarded, each
+// Operator actions on failed work: turns are retried, deliveries are sent again, and dead letters are redriven or discarded, each
 // in a statement of its own that also closes the letter. So a request that was cut off and is sent again continues with what is still open,
 // and nothing is redriven twice (G17).
 import {

@@ -1,4 +1,4 @@
-// How browsers sign in: with an API key, or with a code that stands for one and opens one session. A cookie is `<id>.<secret>`; of the secret
+// How browsers sign in: with an API key, or with a code that represents a key and opens one session. A cookie is `<id>.<secret>`; of the secret
 // only its SHA-256 is stored.
 import { newId } from '../ids.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';

@@ -85,7 +85,7 @@ inserted_lost_workers as (
 )`;
 
 // Whether the crash of the worker "lost" counts against the turn "t", and whether it was a crash of a worker with many turns: see
-// core/process-deaths.ts. A turn that has so many of those was claimed as a suspect.
+// core/process-deaths.ts. A turn with this many of those was claimed as a suspect.
 const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
 

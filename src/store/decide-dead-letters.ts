@@ -1,4 +1,4 @@
-// What a person decides about dead letters: lists the open ones and discards some. Redriving depends on the kind of letter: a turn is
+// Operator actions on dead letters: lists the open ones and discards some. Redriving depends on the kind of letter: a turn is
 // retried (retry-turn.ts), a delivery is sent again (decide-delivery.ts), and the statement that does it closes the letter.
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';

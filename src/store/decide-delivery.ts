@@ -1,4 +1,4 @@
-// What a person decides about a failed delivery: send it again or discard it. Each is one statement, which also closes
+// Operator actions on a failed delivery: send it again or discard it. Each is one statement, which also closes
 // the delivery's dead letter and stores the key of the request.
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { literal, type PreparedQuery } from './statement.ts';

@@ -1,4 +1,4 @@
-// Messages that are delivered later. Such a message is stored and its keys are taken when it is accepted, but it has not arrived: nothing
+// Messages with `deliverAt`. Such a message and its keys are stored when it is accepted, but it has not arrived: nothing
 // counts it, no turn sees it, and no stop reaches it. At its time a scheduler delivers it, and from then on it is a message like any other: its
 // number, its queue mode and what becomes of it are decided in that statement, which is the one that accepts.
 import type { Committed } from '../after-commit.ts';

@@ -1,4 +1,4 @@
-// What a person has paused. A pause names a lane, an agent or a session, or several of them: it holds the sessions that fit all it names, and
+// Pauses. A pause names a lane, an agent or a session, or several of them: it holds the sessions that match all of them, and
 // one that names nothing holds every session. No turn of such a session begins or is taken over; a turn that a worker runs finishes.
 import { newId } from '../ids.ts';
 import type { Lane } from '../config.ts';

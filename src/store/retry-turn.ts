@@ -1,5 +1,5 @@
 // Retries a turn that ended badly, for a person (G17). The last turn of its session is undone: its messages wait again, and its entries are
-// hidden. When the session has newer turns, those must not change: each message is inserted into the inbox once more, as a new one that
+// hidden. When the session has newer turns, those must not change: each message is inserted into the inbox again, as a new one that
 // names the old one as its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
 import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';

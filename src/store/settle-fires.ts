@@ -44,7 +44,7 @@ where f.status = 'claimed' and i.settled_at is not null
 order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`,
 });
 
-/** Settles the fires that went well, and answers those whose end changes something about their cron, in the order of their ends. */
+/** Settles successful fires, and returns those whose end changes their cron, in the order of their ends. */
 export async function settleFires(database: Database): Promise<EndedFire[]> {
   await sendQuery(database.hot, SETTLE_FIRES.prepared([]));
   const { rows } = await database.hot.query<Omit<EndedFire, 'end'> & SettledInput>(ENDED_FIRES.prepared([]));

@@ -1,4 +1,4 @@
-// What a glob pattern may cost. Matching is done by backtracking on the event loop: braces multiply the pattern, and each `*` in a
+// The permitted cost of a glob pattern. Matching is done by backtracking on the event loop: braces multiply the pattern, and each `*` in a
 // segment multiplies the work by the length of a file name (four of them on a name of 255 letters take a second, five a minute).
 
 const PATTERN_CHARS_MAX = 500;

@@ -1,4 +1,4 @@
-// A turn that is open: the facts that do not change while it runs, and the journal that knows where it stands. Every field is readonly;
+// A turn that is open: the facts that do not change while it runs, and the journal with its position. Every field is readonly;
 // a test holds that (test/architecture.test.ts).
 import type { TurnKind } from '../core/turn-kind.ts';
 import type { AgentSettings, Lane } from '../config.ts';

@@ -1,4 +1,4 @@
-// Where a turn stands: what the database has confirmed of it. Only `advance` makes a new position, out of the one before and a write
+// The position of a turn: the facts that the database has confirmed. Only `advance` makes a new position, from the previous one and a write
 // that is committed, and only the turn's journal (turn-journal.ts) calls it.
 import type { Entry } from '../core/entry.ts';
 import { withCallCost } from '../core/prices/call-cost.ts';

@@ -1,7 +1,7 @@
 // The journal of one turn as its worker writes it, and the only place where a running turn moves. It has two readonly records:
 //
-//   at        where the turn stands: what the database has confirmed. Replaced in `store` alone, by `advance`, after the answer
-//   attempt   what this worker knows beyond that: the model that it asks now, what the next write stores. Replaced in `note` alone.
+//   at        the position of the turn: what the database has confirmed. Replaced only in `store`, by `advance`, after the answer
+//   attempt   what this worker knows in addition: the model that it asks now, the values of the next write. Replaced only in `note`.
 //             If the worker crashes, the next one decides it again
 //
 // They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third

@@ -1,4 +1,4 @@
-// What a process measures of its turns. All but tools are counted after the commit, so what another worker does again counts where it is
+// The metrics of a process's turns. All but tools are counted after the commit, so what another worker does again counts where it is
 // committed; a tool counts when it has run.
 import type { Lane } from '../config.ts';
 import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';

@@ -1,7 +1,7 @@
 // BullMQ's connections to PostgreSQL, on one pool that is ours: one for all queues, and one for each worker, which holds a client of
 // the pool to listen on. They may commit without waiting for the disk, because the reconciler sends a ring again that a crash has lost.
 //
-// BullMQ's connection asks for the version of its schema before its first statement, and keeps the answer for good: after a failure it
+// BullMQ's connection asks for the version of its schema before its first statement, and keeps the answer permanently: after a failure it
 // would never work again. So it is asked here, before BullMQ's objects see the connection, and one that failed is not used.
 import {
   PostgresConnection,
@@ -67,7 +67,7 @@ export async function connectPostgres({ databaseUrl, onError, isMigrating }: Pos
       new PostgresQueueBackend(producing, name, { ...options, connection: producing.pool }, false),
     async connectWorker(queue) {
       const connection = await connect();
-      // BullMQ's tools know a worker by this name. BullMQ would set it while it begins to listen; `pg` warns of two statements at once.
+      // BullMQ's tools know a worker by this name. BullMQ would set it while it begins to listen; `pg` warns of two concurrent statements.
       await connection.setListenClientName(queue);
       return (name, options) =>
         new PostgresQueueBackend(connection, name, { ...options, connection: producing.pool }, true);

@@ -52,7 +52,7 @@ export class FollowedTurn implements OpenStream {
     if (response.destroyed) this.#finish({ kind: 'gone' });
   }
 
-  /** How it went; once `run` has resolved. */
+  /** Its result; set once `run` has resolved. */
   get result(): Followed {
     return this.#result ?? { kind: 'stopped' };
   }

@@ -73,7 +73,7 @@ function finishOf(end: Exclude<SegmentEnd, { kind: 'failed' }>) {
   return end.kind === 'calls' ? ('tool_calls' as const) : finishReasonOf(end.stopReason);
 }
 
-/** OpenAI has a few words for what went wrong with a response. */
+/** OpenAI has a small set of error codes for responses. */
 function errorCodeOf({ code }: Problem): string {
   return code === 'rate_limit_exceeded' || code === 'insufficient_quota' ? 'rate_limit_exceeded' : 'server_error';
 }

@@ -1,4 +1,4 @@
-// What the shell's completion calls: prints a line for each offer, the value and its description with a tab between them. Whatever goes wrong, it
+// The command that the shell's completion calls: prints a line for each offer, the value and its description with a tab between them. On any error it
 // prints nothing: a person is typing.
 import type { Command } from 'commander';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';

@@ -1,5 +1,5 @@
 // The sections of the system prompt in the order in which the model reads them. The order is interface: a new section is a new
-// line here. What changes between turns of a session stands below the cache boundary.
+// line here. Sections that change between turns of a session are below the cache boundary.
 import { docs, modelAliases } from './sections/product.ts';
 import { executionBias, identity, safety, toolCallStyle, tooling } from './sections/conduct.ts';
 import { interactionStyle, providerPrefix, providerSuffix } from './sections/contributions.ts';

@@ -1,5 +1,5 @@
 // What follows from a submission whose outcome is not known: the provider has no idempotency key, so the list of its batches decides. The
-// rules stand in docs/decisions/0049.
+// rules are in docs/decisions/0049.
 
 /** A batch as the provider lists it. Times are milliseconds since the epoch by the provider's clock. */
 export interface ListedBatch {

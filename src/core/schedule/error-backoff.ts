@@ -45,7 +45,7 @@ export type CronRunResult = { kind: 'ok' } | { kind: 'cancelled' } | { kind: 'fa
 
 export interface RunCron {
   isOneShot: boolean;
-  /** True when it goes after a run that went well. */
+  /** True when it is deleted after a successful run. */
   isDeletedAfterRun: boolean;
   /** Failed runs in a row, before this one. */
   failures: number;

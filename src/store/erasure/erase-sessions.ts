@@ -93,7 +93,7 @@ export async function eraseRows(
   return removed;
 }
 
-/** Deletes events that were on their way when the session rows went. */
+/** Deletes events that were in flight when the session rows were deleted. */
 export function eraseLateEvents(database: Database, ids: readonly SessionId[]): Promise<RemovedRows> {
   return repeated(database, EVENTS_OF_SESSIONS.statement.prepared([ids]));
 }

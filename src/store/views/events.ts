@@ -53,7 +53,7 @@ export async function readEvents(
 
 /**
  * When the newest of the events was written that were deleted after an id; null when none was. The log then has a row at or below the id, mostly
- * that of the id, which is found at once; its beginning is looked for only when there is none, past all index entries of deleted events.
+ * that of the id, which is found immediately; its beginning is searched only when there is none, past all index entries of deleted events.
  */
 export async function findTrimmed(db: ViewDatabase, after: bigint): Promise<string | null> {
   const result = await db.execute<{ at: string }>(sql`

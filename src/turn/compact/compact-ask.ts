@@ -15,7 +15,7 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
 import { TurnStopped, type StopReason } from '../turn-end.ts';
 
-/** How a call for a summary went. Each has the row that it becomes, and the request that the row names. */
+/** The result of a call for a summary. Each has its row, and the request to which the row refers. */
 export type SummaryCall = { call: ModelCallRow; snapshot: Snapshot } & (
   | { kind: 'answered'; answer: ModelAnswer }
   | { kind: 'failed'; fault: ModelError; verdict: FailureVerdict }

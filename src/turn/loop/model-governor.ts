@@ -48,7 +48,7 @@ export interface GovernedCall {
 }
 
 /**
- * `admitted`: after a wait of `waitedMs`, 0 if it was covered at once. `late`: the call would have to wait longer than it may; after about
+ * `admitted`: after a wait of `waitedMs`, 0 if it was covered immediately. `late`: the call would have to wait longer than its limit; after about
  * `waitMs` there is allowance for it. `giveBack`: the call was not made.
  */
 export type RateAdmission =

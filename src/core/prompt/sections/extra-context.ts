@@ -1,5 +1,5 @@
 // What the turn's chat and the creator of the session add, under one heading: trusted metadata, the agent's role in a group,
-// the operator's text, further instructions. Instructions that the creator changes later stand below the cache boundary. Subjects and members of groups come from the network and are never included here
+// the operator's text, further instructions. Instructions that the creator changes later are placed below the cache boundary. Subjects and members of groups come from the network and are never included here
 // (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
 import { identifierOf } from '../literal.ts';
@@ -64,7 +64,7 @@ export const changedInstructions: Section = {
   },
 };
 
-// It stands in the first turn of a session alone, so its place is below the cache boundary: above it, the second turn would
+// Only the first turn of a session has it, so it is placed below the cache boundary: above it, the second turn would
 // find nothing of the first in the provider's cache.
 export const groupIntro: Section = {
   name: 'group-intro',

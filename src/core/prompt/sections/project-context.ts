@@ -1,4 +1,4 @@
-// The user's workspace files. All stand above the cache boundary but HEARTBEAT.md, which agents rewrite as they work.
+// The user's workspace files. All are above the cache boundary except HEARTBEAT.md, which agents rewrite as they work.
 import { baseNameOf } from '../fit-workspace-files.ts';
 import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type { FittedFile, Section, SystemPromptInput } from '../system-input.ts';

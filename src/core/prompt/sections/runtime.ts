@@ -1,4 +1,4 @@
-// What stands at the end of the prompt and may change between turns: how to answer heartbeat polls, and where the turn runs.
+// The end of the prompt, which can change between turns: how to answer heartbeat polls, and where the turn runs.
 import { HEARTBEAT_TOKEN } from '../../heartbeat-ack.ts';
 import { identifierOf, literal } from '../literal.ts';
 import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
