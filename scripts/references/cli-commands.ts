@@ -32,7 +32,7 @@ export function cliCommands(): CliCommand[] {
 }
 
 function leavesOf(parent: Command, path: string[]): CliCommand[] {
-  // No help shows what begins with `__`.
+  // No help shows names that begin with `__`.
   const shown = parent.commands.filter((command) => !command.name().startsWith('__'));
   return shown.flatMap((command) => {
     const names = [...path, [command.name(), ...command.aliases()].join('|')];

@@ -27,7 +27,7 @@ interface Schema {
   default?: unknown;
 }
 
-/** Where the defaults keep what the file names otherwise. */
+/** The place of a default, if it differs from the key in the file. */
 const DATA_DIR_WORKSPACE = '<data dir>/workspace';
 const DOCS_OF_INSTALLATION = '<installation>/docs';
 
@@ -83,7 +83,7 @@ function typeOf(schema: Schema): string {
     const choices = new Set(anyOf.map(typeOf).flatMap((choice) => choice.split(/, | or /)));
     return listed([...choices]);
   }
-  // Only durations may be any number or a text.
+  // Only durations can be any number or a text.
   if (Array.isArray(type)) return 'duration';
   if (type === 'array') return `list of ${typeOf(schema.items ?? {}).replaceAll(/text|object/g, '$&s')}`;
   if (type === 'object') return mapTypeOf(schema);

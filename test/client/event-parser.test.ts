@@ -52,7 +52,7 @@ test('events are those that another parser of the format reads', () => {
       const parser = createParser({
         onEvent: ({ event, data }) => void expected.push({ type: event ?? 'message', data }),
       });
-      // The other parser keeps back a return at the end of what it was given: it cannot know whether a newline follows.
+      // The other parser holds a return at the end of its input back: it cannot know whether a newline follows.
       parser.feed(`${whole}\n:\n`);
       const blocks = blocksOf([new TextEncoder().encode(`${whole}\n:\n`)]);
       expect(blocks.filter(({ data }) => data !== null).map(({ type, data }) => ({ type, data }))).toEqual(expected);

@@ -121,7 +121,7 @@ test('a stream that breaks, and is refused for now, continues after the last id'
   expect(breaks.map(({ attempts }) => attempts)).toEqual([1, 2, 1]);
 });
 
-test('a stream that cannot be opened for a reason that stays fails at once', async () => {
+test('a stream that cannot be opened for a permanent reason fails immediately', async () => {
   const all = async (events: AsyncIterable<ClientEvent>) => Array.fromAsync(events);
   await expect(all(connect({ key: 'wrong' }).events())).rejects.toMatchObject({ code: 'unauthorized' });
   await expect(all(connect().turnEvents({ id: crypto.randomUUID() }))).rejects.toMatchObject({ code: 'not_found' });
@@ -160,7 +160,7 @@ test('a connection that carries nothing is given up as broken', async () => {
   });
 });
 
-test('a client whose last id is older than the log receives a reset first, and then what is left', async () => {
+test('a client whose last id is older than the log receives a reset first, and then the remaining events', async () => {
   const { rig } = holder;
   const from = async (session: string, after: string) => takeUntil(connect().events({ session, after }), 'turn.ended');
   await startTurn('early');

@@ -84,7 +84,7 @@ test('the example of the page compiles', async () => {
   expect(await compile(folder, { ...options, allowImportingTsExtensions: true }, ['example.ts'])).toBe('');
 });
 
-/** Runs the compiled files in a context that has what browsers have, and of Node nothing. */
+/** Runs the compiled files in a context with the globals of browsers and none of Node's own. */
 const WITHOUT_NODE = `
 import { readFileSync } from 'node:fs';
 import vm from 'node:vm';
@@ -108,7 +108,7 @@ for await (const { id, type } of client.events()) if (said.push(id, type) > 3) b
 process.stdout.write(JSON.stringify([...said, vm.runInContext('typeof process + typeof Buffer', context)]));
 `;
 
-test('the compiled client runs without what only Node has', async () => {
+test('the compiled client runs without anything that only Node has', async () => {
   const folder = await project({ 'program.mjs': WITHOUT_NODE, 'package.json': '{"type": "module"}' });
   const options = {
     target: 'es2024',

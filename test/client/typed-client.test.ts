@@ -16,7 +16,7 @@ function connect(options: Partial<ClientOptions> = {}) {
   return createClient({ url, key: ADMIN_KEY, ...options });
 }
 
-/** What the functions of `faults` do, one request after the other; later requests are sent as they are. */
+/** The actions of `faults`, one request after the other; later requests are sent unchanged. */
 function withFaults(...faults: ((send: () => Promise<Response>, init: RequestInit) => Promise<Response>)[]) {
   const sent: { method: string; headers: Headers }[] = [];
   const fetch: NonNullable<ClientOptions['fetch']> = (input, init = {}) => {
@@ -59,7 +59,7 @@ test('functions send path, query and body, and give the answer', async () => {
   expect(await client.deleteCron({ id: cron.id })).toEqual({ deleted: true });
 });
 
-test('a refused request throws what the problem says', async () => {
+test('a refused request throws the fields of the problem', async () => {
   const missing = await errorOf(connect().getCron({ id: crypto.randomUUID() }));
   expect(missing).toMatchObject({ code: 'not_found', status: 404, title: 'Not found', field: null });
   expect(missing.requestId).toEqual(expect.any(String));
@@ -162,7 +162,7 @@ test('a page of the service itself signs in, and its cookie is enough from then 
   expect(await errorOf(page.getStats())).toMatchObject({ code: 'unauthorized' });
 });
 
-test('each item of a list comes once, across its pages', async () => {
+test('each item of a list is returned once, across its pages', async () => {
   const client = connect();
   const ids: string[] = [];
   for (let n = 0; n < 5; n += 1) {

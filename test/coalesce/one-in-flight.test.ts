@@ -86,7 +86,7 @@ test('one batch is in flight at a time, in the order of submission, with all wai
 });
 
 describe('a batcher', () => {
-  test('sends the rows of one tick together, and at once', async () => {
+  test('sends the rows of one tick together and immediately', async () => {
     const { submit, sent, open } = doubles();
     const results = Promise.all([submit(1), submit(2)]);
     await idle();
@@ -127,7 +127,7 @@ describe('a batcher', () => {
     expect(sent).toEqual([[1, 2], [3]]);
   });
 
-  test('that is closed sends what waits, and refuses later rows', async () => {
+  test('that is closed sends the waiting rows, and refuses later ones', async () => {
     const { submit, close, sent, open } = doubles({ rowsMax: 1 });
     const rows = [submit(1), submit(2)];
     const closed = close();

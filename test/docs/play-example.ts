@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { BIN } from '../cli/run-cli.ts';
 
-/** Stands between the outputs of two commands. */
+/** The separator between the outputs of two commands. */
 const SEPARATOR = '\u001e';
 
 /** Runs the commands in one shell in the folder, and compares what each prints with the comments below it. */

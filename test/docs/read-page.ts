@@ -29,7 +29,7 @@ function cellsOf(line: string): string[] {
 }
 
 export interface CodeBlock {
-  /** The heading that it stands under. */
+  /** The heading above it. */
   title: string;
   /** `sh`, `json5`; empty where the page names none. */
   language: string;

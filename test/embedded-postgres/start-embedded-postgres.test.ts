@@ -47,7 +47,7 @@ beforeAll(async () => {
 afterEach(sweep);
 afterAll(() => rmSync(template, { recursive: true }));
 
-it('keeps its data and its port over a clean stop, and takes another port when that one is taken', async () => {
+it('keeps its data and its port across a clean stop, and uses another port when that one is in use', async () => {
   const dataDir = copyDataDir(template);
   const first = await startEmbeddedPostgres({ dataDir });
   expect(await query(first.url, 'SELECT number FROM kept')).toEqual([{ number: 7 }]);
@@ -214,7 +214,7 @@ it('does not take the server of a directory for that of its copy', async () => {
   expect([isAlive(copy.pid), isAlive(original.pid)]).toEqual([false, false]);
 });
 
-it('leaves a cluster of another version and a directory that is no cluster alone, and says what to do', async () => {
+it('leaves a cluster of another version and a directory that is not a cluster unchanged, and names the next step', async () => {
   const dataDir = makeDir(IS_ROOT ? NOBODY : undefined);
   mkdirSync(clusterOf(dataDir), { mode: 0o700 });
   writeFileSync(join(clusterOf(dataDir), 'PG_VERSION'), '17\n');

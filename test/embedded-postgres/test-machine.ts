@@ -23,7 +23,7 @@ export const CAN_RUN_AS_NOBODY = IS_ROOT && canReach(PROGRAM, NOBODY) && canReac
 const dirs: string[] = [];
 const children: ChildProcess[] = [];
 
-/** A fresh directory that everybody may enter, for `owner`. */
+/** A new directory that everyone can enter, owned by `owner`. */
 export function makeDir(owner?: OsUser): string {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-embedded-'));
   chmodSync(dir, 0o755);
@@ -62,7 +62,7 @@ export async function sweep(): Promise<void> {
 
 export interface HoldfastProcess {
   child: ChildProcess;
-  /** What it printed when the server was there; rejects when it ends before. */
+  /** Its output when the server was ready; rejects when it ends before. */
   server: Promise<{ url: string; pid: number; wasAdopted: boolean }>;
   /** Has it sign off; resolves when it has ended. */
   stop: () => Promise<void>;
@@ -70,7 +70,7 @@ export interface HoldfastProcess {
   killGroup: () => Promise<void>;
 }
 
-/** Starts another process that uses the server of `dataDir`, as `user` or the current one, in a process group of its own. */
+/** Starts another process that uses the server of `dataDir`, as `user` or the current one, in a new process group. */
 export function spawnHoldfast(dataDir: string, user?: OsUser): HoldfastProcess {
   const child = spawn(process.execPath, [PROGRAM, dataDir], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -102,7 +102,7 @@ export function spawnHoldfast(dataDir: string, user?: OsUser): HoldfastProcess {
 /** Runs one statement and returns its rows. */
 export async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(url);
-  client.on('error', () => {}); // A test that kills the server hears of it from the statement.
+  client.on('error', () => {}); // A test that kills the server learns of it from the statement.
   await client.connect();
   try {
     return (await client.query<Record<string, unknown>>(sql)).rows;
@@ -111,7 +111,7 @@ export async function query(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** Looks until `isSo`; for states of other processes, which send no signal. */
+/** Polls until `isSo`; for states of other processes, which send no signal. */
 export async function until(isSo: () => boolean): Promise<void> {
   const deadline = performance.now() + LOOK_MS_MAX;
   while (!isSo()) {

@@ -61,7 +61,7 @@ const written = ({ messages }: Received): string =>
     })
     .join('');
 
-test('the model receives what the README says', async () => {
+test('the model receives the messages that the README shows', async () => {
   await writeFile(memoryPath, blockOf('markdown'));
   const request = await say('main', 'When does the backup run?');
   expect(written(request)).toBe(blockOf('text'));

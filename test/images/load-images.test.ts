@@ -111,7 +111,7 @@ describe('an image that is too large or of another kind is encoded again', () =>
     expect(await factsOf(blocks[0])).toEqual(expected);
   });
 
-  test('one that lies on its side stands up', async () => {
+  test('one that is rotated on its side is turned upright', async () => {
     const bytes = await picture({ width: 2400, height: 1200 }).withMetadata({ orientation: 6 }).jpeg().toBuffer();
     const { blocks } = await load(await file('workspace/side.jpg', bytes));
     expect(await factsOf(blocks[0])).toMatchObject({ width: 600, height: 1200 });
@@ -128,7 +128,7 @@ describe('an image that is too large or of another kind is encoded again', () =>
   });
 });
 
-describe('what cannot be shown is named with the reason', () => {
+describe('an image that cannot be shown is named with the reason', () => {
   test('a file of more than 6 MiB', async () => {
     const bytes = Buffer.concat([await picture().png().toBuffer(), Buffer.alloc(6 * 1024 * 1024)]);
     expect(await reasonFor(await file('workspace/huge.png', bytes))).toBe('larger than 6 MiB');

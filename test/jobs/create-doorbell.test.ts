@@ -70,7 +70,7 @@ test('simultaneous rings are one command for each queue', async () => {
   await Promise.all(rung);
 });
 
-test('what arrives while a command is on its way goes together in the next, once each', async () => {
+test('rings that arrive while a command is in flight are sent together in the next, once each', async () => {
   const { doorbell, commands } = rig();
   const first = doorbell.ring([ringOf(1)]);
   await settled();
@@ -126,7 +126,7 @@ test('a command without an answer fails, and a queue that answers nothing is not
   expect(commands).toHaveLength(5);
 });
 
-test('what waits is bounded', async () => {
+test('the number of waiting rings is bounded', async () => {
   const { doorbell, commands, lines } = rig();
   const first = doorbell.ring([ringOf(0)]);
   await settled();

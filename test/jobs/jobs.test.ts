@@ -1,4 +1,4 @@
-// The vocabulary: what a ring becomes in the queue, and what is understood when it comes out again.
+// The vocabulary: the job that a ring becomes in the queue, and the ring that is read from a job.
 import { expect, test } from 'vitest';
 import { jobForRing, parseJob, QUEUE_NAMES, type Ring } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -25,7 +25,7 @@ test('no job id has a colon, which BullMQ keeps for itself', () => {
   for (const ring of [turnRing, deliveryRing]) expect(jobForRing(ring).opts.jobId).not.toContain(':');
 });
 
-test('every kind comes out of the queue as it went in', () => {
+test('every kind is read from the queue as it was added', () => {
   const kinds = ['inbound', 'cron', 'heartbeat', 'announce', 'followup', 'deliver'] as const;
   for (const kind of kinds) {
     const ring: Ring = kind === 'deliver' ? deliveryRing : { ...turnRing, kind };

@@ -46,7 +46,7 @@ async function serve(handler: http.RequestListener): Promise<string> {
 }
 
 describe('an answer', () => {
-  test('streams its text and comes back whole, with its usage', async () => {
+  test('streams its text and is returned whole, with its usage', async () => {
     const { answer, deltas } = await asker.ask(
       request(['[[fill: 500]] [[usage: input=11 output=22 cache-read=33 cache-write=44]]']),
     );
@@ -111,14 +111,14 @@ describe('an answer', () => {
   });
 
   test.each(['max_tokens', 'refusal', 'pause_turn', 'stop_sequence', 'model_context_window_exceeded'])(
-    'may stop for %s',
+    'can stop for %s',
     async (reason) => {
       const { answer } = await asker.ask(request([`[[stop: ${reason}]] [[reply: so far]]`]));
       expect(answer.stopReason).toBe(reason);
     },
   );
 
-  test('may be empty', async () => {
+  test('can be empty', async () => {
     const { answer } = await asker.ask(request(['[[empty]]']));
     expect(answer).toMatchObject({ content: [], stopReason: 'end_turn' });
   });
@@ -239,7 +239,7 @@ describe('a failure', () => {
     await expect(createAsker(url).ask(request(['x']))).rejects.toMatchObject({ status: 502, retryAfterMs: 70 });
   });
 
-  test('that comes a number of times is over when they are', async () => {
+  test('that is limited to a number of times ends after them', async () => {
     const prompt = '[[error: 529 times=2]] [[cut: after=2]] [[reply: at last]]';
     for (const type of ['overloaded_error', 'overloaded_error', 'cut_stream']) {
       expect(await faultOf(prompt, 'turn-x')).toMatchObject({ type });
@@ -338,7 +338,7 @@ describe('many calls', () => {
     const through = createAsker(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}`);
     for (const prompt of ['a', '[[error: 529]]', 'b', '[[tool: read {}]]', 'c']) {
       await through.ask(request([prompt])).catch(() => {});
-      // A connection may be used again in the next turn of the event loop.
+      // A connection can be used again in the next turn of the event loop.
       await setImmediate();
     }
     expect(connections).toBe(1);

@@ -37,7 +37,7 @@ export function results(answer: ModelAnswer, text = 'ok'): ModelMessage {
 
 interface Asked {
   answer: ModelAnswer;
-  /** What `onChunk` was called with, in order. */
+  /** The arguments of `onChunk`, in order. */
   deltas: string[];
 }
 

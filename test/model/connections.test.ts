@@ -35,7 +35,7 @@ test('a redirect is not followed, so the key reaches one host only', async () =>
   expect(isReached).toBe(false);
 });
 
-test('a compressed answer fails when what it holds is longer than its tokens allow (G28)', async () => {
+test('a compressed answer fails when its content is longer than its tokens allow (G28)', async () => {
   const body = gzipSync(`event: ping\ndata: {"type": "ping"}\n\n`.repeat(200_000));
   expect(body.length).toBeLessThan(100_000);
   const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' };

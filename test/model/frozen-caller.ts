@@ -9,7 +9,7 @@ import { HeldSession } from '../../src/turn/held-session.ts';
 import { TurnStopped } from '../../src/turn/turn-end.ts';
 import { request } from './build-request.ts';
 
-/** How long the lease lasts from the moment at which the process is frozen, in milliseconds. */
+/** The duration of the lease from the time at which the process is frozen, in milliseconds. */
 const LEASE_MS = 50;
 
 const held = new HeldSession({ sessionId: '1' as SessionId, epoch: 1, clock: systemClock, trustedUntilMs: Infinity });

@@ -56,7 +56,7 @@ test.each([
   ['in base64', Buffer.from(`x-api-key: ${KEY}`).toString('base64')],
   ['in JSON within its text', JSON.stringify({ key: KEY }).replaceAll('/', String.raw`\/`)],
   ['with another secret of the service', `${KEY} ${DATABASE_PASSWORD}`],
-])('a refusal that repeats the key %s says that it was taken out (G31)', async (_form, written) => {
+])('a refusal that repeats the key %s mentions that it was removed (G31)', async (_form, written) => {
   const refusal = { type: 'authentication_error', message: `invalid: ${written}` };
   const body = JSON.stringify({ type: 'error', error: refusal });
   const error = await faultOf(await provider(401, body));

@@ -1,4 +1,4 @@
-// What a provider says is left of its rate limits.
+// The remaining amounts of a provider's rate limits.
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
@@ -15,7 +15,7 @@ test('headers that are no whole numbers say nothing', () => {
   expect(remainingOf(headers)).toEqual({ requests: 12 });
 });
 
-test('the caller of the model learns what is left, also with a refusal', async () => {
+test('the caller of the model receives the remaining amounts, also with a refusal', async () => {
   const server = http.createServer((request, response) => {
     request.resume();
     response.writeHead(429, {

@@ -45,7 +45,7 @@ describe('arguments that are nearly JSON', () => {
     expect(repairArguments(`{text: "${'x'.repeat(70_000)}"}`)).toBeNull();
   });
 
-  test('are never completed: what is cut off anywhere stays unread, or was all there', () => {
+  test('are never completed: arguments that are cut off anywhere are not read, unless they were complete', () => {
     const anyArguments = fc.dictionary(fc.string({ minLength: 1 }), fc.jsonValue(), { minKeys: 1 });
     fc.assert(
       fc.property(anyArguments, fc.nat(), (value, cut) => {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => scripted.close());
 
-/** What the model makes of a scripted answer, with its deltas. */
+/** The model's result for a scripted answer, with its deltas. */
 async function ask(
   messages: Parameters<typeof request>[0],
   options: Partial<AskOptions> & { parts?: Partial<ModelParts>; isStreaming?: boolean } = {},
@@ -62,7 +62,7 @@ describe('the transport of a model', () => {
     });
   });
 
-  test('may bring the answer as one body', async () => {
+  test('can deliver the answer as one body', async () => {
     const prompt = '[[thinking: hm]] [[reply: first]] [[tool: read {"path":"a"}]]';
     const whole = await ask([prompt], { isStreaming: false });
     const streamed = await ask([prompt]);
@@ -105,12 +105,12 @@ describe('a tool call', () => {
     ]);
   });
 
-  test('without an id, or with that of another, gets an id of its own', async () => {
+  test('without an id, or with that of another, gets a new id', async () => {
     const { answer } = await ask(['[[tool: read {} id=""]] & [[tool: read {} id=one]] & [[tool: read {} id=one]]']);
     expect(answer.content).toMatchObject([{ id: 'call_auto_1' }, { id: 'one' }, { id: 'call_auto_2' }]);
   });
 
-  test('with arguments that are nearly JSON is put right, with a note of what was there', async () => {
+  test('with arguments that are almost JSON is repaired, and the original is recorded', async () => {
     const { answer } = await ask(["[[arguments: {path: 'a', n: True,}]] [[tool: read {}]]"]);
     expect(answer.content).toMatchObject([{ type: 'tool_use', input: { path: 'a', n: true } }]);
     expect(answer).not.toHaveProperty('malformedInputs');

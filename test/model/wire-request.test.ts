@@ -17,7 +17,7 @@ describe('the body of a call', () => {
     expect(given).toEqual(before);
   });
 
-  test('marks the last block that may be marked', () => {
+  test('marks the last block that can be marked', () => {
     const body = toWireRequest(
       request(['first', assistant('say', { type: 'thinking', thinking: 't', signature: 's' })]),
     );
@@ -27,7 +27,7 @@ describe('the body of a call', () => {
     ]);
   });
 
-  test('says of thinking and effort what the request says, and leaves out empty lists', () => {
+  test('has the thinking and effort of the request, and leaves out empty lists', () => {
     const thinking = { type: 'adaptive' } as const;
     expect(toWireRequest(request(['x'], { thinking, effort: 'high' }))).toMatchObject({
       thinking,

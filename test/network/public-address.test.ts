@@ -1,4 +1,4 @@
-// Which addresses may be fetched from (G30).
+// The addresses from which pages can be fetched (G30).
 import { expect, test } from 'vitest';
 import { isPublicAddress } from '../../src/network/public-address.ts';
 

@@ -1,7 +1,7 @@
 // Texts that a pattern is slow on if it is slow on any: beginnings of what it matches, repeated, and every character class that it
 // repeats, pumped. They follow from the source of the pattern alone, so a new pattern brings its own.
 
-/** One thing that a pattern reads: what it may be, and whether it may be repeated. */
+/** One element that a pattern reads: its characters, and whether it can repeat. */
 interface Atom {
   samples: string[];
   isRepeated: boolean;
@@ -14,7 +14,7 @@ const CANDIDATES = Array.from(
 const SAMPLES_MAX = 3;
 const WALKS_MAX = 24;
 const WALK_ATOMS_MAX = 400;
-/** What ends a pumped text, so that it is read to its end and then does not match. */
+/** The end of a pumped text, so that it is read to its end and then does not match. */
 const ENDS = ['', '\u0001', '\n\u0001'];
 
 /** The attacks on a pattern: functions from a length to a text of about that length. */

@@ -28,7 +28,7 @@ export function literalPatterns(folders: readonly string[]): FoundPattern[] {
   });
 }
 
-/** The patterns that the modules of the core make with `new RegExp` when they are loaded. None may have been loaded before. */
+/** The patterns that the modules of the core make with `new RegExp` when they are loaded. None must have been loaded before. */
 export async function builtPatterns(): Promise<FoundPattern[]> {
   const found: FoundPattern[] = [];
   const native = globalThis.RegExp;

@@ -1,4 +1,4 @@
-// What a test allows for a machine that does other things beside it.
+// The tolerance of tests for a machine that runs other programs at the same time.
 
 /**
  * A duration that a guarantee promises is multiplied by this before a test compares a measured time with it. The guarantees hold for a

@@ -10,7 +10,7 @@ const PORT_MIN = 10_000;
 const PORTS = 20_000;
 const TRIES_MAX = 100;
 
-/** A loopback port on which no process listens. Two calls at once hardly ever get the same one. */
+/** A loopback port on which no process listens. Two concurrent calls almost never get the same one. */
 export async function findFreePort(): Promise<number> {
   for (let tries = 1; tries <= TRIES_MAX; tries += 1) {
     const port = PORT_MIN + Math.floor(Math.random() * PORTS);

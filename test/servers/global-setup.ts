@@ -3,7 +3,7 @@ import type { TestProject } from 'vitest/node';
 import { createTemplate, startSharedPostgres } from './postgres.ts';
 import { isRedisWanted } from './redis.ts';
 
-/** Starts the server and tells the tests where it is; the returned function stops it. */
+/** Starts the server and gives the tests its address; the returned function stops it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!isRedisWanted()) {
     process.stderr.write(

@@ -31,7 +31,7 @@ export class ProxiedConnection {
   readonly #pending: Pending[] = [];
   #label = '';
   #isReady = false;
-  /** The request that is being received: its bytes not yet sent, and what it says. */
+  /** The request that is being received: its bytes that are not sent yet, and its name. */
   #held: Buffer[] = [];
   #bound: string[] = [];
   #parsed: string[] = [];
@@ -47,7 +47,7 @@ export class ProxiedConnection {
   /** Serves the connection until either side ends it; never rejects. */
   async run(): Promise<void> {
     const toServer = this.#pumpClient().then(
-      // The client is gone in good order: what it sent is still executed, as it would be without a proxy.
+      // The client closed the connection normally: its requests are still executed, as they would be without a proxy.
       () => this.#upstream.end(),
       () => this.#upstream.destroy(),
     );
@@ -113,7 +113,7 @@ export class ProxiedConnection {
     this.#parsed.push(sql);
   }
 
-  /** Sends what is held, after the breakpoints before it; the first part of a request opens its round trip. */
+  /** Sends the held bytes, after the breakpoints before them; the first part of a request opens its round trip. */
   async #send(isWhole: boolean): Promise<boolean> {
     if (this.#current === null) {
       const trip = this.#trips.begin(this.#label, this.#number, this.#bound.length > 0 ? this.#bound : this.#parsed);

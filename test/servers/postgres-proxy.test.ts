@@ -34,7 +34,7 @@ afterEach(async () => {
   await endBackends();
 });
 
-/** Ends what the server still executes for connections that broke; the next test must not meet the rows of this one. */
+/** Ends statements that the server still executes for broken connections; the next test must not see the rows of this one. */
 async function endBackends(): Promise<void> {
   const others = `from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()`;
   await direct.query(`select pg_terminate_backend(pid) ${others}`);
@@ -160,7 +160,7 @@ describe('breaking', () => {
     expect(await countNotes()).toBe(0);
   });
 
-  test('dropped after, the server executed it and the client never hears of it', async () => {
+  test('dropped after, the server executed it and the client never receives the answer', async () => {
     const client = await connected();
     const broken = proxy.arm({ when: 'after', at: 1, matches: isInsert, hit: () => 'drop' });
     await expect(client.query('/* insert */ insert into note values ($1)', [1])).rejects.toThrow(
@@ -195,7 +195,7 @@ describe('breaking', () => {
     expect(await countNotes()).toBe(2);
   });
 
-  test('held after, the server has executed it before the client hears of it', async () => {
+  test('held after, the server has executed it before the client receives the answer', async () => {
     const client = await connected();
     let notesWhileHeld = -1;
     proxy.arm({

@@ -5,7 +5,7 @@
 //   client ── messages up to Sync, or one Query ──> [before] ──> server
 //   client <── [after] <── everything up to ReadyForQuery ────── server
 //
-// What must stay true: bytes are never changed or reordered, and a request that is not at a breakpoint waits for nothing.
+// Invariants: bytes are never changed or reordered, and a request that is not at a breakpoint is never delayed.
 import { once } from 'node:events';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { ProxiedConnection } from './postgres-proxy-connection.ts';
@@ -17,7 +17,7 @@ export interface PostgresProxy {
   urlFor(databaseUrl: string): string;
   /** Breaks once, at the round trip that the breakpoint describes. */
   arm(breakpoint: Breakpoint): ArmedBreakpoint;
-  /** Calls the listener when a request is complete (`pending`) and again when its answer is. Returns what takes it away. */
+  /** Calls the listener when a request is complete (`pending`) and again when its answer is. Returns the function that removes it. */
   onRoundTrip(listener: (trip: RoundTrip) => void): () => void;
   /** Destroys all connections as a network failure would; new ones are accepted. */
   sever(): void;

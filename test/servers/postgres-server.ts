@@ -21,7 +21,7 @@ export interface PostgresServer {
   url: string;
   /** Of another database, which is created when it is missing. */
   createDatabase(name: string): Promise<string>;
-  /** SIGKILLs the postmaster and all of its backends at once: what a power cut leaves in the files stays. */
+  /** SIGKILLs the postmaster and all of its backends together: the files stay as after a power cut. */
   kill(): Promise<void>;
   /** Starts it again on the same data and port after `kill`; resolves when it accepts connections. */
   restart(): Promise<void>;
@@ -38,7 +38,7 @@ interface Cluster {
   more: readonly string[];
 }
 
-/** Settings that a managed server has by default, plus what makes many test processes fit. */
+/** Settings of a managed server's defaults, plus those that many test processes need. */
 const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
@@ -125,7 +125,7 @@ async function startPostmaster({ postgres, dataDir, port, user, more }: Cluster)
   return child;
 }
 
-/** Starts it once the system has taken the killed backends' memory away, which it does in its own time. */
+/** Starts it once the system has released the memory of the killed backends, which takes a while. */
 async function startAfterKill(cluster: Cluster): Promise<ChildProcess> {
   const deadlineMs = performance.now() + memoryFreedWithinMs;
   for (;;) {

@@ -18,7 +18,7 @@ const sslCode = 80_877_103;
 const gssCode = 80_877_104;
 const headerBytes = 5;
 
-/** Cuts a stream of chunks into messages; what is not complete waits for the next chunk. */
+/** Cuts a stream of chunks into messages; an incomplete one waits for the next chunk. */
 export class MessageReader {
   #rest: Buffer = Buffer.alloc(0);
 

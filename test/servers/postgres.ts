@@ -16,7 +16,7 @@ declare module 'vitest' {
 
 export interface TestDatabase {
   url: string;
-  /** Ends what is still connected and removes the database. */
+  /** Ends remaining connections and removes the database. */
   drop(): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export function startSharedPostgres(): Promise<PostgresServer> {
   return startTestPostgres(['fsync=off', 'full_page_writes=off']);
 }
 
-/** Makes the migrated database that all others are cloned from. Nothing may stay connected to it. */
+/** Makes the migrated database from which all others are cloned. No connection to it must remain. */
 export async function createTemplate(server: PostgresServer): Promise<void> {
   const url = await server.createDatabase(TEMPLATE);
   await migrate(url);

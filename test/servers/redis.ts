@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 export interface RedisServer {
   url: string;
   port: number;
-  /** SIGKILLs it; everything in it is gone. */
+  /** SIGKILLs it; all its data is lost. */
   kill(): Promise<void>;
   /** Stops the process: connections stay and nothing is answered, until the returned function is called. */
   freeze(): () => void;

@@ -3,7 +3,7 @@
 import { performance } from 'node:perf_hooks';
 import { tagOfSql } from './postgres-wire.ts';
 
-/** One round trip of a client, complete or under way. Times are `performance.now()` of the proxy's process. */
+/** One round trip of a client, complete or in flight. Times are `performance.now()` of the proxy's process. */
 export interface RoundTrip {
   /** `application_name` of the connection, empty when it gave none. */
   label: string;
@@ -16,7 +16,7 @@ export interface RoundTrip {
   /** The name in the comment that begins the first statement; null when there is none. */
   tag: string | null;
   startedAt: number;
-  /** The same moment on the wall clock, to be compared with times in the database. */
+  /** The same time on the wall clock, to be compared with times in the database. */
   startedOn: Date;
   endedAt: number | null;
   outcome: 'pending' | 'ok' | 'error' | 'dropped';
@@ -24,7 +24,7 @@ export interface RoundTrip {
   transactionState: string | null;
 }
 
-/** What becomes of the bytes held at a breakpoint: passed on, or dropped together with the connection. */
+/** The action on the bytes held at a breakpoint: they are passed on, or dropped together with the connection. */
 export type HeldBytes = 'forward' | 'drop';
 
 export interface Breakpoint {
@@ -43,7 +43,7 @@ export interface Breakpoint {
 export interface ArmedBreakpoint {
   /** Resolves with the round trip once `hit` has returned; never when it is disarmed first. */
   reached: Promise<RoundTrip>;
-  /** True from the moment that a round trip was chosen, although `hit` may not have been called yet. */
+  /** True once a round trip was chosen, although `hit` may not have been called yet. */
   isTaken(): boolean;
   /** Takes it away unless it was reached; harmless otherwise. */
   disarm(): void;
@@ -56,7 +56,7 @@ export interface TakenBreakpoint extends Breakpoint {
   reject: (error: unknown) => void;
 }
 
-/** What all connections of a proxy share: breakpoints, listeners and the count. */
+/** The shared state of a proxy's connections: breakpoints, listeners and the count. */
 export class RoundTrips {
   readonly #waiting = new Set<TakenBreakpoint>();
   readonly #listeners = new Set<(trip: RoundTrip) => void>();
@@ -64,7 +64,7 @@ export class RoundTrips {
 
   arm(breakpoint: Breakpoint): ArmedBreakpoint {
     const { promise, resolve, reject } = Promise.withResolvers<RoundTrip>();
-    // A test that failed already may no longer await it.
+    // A test that has already failed may no longer await it.
     promise.catch(() => {});
     const waiting: TakenBreakpoint = { ...breakpoint, seen: 0, isTaken: false, resolve, reject };
     this.#waiting.add(waiting);

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { findFreePort } from './free-port.ts';
 
 export interface ServiceOptions {
-  /** `HOLDFAST_*`, `DATABASE_URL` and others, on top of what a shell has; the port is chosen here. */
+  /** `HOLDFAST_*`, `DATABASE_URL` and others, in addition to those of a shell; the port is chosen here. */
   env: Record<string, string>;
   /** Of a service that this one replaces; absent: a free one. */
   port?: number;
@@ -39,7 +39,7 @@ export interface ServiceProcess {
 const outputLinesMax = 200;
 /** A request that is refused takes a millisecond of a processor that the service needs to start. */
 const lookEveryMs = 40;
-/** Those of `npm start`: without it, V8 lets its young generation grow by more than all else together needs. */
+/** Those of `npm start`: without them, V8 lets its young generation grow by more than everything else together needs. */
 const nodeFlags = ['--max-semi-space-size=16', '--heap-growing-percent=40'];
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -95,7 +95,7 @@ export async function startServiceProcess(options: ServiceOptions): Promise<Serv
   return service;
 }
 
-/** The environment of the tests without what would decide the service's behaviour behind their backs. */
+/** The environment of the tests without variables that would change the service's behaviour. */
 function inheritedEnv(): NodeJS.ProcessEnv {
   const decides = /^(HOLDFAST_|ANTHROPIC_|DATABASE_URL$|REDIS_URL$|NODE_OPTIONS$|VITEST|NODE_V8)/;
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !decides.test(name)));

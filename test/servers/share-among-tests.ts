@@ -1,4 +1,4 @@
-// What the tests of a file or group share because it takes long to start, such as a database and the processes on it.
+// Resources that the tests of a file or group share because they take long to start, such as a database and the processes on it.
 import { afterAll, beforeAll } from 'vitest';
 
 /** `make` registers here how each thing that it has started is closed; the last one registered is closed first. */

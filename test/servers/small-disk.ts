@@ -20,7 +20,7 @@ export interface SmallDisk {
 
 export type MakeSmallDisk = (server: PostgresServer) => Promise<SmallDisk>;
 
-/** True when this process may mount a file system. */
+/** True when this process can mount a file system. */
 export function canMount(): boolean {
   const dir = mkdtempSync(join(tmpdir(), 'holdfast-mount-'));
   try {

@@ -102,7 +102,11 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await turnsBefore(early)).toBeLessThanOrEqual(fewTurns);
     for (const session of ['second', 'third', 'fourth']) {
       const answered = await countOf('crowded', 'answered');
-      await waitUntil('the crowded session continues', soonMs, async () => (await countOf('crowded', 'answered')) > answered + 3);
+      await waitUntil(
+        'the crowded session continues',
+        soonMs,
+        async () => (await countOf('crowded', 'answered')) > answered + 3,
+      );
       const message = await api.settled(await api.send(session, { text: '[[reply: Here.]]' }));
       expect(message.status).toBe('answered');
       expect(await turnsBefore(message)).toBeLessThanOrEqual(fewTurns);

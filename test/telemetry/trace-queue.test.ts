@@ -1,4 +1,4 @@
-// What waits to be exported is bounded, whatever the collector does.
+// The number of traces that wait for their export is bounded, whatever the collector does.
 import { expect, test } from 'vitest';
 import { TraceQueue, TRACES_WAITING_MAX, type WaitingTrace } from '../../src/telemetry/trace-queue.ts';
 
@@ -43,7 +43,7 @@ test('while an export hangs, a bounded number of turns waits, and the others are
   expect(seen.dropped).toBe(6);
 });
 
-test('a process that stops exports what waits', async () => {
+test('a process that stops exports the waiting traces', async () => {
   const { queue, seen } = queueWith(() => Promise.resolve(true));
   for (let n = 0; n < 150; n += 1) queue.add(`turn ${n}`, 'turn');
   await queue.stop();

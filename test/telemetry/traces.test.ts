@@ -22,7 +22,7 @@ const TURNS = isFullForm() ? 200 : 20;
 const KILLS = isFullForm() ? 10 : 2;
 const SOON_MS = 150_000;
 
-/** Reports what of OpenTelemetry and of the traces a process loads; the SDK of the model loads the API, which does nothing by itself. */
+/** Reports the OpenTelemetry modules that a process loads; the SDK of the model loads the API, which does nothing by itself. */
 const REPORT_LOADED = `data:text/javascript,${encodeURIComponent(`import { registerHooks } from 'node:module';
 registerHooks({ resolve(name, context, next) {
   const found = next(name, context);

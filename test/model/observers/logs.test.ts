@@ -155,7 +155,7 @@ describe('a file of lines', () => {
   });
 });
 
-test('what is not secret is left as it is', () => {
+test('text that is not secret is unchanged', () => {
   const redact = createRedaction(['short']);
   const value = {
     list: ['short', 1, null],
@@ -168,7 +168,7 @@ test('what is not secret is left as it is', () => {
 });
 
 describe('the cache trace', () => {
-  test('says what was read and written, and the first part that changed', async () => {
+  test('has the tokens read and written, and the first part that changed', async () => {
     const path = freshPath();
     const model = modelWith(createCacheTrace({ path, now, onFault: refuse }));
     const first = user(`[[tool: read {}]] [[reply: done]] ${'long '.repeat(200)}`);
