@@ -59,7 +59,7 @@ async function strikeOnce(rig: CrashRig, point: StrikePoint, kind: TalkKind): Pr
   };
 }
 
-/** Waits until the victim and one more worker are ready. Other workers that were killed restart meanwhile. */
+/** Waits until two workers are ready: a victim and one that continues. Workers that were killed restart meanwhile. */
 async function waitForTwo(rig: CrashRig): Promise<void> {
   const revivals = rig.workers.filter((worker) => !worker.isReady).map((worker) => worker.revive());
   while (rig.workers.filter((worker) => worker.isReady).length < 2) {
