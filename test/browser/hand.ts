@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright-core';
 export interface Hand {
   /** Presses a button, a link or a check box by its name. */
   press: (name: string | RegExp, role?: 'button' | 'link' | 'checkbox' | 'tab') => Promise<void>;
-  /** Writes into a field by its label. */
+  /** Writes into a field by its label: the first, as a dialog may have a field with the label of a filter of its screen. */
   write: (label: string, text: string) => Promise<void>;
   /** Chooses an option of a list by its label. */
   choose: (label: string, option: string) => Promise<void>;
@@ -22,7 +22,7 @@ export function handOf(kind: HandKind, page: Page): Hand {
 function mouseOf(page: Page): Hand {
   return {
     press: (name, role = 'button') => page.getByRole(role, { name, exact: true }).first().click(),
-    write: (label, text) => page.getByLabel(label, { exact: true }).fill(text),
+    write: (label, text) => page.getByLabel(label, { exact: true }).first().fill(text),
     async choose(label, option) {
       await page.getByRole('combobox', { name: label, exact: true }).selectOption(option);
     },
@@ -48,7 +48,7 @@ function keyboardOf(page: Page): Hand {
       await keyboard.press(role === 'link' || role === 'tab' ? 'Enter' : 'Space');
     },
     async write(label, text) {
-      await goTo(page.getByLabel(label, { exact: true }));
+      await goTo(page.getByLabel(label, { exact: true }).first());
       await keyboard.type(text);
     },
     async choose(label, option) {
