@@ -101,8 +101,8 @@ export const ACTIONS: readonly Action[] = [
     name: 'cancel all that waits',
     make: waiting,
     path: () => '/waiting',
-    button: 'cancel all that match…',
-    finish: (hand) => hand.press(/^cancel \d+$/),
+    button: 'Cancel all that match…',
+    finish: (hand) => hand.press(/^Cancel \d+ messages?$/),
     read: bulkOf,
     expected: { action: 'cancel', target: 'messages' },
   },
@@ -135,10 +135,10 @@ export const ACTIONS: readonly Action[] = [
     name: 'retry the turns of a list',
     make: failed,
     path: ({ session }) => `/turns?session=${session}`,
-    button: 'retry all that match…',
+    button: 'Retry all that match…',
     finish: async (hand) => {
-      await hand.write('Reason (kept in the log of changes)', 'by hand');
-      await hand.press('retry 1');
+      await hand.write('Reason (kept in the audit log)', 'by hand');
+      await hand.press('Retry 1 turn');
     },
     read: bulkOf,
     expected: { action: 'retry', target: 'turns', total: 1, reason: 'by hand' },
@@ -147,8 +147,8 @@ export const ACTIONS: readonly Action[] = [
     name: 'abort the turns of a list',
     make: running,
     path: ({ session }) => `/turns?session=${session}`,
-    button: 'abort all that match…',
-    finish: (hand) => hand.press('abort 1'),
+    button: 'Abort all that match…',
+    finish: (hand) => hand.press('Abort 1 turn'),
     read: bulkOf,
     expected: { action: 'abort', target: 'turns', total: 1 },
   },
@@ -215,7 +215,7 @@ export const ACTIONS: readonly Action[] = [
     make: letter,
     path: () => '/dead-letters',
     button: 'Redrive…',
-    finish: (hand) => hand.press('redrive 1'),
+    finish: (hand) => hand.press('Redrive 1 dead letter'),
     read: bulkOf,
     expected: { action: 'redrive', target: 'dead-letters', total: 1 },
   },
@@ -224,7 +224,7 @@ export const ACTIONS: readonly Action[] = [
     make: letter,
     path: () => '/dead-letters',
     button: 'Discard…',
-    finish: (hand) => hand.press('discard 1'),
+    finish: (hand) => hand.press('Discard 1 dead letter'),
     read: bulkOf,
     expected: { action: 'discard', target: 'dead-letters', total: 1 },
   },

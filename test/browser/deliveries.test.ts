@@ -70,8 +70,8 @@ test('a delivery is discarded with a reason, and a filter is counted before it i
   expect((await rig.get('/v1/audit')).body.items[0]).toMatchObject({ reason: 'the receiver is gone' });
 
   await open('/deliveries?status=discarded&session=discarded&channel=webhook');
-  await page.getByRole('button', { name: 'redrive all that match' }).click();
-  await page.getByRole('button', { name: 'redrive 1', exact: true }).click();
+  await page.getByRole('button', { name: 'Redrive all that match' }).click();
+  await page.getByRole('button', { name: 'Redrive 1 delivery', exact: true }).click();
   await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
   const { items } = (await rig.get('/v1/bulk-actions')).body;
   expect(items[0]).toMatchObject({ action: 'redrive', target: 'deliveries', total: 1 });

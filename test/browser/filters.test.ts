@@ -23,9 +23,9 @@ test('what waits is narrowed by session and lane, and only the selected messages
 
   await page.locator('[role=row][data-index="0"]').focus();
   await page.keyboard.press('x');
-  await page.getByRole('button', { name: 'cancel 1 selected…' }).click();
-  await page.getByRole('heading', { name: 'cancel 1 messages?' }).waitFor();
-  await page.getByRole('button', { name: 'cancel 1', exact: true }).click();
+  await page.getByRole('button', { name: 'Cancel 1 selected…' }).click();
+  await page.getByRole('heading', { name: 'Cancel 1 message?' }).waitFor();
+  await page.getByRole('button', { name: 'Cancel 1 message', exact: true }).click();
   await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
   const [action] = (await rig.get('/v1/bulk-actions')).body.items;
   expect((await rig.get(`/v1/bulk-actions/${action.id}/items`)).body.items).toMatchObject([{ id: ids[0] }]);
@@ -61,8 +61,10 @@ test('turns are found by tool and cost; a filter that cannot be used is named', 
   await page.getByText('No turn fits.').waitFor();
   await page.getByLabel('Cost at least, in $').fill('much');
   await page.keyboard.press('Enter');
-  await page.getByRole('alert').getByText('minCostUsd').first().waitFor();
-  await page.getByRole('button', { name: 'retry all that match…' }).click();
+  const fault = page.getByRole('alert').getByText('minCostUsd');
+  await fault.first().waitFor();
+  expect(await fault.count()).toBe(1);
+  await page.getByRole('button', { name: 'Retry all that match…' }).click();
   await expect.poll(() => page.getByRole('alert').count()).toBe(2);
 });
 

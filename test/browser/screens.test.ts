@@ -125,10 +125,10 @@ test('all that match are retried as one bulk action, counted first', async () =>
   await rig.work('once');
   await signIn();
   await open('/turns?session=once&status=failed');
-  await page.getByRole('button', { name: 'retry all that match' }).click();
-  await page.getByRole('heading', { name: 'retry 1 turns?' }).waitFor();
+  await page.getByRole('button', { name: 'Retry all that match' }).click();
+  await page.getByRole('heading', { name: 'Retry 1 turn?' }).waitFor();
   await page.getByLabel('Reason').fill('tried again');
-  await page.getByRole('button', { name: 'retry 1', exact: true }).click();
+  await page.getByRole('button', { name: 'Retry 1 turn', exact: true }).click();
   await page.getByText('0 done, 0 skipped, 0 failed of 1').waitFor();
   const { items } = (await rig.get('/v1/bulk-actions')).body;
   expect(items[0]).toMatchObject({ action: 'retry', total: 1, reason: 'tried again', createdBy: 'admin' });

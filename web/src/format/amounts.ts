@@ -2,11 +2,15 @@
 
 const MICROS = 1_000_000;
 
-/** `$0.0042`, `$12.50`; `no price` for a cost that is not known. */
+/** The smallest cost that four decimals show. */
+const SHOWN_MICROS_MIN = 100;
+
+/** `<$0.0001`, `$0.0042`, `$12.50`; `no price` for a cost that is not known. */
 export function dollarsText(micros: number | null): string {
   if (micros === null) return 'no price';
   const dollars = micros / MICROS;
   if (dollars === 0) return '$0';
+  if (micros > 0 && micros < SHOWN_MICROS_MIN) return '<$0.0001';
   if (dollars < 0.01) return `$${dollars.toFixed(4)}`;
   return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
@@ -16,6 +20,11 @@ export function countText(count: number): string {
   if (count < 10_000) return count.toLocaleString('en-US');
   if (count < MICROS) return `${(count / 1_000).toFixed(1)}k`;
   return `${(count / MICROS).toFixed(1)}M`;
+}
+
+/** `1 turn`, `12.3k turns`, `2 deliveries`. */
+export function namedCountText(count: number, one: string): string {
+  return `${countText(count)} ${count === 1 ? one : one.endsWith('y') ? `${one.slice(0, -1)}ies` : `${one}s`}`;
 }
 
 export function percentText(part: number, whole: number): string {

@@ -18,6 +18,11 @@ export function titleOf(path: string, screens: readonly { to: string; name: stri
   return `${view === 'family' ? `Family of ${name.charAt(0).toLowerCase()}${name.slice(1)}` : name} · Holdfast`;
 }
 
+/** With a capital letter at the beginning. */
+export function capitalised(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

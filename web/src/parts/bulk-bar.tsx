@@ -3,7 +3,8 @@
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type BulkAction } from '../api.ts';
-import { countText } from '../format/amounts.ts';
+import { countText, namedCountText } from '../format/amounts.ts';
+import { capitalised } from '../format/title.ts';
 import { me } from '../me.ts';
 import { Status } from './bits.tsx';
 import { Confirm } from './confirm.tsx';
@@ -28,6 +29,13 @@ interface Asked {
 type BulkBody = Parameters<typeof api.createBulkAction>[0]['body'];
 
 const LOOK_MS = 1_000;
+/** One of what an action works on. */
+const ONE: Readonly<Record<BulkAction['target'], string>> = {
+  messages: 'message',
+  turns: 'turn',
+  deliveries: 'delivery',
+  'dead-letters': 'dead letter',
+};
 
 export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarProps): ReactElement | null {
   const { data: who } = useSuspenseQuery(me);
@@ -53,6 +61,7 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
   }
 
   const all = selected.size === 0;
+  const askedText = asked === null ? '' : `${capitalised(asked.action)} ${namedCountText(asked.total, ONE[target])}`;
   return (
     <div className="row" role="group" aria-label="Bulk actions">
       {actions.map((action) => (
@@ -62,15 +71,15 @@ export function BulkBar({ target, actions, selected, filter, onDone }: BulkBarPr
           className="button"
           onClick={() => void ask(action, all ? null : [...selected])}
         >
-          {action} {all ? 'all that match…' : `${countText(selected.size)} selected…`}
+          {capitalised(action)} {all ? 'all that match…' : `${countText(selected.size)} selected…`}
         </button>
       ))}
       {error !== null && <Problem error={error} />}
       {submitted !== null && <Progress id={submitted} />}
       {asked !== null && (
         <Confirm
-          title={`${asked.action} ${countText(asked.total)} ${target}?`}
-          verb={`${asked.action} ${countText(asked.total)}`}
+          title={`${askedText}?`}
+          verb={askedText}
           asksReason
           onClose={() => setAsked(null)}
           perform={async (reason) => {

@@ -52,7 +52,7 @@ export function Confirm({ title, verb, tone, children, asksReason, onClose, perf
         {children}
         {asksReason === true && (
           <label className="field">
-            Reason (kept in the log of changes)
+            Reason (kept in the audit log)
             <input value={reason} maxLength={500} onChange={(event) => setReason(event.target.value)} />
           </label>
         )}

@@ -7,15 +7,17 @@ import { SafeText } from './safe-text.tsx';
 export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => void) | undefined }): ReactElement {
   const known = error instanceof HoldfastError ? error : null;
   const text = known?.detail ?? (error instanceof Error ? error.message : String(error));
+  // The text of a refused request repeats the first of its errors.
+  const others = known?.errors.filter(({ message }) => !text.includes(message)) ?? [];
   return (
     <div className="problem" role="alert">
       <strong>{known?.title ?? 'The page has failed'}</strong>
       <p>
         <SafeText text={text} />
       </p>
-      {known !== null && known.errors.length > 0 && (
+      {others.length > 0 && (
         <ul>
-          {known.errors.map(({ path, message }) => (
+          {others.map(({ path, message }) => (
             <li key={`${path} ${message}`}>
               <span className="mono">{path}</span> <SafeText text={message} />
             </li>

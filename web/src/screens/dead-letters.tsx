@@ -3,7 +3,8 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type DeadLetterGroup } from '../api.ts';
-import { countText } from '../format/amounts.ts';
+import { countText, namedCountText } from '../format/amounts.ts';
+import { capitalised } from '../format/title.ts';
 import { Age, Empty } from '../parts/bits.tsx';
 import { Progress } from '../parts/bulk-bar.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -55,8 +56,8 @@ export function DeadLetters(): ReactElement {
       ))}
       {asked !== null && (
         <Confirm
-          title={`${asked.verb} ${countText(asked.group.count)} × ${asked.group.code}?`}
-          verb={`${asked.verb} ${countText(asked.group.count)}`}
+          title={`${capitalised(asked.verb)} ${countText(asked.group.count)} × ${asked.group.code}?`}
+          verb={`${capitalised(asked.verb)} ${namedCountText(asked.group.count, 'dead letter')}`}
           asksReason
           onClose={() => setAsked(null)}
           perform={(reason) => decide(asked, reason)}

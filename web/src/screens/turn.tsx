@@ -5,6 +5,7 @@ import { useState, type ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
+import { capitalised } from '../format/title.ts';
 import { Age, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -158,8 +159,7 @@ function Tabs({ id, tab }: { id: string; tab: string }): ReactElement {
           search={(before) => ({ ...before, tab: name })}
           replace
         >
-          {name[0]?.toUpperCase()}
-          {name.slice(1)}
+          {capitalised(name)}
         </Link>
       ))}
     </div>
