@@ -54,6 +54,35 @@ describe('a message with deliverAt', () => {
     expect((await rig.get(path)).body).toMatchObject({ status: 'answered', reply: 'Tea.' });
   });
 
+  test('is listed and counted by GET /v1/waiting with its session and lane, after the messages that have arrived', async () => {
+    const { rig } = holder;
+    const session = newSession();
+    const send = async (more: object): Promise<string> =>
+      (await rig.post(pathOf(session), { text: 'x', ...more })).body.message.id;
+    const later = await send({ deliverAt: LATER });
+    const sooner = await send({ deliverAt: '2098-01-01T00:00:00Z' });
+    const arrived = await send({});
+    const delayed = { lane: 'main', status: 'waiting', why: { code: 'delayed', until: LATER, by: null } };
+    for (const filter of [`session=${session}`, `session=${session}&lane=main`])
+      expect((await rig.get(`/v1/waiting?${filter}`)).body).toMatchObject({
+        items: [
+          { id: later, position: 3, ...delayed },
+          { id: sooner, position: 2, why: { code: 'delayed' } },
+          { id: arrived, position: 1, why: { code: 'no_worker' } },
+        ],
+        count: 3,
+      });
+    const first = (await rig.get('/v1/waiting?lane=main&limit=1')).body;
+    const rest = (await rig.get(`/v1/waiting?lane=main&cursor=${first.nextCursor}`)).body;
+    const ids = [...first.items, ...rest.items].map(({ id }: { id: string }) => id);
+    expect(ids).toEqual(ids.toSorted());
+    expect(ids).toEqual(expect.arrayContaining([later, sooner, arrived]));
+    expect(rest.count).toBe(ids.length);
+    expect((await rig.get(`/v1/waiting?lane=cron`)).body).toMatchObject({ items: [], count: 0 });
+    expect((await rig.get(`/v1/waiting?batch=${randomUUID()}`)).body).toMatchObject({ items: [], count: 0 });
+    await rig.work(session);
+  });
+
   test('arrives in the order of the times, each once, when several schedulers look at the same time (G3)', async () => {
     const { rig } = holder;
     const session = newSession();

@@ -42,6 +42,8 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51, null]],
   ['what waits of a batch', waiting.LIST_WAITING_OF_BATCH, [null, null, BATCH_ID, null, 51, null]],
   ['the count of what waits', waiting.COUNT_WAITING, [null, null, null]],
+  ['the count of what waits in a session', waiting.COUNT_WAITING_OF_SESSION, [null, 'agent:main:s1', null]],
+  ['the count of what waits of a batch', waiting.COUNT_WAITING_OF_BATCH, [null, null, BATCH_ID]],
 ])('%s does not read a whole growing table', async (_name, statement, values) => {
   const { text } = statement.prepared(values);
   const reads = await growingReads(views, text, values);

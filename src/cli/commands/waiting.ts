@@ -51,12 +51,6 @@ function paragraphOf(kind: string, id: string, why: WhyAnswer, terminal: Termina
   return `${kind} ${id} has waited since ${terminal.time(why.since)}${until} (${code}). ${text} ${nextStep(why)}`.trim();
 }
 
-/** Why a message waits that has not arrived in its session yet; null: there is none. */
-async function whyDelayed(api: ApiClient, session: string): Promise<WhyAnswer | null> {
-  const { items } = await api.listMessages({ session, status: ['waiting'], limit: 1 });
-  return items[0]?.why ?? null;
-}
-
 interface FoundWait {
   kind: 'session' | 'message' | 'turn';
   id: string;
@@ -67,10 +61,11 @@ interface FoundWait {
 async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
   if (!isUuid(what)) {
     const { status, key, turnId } = await api.getSession({ key: what });
-    const { items } = await api.listWaiting({ session: key, limit: 1 });
+    const { items } = await api.listWaiting({ session: key });
+    const arrived = items.find(({ why }) => why.code !== 'delayed');
     // A turn that is parked has taken its messages.
-    const parked = items.length > 0 || turnId === null ? null : (await api.getTurn({ id: turnId })).why;
-    return { kind: 'session', id: key, status, why: items[0]?.why ?? parked ?? (await whyDelayed(api, key)) };
+    const parked = arrived !== undefined || turnId === null ? null : (await api.getTurn({ id: turnId })).why;
+    return { kind: 'session', id: key, status, why: arrived?.why ?? parked ?? items[0]?.why ?? null };
   }
   try {
     const { status, why } = await api.getMessage({ id: what });

@@ -107,7 +107,7 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
     reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,
     why:
       row.status === 'delayed'
-        ? delayedWhy(row.receivedAt, deliverAt)
+        ? delayedWhy(isoOf(row.receivedAt), isoOrNull(deliverAt))
         : wait === null || lanes === null
           ? parkWhy
           : whyOf(wait, lanes),
@@ -117,15 +117,9 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
   }));
 }
 
-function delayedWhy(since: Date, until: Date | null): Why {
-  const at = isoOrNull(until);
-  return {
-    code: 'delayed',
-    text: `The message is delivered at ${at} (deliverAt).`,
-    since: isoOf(since),
-    until: at,
-    by: null,
-  };
+/** Why a message waits that is delivered later. */
+export function delayedWhy(since: string, until: string | null): Why {
+  return { code: 'delayed', text: `The message is delivered at ${until} (deliverAt).`, since, until, by: null };
 }
 
 /** The text of an input, from its body. */

@@ -1,4 +1,4 @@
-// Waiting messages, oldest first, each with the reason, its lane and its place in the queue of its session.
+// Waiting messages, oldest first and with those that are delivered later, each with the reason, its lane and its place in the queue of its session.
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { pieceOf } from '../../core/transcript-parts.ts';
@@ -7,7 +7,7 @@ import { retryOfSql } from '../retry-turn.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
-import { messageText, type MessageView } from './messages.ts';
+import { delayedWhy, messageText, type MessageView } from './messages.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export interface WaitingView extends MessageView {
@@ -31,33 +31,52 @@ export interface WaitingFilter {
 export const WAITING_COUNT_MAX = 10_000;
 
 // $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what waits in the order of the ids, what waits
-// in a session, or what is in flight of a batch.
-const CONDITIONS = `i.status = 'waiting' and ($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2)`;
+// in a session, or what is in flight of a batch. An item of a batch is never delivered later.
+const FILTERS = `($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2)`;
 // A limit keeps the planner from reading all sessions into a hash table.
 const SESSION =
   'cross join lateral (select s.key, s.lane from holdfast.sessions s where s.id = i.session_id limit 1) as s';
+const ofAll = (status: string): string =>
+  `holdfast.inbox i ${SESSION} where i.status = '${status}' and ${FILTERS} and $3::uuid is null`;
+const ofSession = (status: string): string => `holdfast.sessions s join holdfast.inbox i on i.session_id = s.id
+    where s.key = $2 and i.status = '${status}' and ${FILTERS} and $3::uuid is null`;
 const SOURCES = {
-  all: `holdfast.inbox i ${SESSION} where ${CONDITIONS} and $3::uuid is null`,
-  session: `holdfast.sessions s join holdfast.inbox i on i.session_id = s.id where s.key = $2 and ${CONDITIONS} and $3::uuid is null`,
-  batch: `holdfast.batch_items b join holdfast.inbox i on i.id = b.message_id ${SESSION}
-    where b.batch_id = $3::uuid and b.status = 'fed' and ${CONDITIONS}`,
+  all: [ofAll('waiting'), ofAll('delayed')],
+  session: [ofSession('waiting'), ofSession('delayed')],
+  batch: [
+    `holdfast.batch_items b join holdfast.inbox i on i.id = b.message_id ${SESSION}
+    where b.batch_id = $3::uuid and b.status = 'fed' and i.status = 'waiting' and ${FILTERS}`,
+  ],
 };
 
-/** A page of a source; $4: only rows after this id, $5: how many, $6: at most this many characters of each text. */
-const listSql = (source: string): string => `with page as materialized (
-  select i.id, i.session_id, i.seq, i.received_at, s.key, s.lane from ${source} and ($4::uuid is null or i.id > $4)
-  order by i.id limit $5
+const queueSql = (condition: string): string =>
+  `(select count(*) from (select from holdfast.inbox q where q.session_id = page.session_id and ${condition} limit ${WAITING_COUNT_MAX}) as queue)`;
+
+/** A message that is delivered later takes its place after those that have arrived. */
+const POSITION_SQL = `case when page.status = 'waiting' then ${queueSql("q.status = 'waiting' and q.seq <= page.seq")}
+  else least(${WAITING_COUNT_MAX}, ${queueSql("q.status = 'waiting'")}
+    + ${queueSql("q.status = 'delayed' and (q.deliver_at, q.id) <= (page.deliver_at, page.id)")}) end::int`;
+
+const pageSql = (source: string): string =>
+  `(select i.id, i.session_id, i.seq, i.status, i.deliver_at, i.received_at, s.key, s.lane from ${source}
+    and i.id > coalesce($4::uuid, '00000000-0000-0000-0000-000000000000') order by i.id limit $5)`;
+
+/** A page of some sources; $4: only rows after this id, $5: how many, $6: at most this many characters of each text. */
+const listSql = (sources: string[]): string => `with page as materialized (
+  select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
 )
 select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind,
   case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end as text,
   i.body -> 'announcement' as announcement, ${retryOfSql('i.cause_key')} as "retryOf", ${isoSql('page.received_at')} as "receivedAt",
-  (select count(*) from (select from holdfast.inbox q where q.session_id = page.session_id and q.status = 'waiting'
-    and q.seq <= page.seq limit ${WAITING_COUNT_MAX}) as queue)::int as position,
+  case when page.status = 'delayed' then ${isoSql('page.deliver_at')} end as "deliverAt",
+  ${POSITION_SQL} as position,
   ${waitFactsSql('page.session_id', 'page.received_at')} as wait, ${LANE_FACTS_SQL} as lanes
 from page join holdfast.inbox i on i.id = page.id order by page.id`;
 
-const countSql = (source: string): string =>
-  `select count(*)::int as count from (select from ${source} limit ${WAITING_COUNT_MAX + 1}) as counted`;
+const countSql = (sources: string[]): string =>
+  `select least(count(*), ${WAITING_COUNT_MAX + 1})::int as count from (${sources
+    .map((source) => `(select from ${source} limit ${WAITING_COUNT_MAX + 1})`)
+    .join('\n  union all ')}) as counted`;
 
 export const LIST_WAITING = literal({
   name: 'list-waiting',
@@ -127,12 +146,17 @@ interface WaitingRow {
   announcement: Announcement | null;
   retryOf: string | null;
   receivedAt: string;
+  /** Null: it has arrived. */
+  deliverAt: string | null;
   position: number;
   wait: WaitFacts;
   lanes: LanesRow;
 }
 
-function viewOf({ wait, lanes, text, announcement, ...row }: WaitingRow, textCharsMax: number | null): WaitingView {
+function viewOf(
+  { wait, lanes, text, announcement, deliverAt, ...row }: WaitingRow,
+  textCharsMax: number | null,
+): WaitingView {
   const whole = messageText(text, announcement);
   return {
     ...row,
@@ -141,7 +165,7 @@ function viewOf({ wait, lanes, text, announcement, ...row }: WaitingRow, textCha
     turnId: null,
     reply: null,
     error: null,
-    why: whyOf(wait, lanes),
+    why: deliverAt === null ? whyOf(wait, lanes) : delayedWhy(row.receivedAt, deliverAt),
     settledAt: null,
   };
 }
