@@ -1,6 +1,7 @@
-// Log files: JSON lines in the data directory, beside what goes to stderr. Each process writes files of its own, in pieces of a bounded size; of the
-// files of all processes the latest stay. A disk that refuses costs log lines and nothing else.
-import { closeSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+// Log files: JSON lines in the data directory, beside what goes to stderr. Each process writes files of its own, in pieces of a bounded size. Of the
+// files of all processes, the latest stay, and the newest of each process that still writes. A disk that refuses costs log lines and nothing else.
+import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, rmSync, statSync, writeSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
 import type { LogFileLimits } from './config/log-file-limits.ts';
@@ -11,6 +12,12 @@ export const LOG_FOLDER = 'logs';
 /** So that names are in the order of their numbers. */
 const NUMBER_DIGITS = 6;
 const NAME = /^holdfast-.+\.jsonl$/;
+/** Its time, the host and the id of its process, and its number. */
+const PARTS = /^holdfast-[^-]+-(?<host>.+)-(?<pid>\d+)-\d+\.jsonl$/;
+/** A host is asked for a process only by its own name. */
+const HOST = hostname().replaceAll(/[^\w.-]/g, '_');
+/** A process of another host that has written nothing for so long counts as gone. */
+const GONE_MS = 24 * 60 * 60 * 1000;
 /** After a write that failed, lines are left out for so long. */
 const FAILED_MS = 60_000;
 
@@ -42,7 +49,8 @@ export class LogFiles implements DestinationStream {
     if (performance.now() - this.#failedAtMs < FAILED_MS) return;
     try {
       const bytes = Buffer.from(line);
-      if (this.#file === null || this.#file.bytes + bytes.length > this.#limits.bytes) this.#next();
+      if (this.#file === null || this.#file.bytes + bytes.length > this.#limits.bytes || isDeleted(this.#file))
+        this.#next();
       if (this.#file !== null) this.#file.bytes += writeSync(this.#file.descriptor, bytes);
     } catch {
       this.#failedAtMs = performance.now();
@@ -57,23 +65,27 @@ export class LogFiles implements DestinationStream {
     const time = new Date().toISOString().replaceAll(/[-:.]/g, '');
     const path = join(
       this.#folder,
-      `holdfast-${time}-${process.pid}-${String(this.#begun).padStart(NUMBER_DIGITS, '0')}.jsonl`,
+      `holdfast-${time}-${HOST}-${process.pid}-${String(this.#begun).padStart(NUMBER_DIGITS, '0')}.jsonl`,
     );
     this.#file = { descriptor: openSync(path, 'a', 0o600), bytes: 0 };
     this.#deleteOld();
   }
 
-  /** Those that were written to longest ago: the file of a process that has little to say is not the first to go. */
+  /** Those that were written to longest ago, unless a process may still write to them. */
   #deleteOld(): void {
     const files = logFilesIn(this.#folder).map((name) => {
       const path = join(this.#folder, name);
-      return { path, writtenAtMs: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 };
+      const { host = '', pid = '' } = PARTS.exec(name)?.groups ?? {};
+      const writtenAtMs = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+      return { path, host, pid, process: `${host}-${pid}`, writtenAtMs };
     });
+    const newest = new Map(files.map(({ process, path }) => [process, path]));
     const old = files
       .toReversed()
       .toSorted((a, b) => b.writtenAtMs - a.writtenAtMs)
       .slice(this.#limits.count);
-    for (const { path } of old) rmSync(path, { force: true });
+    for (const file of old)
+      if (newest.get(file.process) !== file.path || isGone(file)) rmSync(file.path, { force: true });
   }
 
   #close(): void {
@@ -85,4 +97,19 @@ export class LogFiles implements DestinationStream {
       // A disk may report at the end that it has lost what was written.
     }
   }
+}
+
+/** Whether the process of a file writes no longer. */
+function isGone({ host, pid, writtenAtMs }: { host: string; pid: string; writtenAtMs: number }): boolean {
+  if (host !== HOST) return Date.now() - writtenAtMs > GONE_MS;
+  try {
+    process.kill(Number(pid), 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ESRCH';
+  }
+}
+
+function isDeleted({ descriptor }: { descriptor: number }): boolean {
+  return fstatSync(descriptor).nlink === 0;
 }

@@ -1,8 +1,8 @@
 // Log files: written in pieces and kept to a number, and read again in the order of their time.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { appendFile, mkdir, mkdtemp, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
@@ -36,6 +36,42 @@ test('a file that is full is followed by another, and the latest are kept', asyn
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   expect(texts.every((text) => text.length <= 100)).toBe(true);
   expect(texts.at(-1)).toContain('"n":20');
+});
+
+test('the newest file of a process that still writes is kept, however many processes there are', async () => {
+  const folder = await newFolder();
+  const LONG_AGO = new Date('2026-01-01T00:00:00Z');
+  const make = async (name: string, isRecent = false): Promise<string> => {
+    await writeFile(join(folder, name), 'x');
+    if (!isRecent) await utimes(join(folder, name), LONG_AGO, LONG_AGO);
+    return name;
+  };
+  const alive = process.ppid;
+  // No system gives a process this id.
+  const gone = 2 ** 31 - 1;
+  const older = await make(`holdfast-20260101T000000000Z-${hostname()}-${alive}-000001.jsonl`);
+  const newest = await make(`holdfast-20260101T000000000Z-${hostname()}-${alive}-000002.jsonl`);
+  const ofGone = await make(`holdfast-20260101T000000000Z-${hostname()}-${gone}-000001.jsonl`);
+  const elsewhere = await make('holdfast-20260101T000000000Z-other-host-1-000001.jsonl', true);
+  const goneElsewhere = await make('holdfast-20260101T000000000Z-gone-host-1-000001.jsonl');
+  const files = new LogFiles(folder, { count: 1, bytes: 10 });
+  files.write('one line\n');
+  files.write('two lines\n');
+  const names = logFilesIn(folder);
+  expect(names).toEqual(expect.arrayContaining([newest, elsewhere]));
+  for (const name of [older, ofGone, goneElsewhere]) expect(names).not.toContain(name);
+  expect(names).toHaveLength(3);
+});
+
+test('a process whose file was deleted begins another', async () => {
+  const folder = await newFolder();
+  const files = new LogFiles(folder, { count: 3, bytes: 1000 });
+  files.write('one\n');
+  const [first = ''] = logFilesIn(folder);
+  await rm(join(folder, first));
+  files.write('two\n');
+  const [second = ''] = logFilesIn(folder);
+  expect(await readFile(join(folder, second), 'utf8')).toBe('two\n');
 });
 
 test('an unwritable folder only loses the lines', async () => {
