@@ -1,4 +1,4 @@
-// The log of changes: every request that may change something is written down before it is answered, and how it ended afterwards.
+// The audit log: stores every request that may change something before it runs, and its outcome afterwards.
 import { recordChange, type ChangeEnd } from '../service/record-change.ts';
 import type { Service } from '../service/service.ts';
 import type { Answer } from './answer.ts';

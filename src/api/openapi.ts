@@ -26,7 +26,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
     info: {
       title: 'Holdfast',
       version: '1',
-      description: 'Durable worker service for agents. Errors are application/problem+json with a stable code.',
+      description: 'A durable worker service for LLM agents. Errors are application/problem+json with a stable code.',
     },
     // A relative address is that of the document.
     servers: [{ url: publicUrl?.replace(/\/$/, '') ?? '/', description: 'This service' }],
@@ -41,7 +41,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
           type: 'apiKey',
           in: 'cookie',
           name: 'holdfast_7420',
-          description: `Of a browser that has signed in; the name ends in the port. Requests other than GET also need ${REQUEST_HEADER}: 1`,
+          description: `The cookie of a signed-in browser; its name ends with the port. Requests other than GET also need the header ${REQUEST_HEADER}: 1`,
         },
       },
       responses: { Problem: problemAnswer(), OpenAiError: openAiErrorAnswer() },
@@ -166,7 +166,7 @@ function problemAnswer(): Json {
 
 function openAiErrorAnswer(): Json {
   return {
-    description: 'What is wrong, in the shape of OpenAI',
+    description: 'The error, in the format of OpenAI',
     content: { 'application/json': { schema: { $ref: `${COMPONENT_PREFIX}OpenAiError` } } },
   };
 }

@@ -15,14 +15,14 @@ const COUNT = /^[1-9]\d{0,8}$/;
 
 export const PATH_PARAMETERS = {
   key: {
-    description: 'The key of a session; a key without agent: belongs to the agent main',
+    description: 'The key of a session; a key without the prefix agent: belongs to the agent main',
     schema: { type: 'string', maxLength: 211 },
     parse: (raw) => parseSessionKey(raw, 'key'),
   } satisfies PathParameter<SessionKey>,
   id: uuidOf('The id', 'resource'),
   runId: uuidOf('The id of a run of a subagent', 'run'),
   n: {
-    description: 'The number of the call of the model, or of the part of an entry, counted from 1',
+    description: 'The number of the model call, or of the part of an entry, counted from 1',
     schema: { type: 'integer', minimum: 1 },
     parse(raw) {
       if (!COUNT.test(raw)) throw notFound('thing with this number: numbers begin with 1');
@@ -30,7 +30,7 @@ export const PATH_PARAMETERS = {
     },
   } satisfies PathParameter<number>,
   callId: {
-    description: 'The id of a call of a tool',
+    description: 'The id of a tool call',
     schema: { type: 'string' },
     parse: (raw) => raw,
   } satisfies PathParameter<string>,
@@ -50,12 +50,12 @@ export const PATH_PARAMETERS = {
     parse: (raw) => raw,
   } satisfies PathParameter<string>,
   clientBatchId: {
-    description: 'The id of a batch in OpenAI’s form',
+    description: 'The id of an OpenAI-compatible batch',
     schema: { type: 'string' },
     parse: (raw) => raw,
   } satisfies PathParameter<string>,
   senderId: {
-    description: 'The sender.id of the messages of a person',
+    description: 'The sender.id in the messages of the person',
     schema: { type: 'string' },
     parse: (raw) => raw,
   } satisfies PathParameter<string>,

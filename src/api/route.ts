@@ -51,7 +51,7 @@ export interface RouteSpec<Path extends string, Query extends z.ZodType, Body ex
   isPublic?: true;
   /** The required role; absent: see `roleOf`. */
   role?: KeyRole;
-  /** False: the log of changes leaves it out, because the rows that it writes say who has sent them. */
+  /** False: the audit log leaves it out, because the rows that it writes say who has sent them. */
   isAudited?: false;
   /** In OpenAI's form, with errors in OpenAI's shape. */
   isOpenAi?: true;

@@ -6,9 +6,9 @@ import type { CallOptions, LineBody } from './call-options.ts';
 /** The things that requests and answers are made of, by their names in the OpenAPI document. */
 export interface Schemas {
   Abortion: {
-    /** The turn that is stopped; null: none ran */
+    /** The turn that is being aborted; null: no turn was running */
     aborted: string | null;
-    /** How many waiting messages were cancelled */
+    /** The number of cancelled waiting messages */
     cancelled: number;
   };
   Accepted: {
@@ -16,60 +16,60 @@ export interface Schemas {
     message: Schemas['Message'];
     /** The session */
     session: Schemas['Session'];
-    /** What happened to it when it was accepted */
+    /** What happened to the message when it was accepted */
     disposition: 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
   };
   Batch: {
     /** The id */
     id: string;
-    /** The name that was given to it; null: none */
+    /** The name of the batch; null: it has no name */
     name: string | null;
     /** Its state */
     status: 'uploading' | 'running' | 'paused' | 'cancelling' | 'ended';
     /** How it ended; null: it has not ended */
     outcome: 'completed' | 'partly' | 'failed' | 'cancelled' | null;
-    /** Why it is paused; null: it is not */
+    /** Why it is paused; null: it is not paused */
     pauseReason: 'manual' | 'pilot_done' | 'cost_cap' | 'failure_rate' | 'provider_refused' | 'budget' | null;
-    /** What led to the pause, for people */
+    /** The cause of the pause, for people */
     pauseDetail: string | null;
-    /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+    /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
     via: 'live' | 'provider-batch' | 'auto';
-    /** The agent of items that name none */
+    /** The agent of items without an `agentId` */
     agentId: string;
-    /** How many items are in flight at most */
+    /** The maximum number of items in flight */
     concurrency: number;
-    /** How many items are fed in turn with those of other batches */
+    /** The share of this batch while several batches run */
     weight: number;
-    /** So many items run first; null: no pilot, or it is over */
+    /** The number of items that run first; null: there is no pilot, or it has ended */
     pilot: number | null;
-    /** The batch pauses when more of its last 50 ended items, or of its pilot, failed */
+    /** The batch pauses when a larger share of its last 50 ended items, or of its pilot, has failed */
     maxFailurePercent: number;
-    /** When items that were not fed expire; null: never */
+    /** When items that have not started expire; null: never */
     deadlineAt: string | null;
-    /** How many items are in each state */
+    /** The number of items in each state */
     counts: {
       /** All items */
       total: number;
-      /** Items that were not fed */
+      /** Items that have not started */
       pending: number;
       /** Items that wait for a worker */
       waiting: number;
-      /** Items whose turn runs */
+      /** Items whose turn is running */
       running: number;
-      /** Turns that wait for something without a slot */
+      /** Turns that wait without a slot */
       parked: number;
-      /** Items that were answered */
+      /** Answered items */
       answered: number;
-      /** Items whose answer was silent */
+      /** Items with a silent answer */
       silent: number;
-      /** Items that failed */
+      /** Failed items */
       failed: number;
-      /** Items that were cancelled */
+      /** Cancelled items */
       cancelled: number;
-      /** Items that the deadline reached first */
+      /** Items that expired because they had not started by the deadline */
       expired: number;
     };
-    /** Items that ended per minute, lately; null: not known */
+    /** Items that ended per minute recently; null: not known */
     ratePerMinute: number | null;
     /** When it is expected to end; null: not known */
     eta: {
@@ -78,65 +78,65 @@ export interface Schemas {
       /** The latest expected end */
       to: string;
     } | null;
-    /** The tokens of its ended items */
+    /** The tokens that its ended items used */
     usage: Schemas['Usage'];
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
-    /** What is reserved for calls that are being made, in US dollars */
+    /** The amount reserved for calls in flight, in US dollars */
     reservedUsd: number;
-    /** What was paid for answers that were not used, in US dollars */
+    /** The cost of answers that were not used, in US dollars */
     wastedUsd: number;
-    /** The batch pauses when its ended items have cost so much; null: no limit */
+    /** The batch pauses when its ended items have cost this much; null: no limit */
     maxCostUsd: number | null;
-    /** What it is expected to cost in all, from 20 ended items on; null: not known */
+    /** The expected total cost, once 20 items have ended; null: not known */
     expectedCostUsd: number | null;
-    /** What the same conversations cost in live calls with a warm cache; null: not known */
+    /** What the same conversations would cost in live calls with a warm cache; null: not known */
     liveCostUsd: number | null;
-    /** How much cheaper it was than live, in percent; negative when it was more expensive; null: not known */
+    /** How much cheaper it was than live calls, in percent; negative: it was more expensive; null: not known */
     savedPercent: number | null;
-    /** The part of the prompt tokens that was read from the cache of the provider; null: not known */
+    /** The share of the prompt tokens that was read from the provider's cache; null: not known */
     cacheHitRate: number | null;
-    /** The rounds of a batch that does not run live: calls with the same number in their conversations, by their way */
+    /** The rounds of a batch that does not run live: the calls at the same position of their conversations, counted by the way in which they were made */
     hops: {
       /** The number, counted from 1 */
       n: number;
-      /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+      /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
       via: 'live' | 'provider-batch';
       /** Why */
       reason: string;
-      /** How many requests it had */
+      /** The number of requests */
       requests: number;
       /** When it was submitted to the provider */
       submittedAt: string | null;
       /** When it ended; null: it has not */
       endedAt: string | null;
-      /** The part of the prompt tokens that was read from the cache of the provider; null: not known */
+      /** The share of the prompt tokens that was read from the provider's cache; null: not known */
       cacheHitRate: number | null;
-      /** What it cost in US dollars; null: that is not known, because the model has no price */
+      /** The cost in US dollars; null: not known, because the model has no price */
       costUsd: number | null;
-      /** The ids of the provider for them */
+      /** The ids of the provider's batches */
       providerBatchIds: string[];
     }[];
-    /** The fields that do not fit */
+    /** The invalid fields */
     errors: {
       /** A stable code for programs */
       code: string;
-      /** How many there are */
+      /** The number */
       count: number;
-      /** The message of the first of them */
+      /** The error message of the first of these items */
       sample: string;
     }[];
-    /** The API key by which it was submitted */
+    /** The API key that submitted it */
     createdBy: string;
     /** When it was created */
     createdAt: string;
-    /** When its first item could be fed; null: it is uploading */
+    /** When its first item became ready to run; null: the batch is still being uploaded */
     startedAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
@@ -144,13 +144,13 @@ export interface Schemas {
   BatchItem: {
     /** The number, counted from 1 */
     n: number;
-    /** The name that the submitter gave the item; each may be used once */
+    /** The name that the submitter gave the item; unique in the batch */
     customId: string | null;
     /** The key of the session */
     sessionKey: string;
     /** Its state */
     status: 'pending' | 'waiting' | 'running' | 'parked' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'expired';
-    /** How often it was fed, this time included; 1 before the first time */
+    /** The number of the current or last attempt, counted from 1; 1 also before the first attempt */
     attempt: number;
     /** The id of the message */
     messageId: string | null;
@@ -158,36 +158,36 @@ export interface Schemas {
     turnId: string | null;
     /** Why it failed, expired or was cancelled */
     error: Schemas['Fault'];
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** Why it waits; null: it does not wait */
+    /** Why it waits; null: it is not waiting */
     why: {
       /** A stable code for programs */
       code: string;
       /** The text */
       text: string;
-      /** Only what is not older */
+      /** Only items from this time or later */
       since: string;
-      /** The latest time when it ends; null: not known */
+      /** When it ends at the latest; null: not known */
       until: string | null;
       /** The name of what it waits for; null: it has no name */
       by: string | null;
     } | null;
   };
   BatchPatch: {
-    /** A new name; null: none */
+    /** A new name; null removes the name */
     name?: string | null;
-    /** How many items are in flight at most */
+    /** The maximum number of items in flight */
     concurrency?: number;
-    /** How many items are fed in turn with those of other batches */
+    /** The share of this batch while several batches run */
     weight?: number;
-    /** The batch pauses when its ended items have cost so much; null: no limit */
+    /** The batch pauses when its ended items have cost this much; null: no limit */
     maxCostUsd?: number | null;
-    /** The batch pauses when more of its last 50 ended items, or of its pilot, failed */
+    /** The batch pauses when a larger share of its last 50 ended items, or of its pilot, has failed */
     maxFailurePercent?: number;
-    /** Items that are not fed within so many seconds expire */
+    /** Items that have not started after this time expire */
     deadlineSeconds?: number;
-    /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+    /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
     via?: 'live' | 'provider-batch' | 'auto';
   };
   Budget: {
@@ -195,63 +195,63 @@ export interface Schemas {
     id: string;
     /** What it limits: `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`, or `batch:<id>` */
     scope: string;
-    /** How long a window is */
+    /** The length of a window */
     per: 'hour' | 'day' | 'month' | 'total';
     /** The time zone in which hours, days and months begin */
     zone: string;
     /** The limit in US dollars */
     limitUsd: number;
-    /** The part of the limit at which `budget.warned` is sent, in percent */
+    /** The share of the limit, in percent, at which `budget.warned` is sent */
     warnPercent: number;
-    /** What a turn does whose next call finds no room: `pause` parks it, `fail` ends it */
+    /** What happens to a turn whose next call exceeds the budget: `pause` parks the turn, `fail` ends it */
     action: 'pause' | 'fail';
     /** True: each call reserves the most that it can cost */
     strict: boolean;
-    /** What is spent of it, in US dollars */
+    /** What is spent, in US dollars */
     spentUsd: number;
-    /** What is reserved for calls that are being made, in US dollars */
+    /** The amount reserved for calls in flight, in US dollars */
     reservedUsd: number;
-    /** Whether a call was refused in the present window, since the budget was changed last */
+    /** Whether a call has been refused in the current window since the last change of the budget */
     isReached: boolean;
-    /** When the present window began; null: no call was made in it yet */
+    /** When the current window began; null: the window has no calls yet */
     startsAt: string | null;
-    /** When the present window ends; null: it has no end, or no call was made in it yet */
+    /** When the current window ends; null: it has no end, or no calls yet */
     endsAt: string | null;
-    /** Whether it belongs to the configuration, to a request, or to a batch */
+    /** Whether the budget was created by the configuration, a request or a batch */
     origin: 'config' | 'api' | 'batch';
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
   };
   BatchRequest: {
     /** A name for people */
     name?: string;
-    /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+    /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
     via?: 'live' | 'provider-batch' | 'auto';
-    /** The agent of items that name none */
+    /** The agent of items without an `agentId` */
     agentId?: string;
-    /** The model of items that name none */
+    /** The model of items without a `model` */
     model?: string;
-    /** The thinking level of items that name none */
+    /** The thinking level of items without a `thinking` */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
     /** Which sections the system prompt has */
     promptMode?: 'full' | 'minimal' | 'none';
     /** What happens to a request that the provider has not answered by the deadline */
     fallback?: 'live' | 'fail';
-    /** How long cached prompts are kept by the provider */
+    /** How long the provider keeps cached prompts */
     cache?: 'auto' | '1h' | '5m' | 'off';
-    /** How many items are in flight at most */
+    /** The maximum number of items in flight */
     concurrency?: number;
-    /** How many items are fed in turn with those of other batches */
+    /** The share of this batch while several batches run */
     weight?: number;
-    /** So many items run first; the others follow when they went well */
+    /** Run this many items first; the others start if these succeed */
     pilot?: number;
-    /** The batch pauses when its ended items have cost so much; null: no limit */
+    /** The batch pauses when its ended items have cost this much; null: no limit */
     maxCostUsd?: number;
-    /** The batch pauses when more of its last 50 ended items, or of its pilot, failed */
+    /** The batch pauses when a larger share of its last 50 ended items, or of its pilot, has failed */
     maxFailurePercent?: number;
-    /** Items that are not fed within so many seconds expire */
+    /** Items that have not started after this time expire */
     deadlineSeconds?: number;
-    /** Where the end of the batch is reported, signed */
+    /** The URL that receives a signed report when the batch ends */
     deliver?: {
       /** An http or https URL */
       url: string;
@@ -262,13 +262,13 @@ export interface Schemas {
   BatchResult: {
     /** The number, counted from 1 */
     n: number;
-    /** The name that the submitter gave the item; each may be used once */
+    /** The name that the submitter gave the item; unique in the batch */
     customId: string | null;
     /** Its status */
     status: 'pending' | 'waiting' | 'running' | 'parked' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'expired';
     /** The text of the reply; null: there is none */
     reply: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
     /** The key of the session */
     sessionKey: string;
@@ -276,39 +276,39 @@ export interface Schemas {
     messageId: string | null;
     /** The id of the turn; null: there is none */
     turnId: string | null;
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
-    /** The tokens that were used */
+    /** The number of tokens used */
     usage: Schemas['Usage'];
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
   };
   BulkAction: {
     /** The id */
     id: string;
-    /** What is done to each */
+    /** What is done with each object */
     action: 'retry' | 'abort' | 'cancel' | 'redrive' | 'discard';
-    /** What it is done to */
+    /** The kind of the objects */
     target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
-    /** What it was submitted with: `ids` (how many), or the filter */
+    /** What the request selected: the number of `ids`, or the filter */
     filter: Record<string, unknown>;
     /** Why */
     reason: string | null;
-    /** How many are carried out per second at most; null or absent: as many as can be */
+    /** The maximum number of objects per second; null or absent: no limit */
     perSecond: number | null;
-    /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+    /** True: the first object is done alone. If it succeeds, the others follow; if not, the action ends */
     canary: boolean;
-    /** `running`; `cancelling`: those in progress finish; `completed`; `cancelled`; `canary_failed`: the first one did not end well, and the others were skipped */
+    /** `running`; `cancelling`: the objects in progress finish; `completed`; `cancelled`; `canary_failed`: the first object did not succeed, and the others were skipped */
     status: 'running' | 'cancelling' | 'completed' | 'cancelled' | 'canary_failed';
-    /** How many it is about */
+    /** The number of objects */
     total: number;
-    /** How many were carried out */
+    /** How many objects were changed */
     done: number;
-    /** How many were not changed */
+    /** The number of objects that were not changed */
     skipped: number;
-    /** How many could not be carried out because of a fault */
+    /** How many objects failed because of an error */
     failed: number;
-    /** Who has submitted it: `admin`, or `key:<name>` */
+    /** Who submitted it: `admin`, or `key:<name>` */
     createdBy: string;
     /** When it was created */
     createdAt: string;
@@ -316,15 +316,15 @@ export interface Schemas {
     endedAt: string | null;
   };
   BulkItem: {
-    /** Its place in the order in which they are carried out */
+    /** Its position in the order of execution */
     n: number;
     /** The id of the turn, message, delivery or dead letter */
     id: string;
     /** Its status */
     status: 'pending' | 'done' | 'skipped' | 'failed';
-    /** Why it was skipped or has failed; null: neither */
+    /** Why it was skipped or failed; null: neither happened */
     reason: string | null;
-    /** The messages that wait because of it; null: none */
+    /** The messages that it queued; null: none */
     messageIds: string[] | null;
     /** When it ended; null: it has not */
     settledAt: string | null;
@@ -350,21 +350,21 @@ export interface Schemas {
     reason: 'manual' | 'threshold' | 'overflow';
     /** Its status */
     status: 'running' | 'completed' | 'failed' | 'timedOut' | 'restored';
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
-    /** Tokens of the context before */
+    /** Tokens of the context before the compaction */
     tokensBefore: number;
-    /** Tokens of the context afterwards; null: it did not succeed */
+    /** Tokens of the context after the compaction; null: it did not succeed */
     tokensAfter: number | null;
     /** The entry of the summary; null: there is none */
     summaryEntryId: string | null;
-    /** How many entries the summary replaces */
+    /** The number of entries that the summary replaces */
     retiredEntries: number;
-    /** The file that notes were added to; null: none */
+    /** The file to which notes were added; null: none */
     memoryPath: string | null;
     /** Which workspace files later requests still contain */
     audit: Record<string, unknown> | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
     /** Whether it can be undone now */
     isRestorable: boolean;
@@ -384,23 +384,23 @@ export interface Schemas {
     origin: 'config' | 'api' | 'agent';
     /** When it fires */
     schedule: {
-      /** What kind it is */
+      /** The kind */
       kind: 'at';
       /** When it happens, or happened */
       at: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'every';
-      /** The length of a step, in milliseconds; a request may also send a text such as "5m" */
+      /** The length of an interval, in milliseconds; a request may also send a text such as "5m" */
       everyMs: number;
-      /** The time from which the steps are counted */
+      /** The start time of the interval schedule */
       anchor: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'cron';
       /** A cron expression with 5 or 6 fields */
       expr: string;
-      /** An IANA time zone; absent: that of the agent */
+      /** An IANA time zone; absent: the time zone of the agent */
       tz: string;
       /** A delay that spreads crons with the same slot, in milliseconds */
       staggerMs?: number;
@@ -409,29 +409,29 @@ export interface Schemas {
     target: string;
     /** What a run does */
     payload: {
-      /** What kind it is */
+      /** The kind */
       kind: 'systemEvent';
       /** The text */
       text: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'agentTurn';
       /** The message */
       message: string;
-      /** A model as provider/model, or an alias; null or absent: what the configuration says */
+      /** A model as provider/model, or an alias; null or absent: as configured */
       model?: string;
       /** The thinking level of the model; null or absent: what the configuration says */
       thinking?: string;
-      /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+      /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
       via?: 'live' | 'provider-batch' | 'auto';
-      /** How long a run may take */
+      /** The time limit of a run, in seconds */
       timeoutSeconds?: number;
     };
     /** Whether the session runs immediately or with its next heartbeat */
     wake: 'now' | 'next-heartbeat';
-    /** What happens to slots that were missed; null: what the configuration says */
+    /** What happens to missed slots; null: as configured */
     misfire: 'run_once' | 'run_all' | 'skip' | null;
-    /** Where the reply of a run is sent; null: as the configuration says */
+    /** Where the reply of a run is sent; null: as configured */
     delivery: {
       /** Where the reply goes */
       mode: 'none' | 'last' | 'webhook';
@@ -446,7 +446,7 @@ export interface Schemas {
     disabledReason: string | null;
     /** Failed runs in a row */
     failures: number;
-    /** The last slot that fired; null: none has */
+    /** The last slot that fired; null: no slot has fired */
     lastSlotAt: string | null;
     /** The next slot; null: there is none */
     nextSlotAt: string | null;
@@ -454,7 +454,7 @@ export interface Schemas {
     nextRunAt: string | null;
     /** When it was created */
     createdAt: string;
-    /** When it changed last */
+    /** When it was last changed */
     updatedAt: string;
   };
   CronFire: {
@@ -466,9 +466,9 @@ export interface Schemas {
     status: 'claimed' | 'completed' | 'failed' | 'missed' | 'skipped';
     /** Why */
     reason: string | null;
-    /** How many slots it replaces */
+    /** The number of slots that it replaces */
     slots: number;
-    /** Whether a person or a program asked for it */
+    /** Whether it was started by hand or through the API */
     isManual: boolean;
     /** The id of the message */
     messageId: string | null;
@@ -478,19 +478,19 @@ export interface Schemas {
     firedAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
   };
   DeadLetter: {
     /** The id */
     id: string;
-    /** What kind it is */
+    /** The kind */
     kind: string;
     /** The key of the session */
     sessionKey: string | null;
@@ -506,15 +506,15 @@ export interface Schemas {
     state: 'open' | 'redriven' | 'discarded';
     /** When it was created */
     createdAt: string;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
   };
   DeadLetterGroup: {
-    /** What kind it is */
+    /** The kind */
     kind: string;
     /** A stable code for programs */
     code: string;
-    /** How many there are */
+    /** The number */
     count: number;
     /** When the oldest was created */
     firstAt: string;
@@ -532,7 +532,7 @@ export interface Schemas {
     turnId: string | null;
     /** Its number in the session */
     seq: number;
-    /** The channel that it is sent through */
+    /** The channel that the reply is sent through */
     channel: string;
     /** Where it is sent */
     target: {
@@ -556,19 +556,19 @@ export interface Schemas {
     };
     /** Its status */
     status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
-    /** How often it was sent */
+    /** The number of attempts */
     attempts: number;
-    /** When it is sent next */
+    /** When the next attempt is due */
     dueAt: string;
-    /** When delivery attempts end */
+    /** When no further attempts to deliver are made */
     expiresAt: string;
-    /** The HTTP status of the last answer; null: there was none */
+    /** The HTTP status of the last answer; null: there was no answer */
     lastStatus: number | null;
-    /** Why the last attempt failed; null: it did not fail, or none was made */
+    /** Why the last attempt failed; null: it did not fail, or there was no attempt */
     lastError: string | null;
     /** When it was created */
     createdAt: string;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
   };
   DeliveryDetails: {
@@ -580,7 +580,7 @@ export interface Schemas {
     turnId: string | null;
     /** Its number in the session */
     seq: number;
-    /** The channel that the message came through */
+    /** The channel of the message */
     channel: string;
     /** The session in which it runs: main, isolated, or session:<key> */
     target: {
@@ -604,40 +604,40 @@ export interface Schemas {
     };
     /** Its status */
     status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
-    /** How often it was sent */
+    /** The number of attempts */
     attempts: number;
-    /** When it is sent next */
+    /** When the next attempt is due */
     dueAt: string;
-    /** When delivery attempts end */
+    /** When no further attempts to deliver are made */
     expiresAt: string;
-    /** The HTTP status of the last answer; null: there was none */
+    /** The HTTP status of the last answer; null: there was no answer */
     lastStatus: number | null;
-    /** Why the last attempt failed; null: it did not fail, or none was made */
+    /** Why the last attempt failed; null: it did not fail, or there was no attempt */
     lastError: string | null;
     /** When it was created */
     createdAt: string;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
-    /** The results of its attempts, oldest first, as far as the log of events still has them */
+    /** The results of its attempts, oldest first, as far back as the event log reaches */
     log: {
-      /** How often it was begun, this time included */
+      /** The number of the attempt, counted from 1 */
       attempt: number;
       /** When the result was stored */
       at: string;
-      /** What it was after the attempt; `pending`: it is tried again */
+      /** Its status after the attempt; `pending`: another attempt follows */
       status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
-      /** The HTTP status of the answer; null: there was none */
+      /** The HTTP status of the answer; null: there was no answer */
       httpStatus: number | null;
     }[];
   };
   DeliveryCount: {
     /** Its status */
     status: 'pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded';
-    /** How many there are */
+    /** The number */
     count: number;
-    /** Whether there are more than are counted */
+    /** Whether the limit of the count was reached, so that there may be more */
     isCapped: boolean;
-    /** When the message that waits longest arrived; null: none waits */
+    /** When the oldest waiting message arrived; null: none waits */
     oldestAt: string | null;
   };
   CronInput: {
@@ -647,23 +647,23 @@ export interface Schemas {
     agentId?: string;
     /** When it fires */
     schedule: {
-      /** What kind it is */
+      /** The kind */
       kind: 'at';
       /** When it happens, or happened */
       at: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'every';
-      /** The length of a step, in milliseconds; a request may also send a text such as "5m" */
+      /** The length of an interval, in milliseconds; a request may also send a text such as "5m" */
       everyMs: number | string;
-      /** The time from which the steps are counted */
+      /** The start time of the interval schedule */
       anchor?: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'cron';
       /** A cron expression with 5 or 6 fields */
       expr: string;
-      /** An IANA time zone; absent: that of the agent */
+      /** An IANA time zone; absent: the time zone of the agent */
       tz?: string;
       /** A delay that spreads crons with the same slot, in milliseconds */
       staggerMs?: number;
@@ -672,29 +672,29 @@ export interface Schemas {
     target?: string;
     /** What a run does */
     payload: {
-      /** What kind it is */
+      /** The kind */
       kind: 'systemEvent';
       /** The text */
       text: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'agentTurn';
       /** The message */
       message: string;
-      /** A model as provider/model, or an alias; null or absent: what the configuration says */
+      /** A model as provider/model, or an alias; null or absent: as configured */
       model?: string;
       /** The thinking level of the model; null or absent: what the configuration says */
       thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-      /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+      /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
       via?: 'live' | 'provider-batch' | 'auto';
-      /** How long a run may take */
+      /** The time limit of a run, in seconds */
       timeoutSeconds?: number;
     };
     /** Whether the session runs immediately or with its next heartbeat */
     wake?: 'now' | 'next-heartbeat';
-    /** What happens to slots that were missed; null: what the configuration says */
+    /** What happens to missed slots; null: as configured */
     misfire?: 'run_once' | 'run_all' | 'skip' | null;
-    /** Where the reply of a run is sent; null: as the configuration says */
+    /** Where the reply of a run is sent; null: as configured */
     delivery?: {
       /** What happens to the message while the session is busy */
       mode: 'none';
@@ -719,23 +719,23 @@ export interface Schemas {
     agentId?: string;
     /** When it fires */
     schedule?: {
-      /** What kind it is */
+      /** The kind */
       kind: 'at';
       /** When it happens, or happened */
       at: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'every';
-      /** The length of a step, in milliseconds; a request may also send a text such as "5m" */
+      /** The length of an interval, in milliseconds; a request may also send a text such as "5m" */
       everyMs: number | string;
-      /** The time from which the steps are counted */
+      /** The start time of the interval schedule */
       anchor?: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'cron';
       /** A cron expression with 5 or 6 fields */
       expr: string;
-      /** An IANA time zone; absent: that of the agent */
+      /** An IANA time zone; absent: the time zone of the agent */
       tz?: string;
       /** A delay that spreads crons with the same slot, in milliseconds */
       staggerMs?: number;
@@ -744,29 +744,29 @@ export interface Schemas {
     target?: string;
     /** What a run does */
     payload?: {
-      /** What kind it is */
+      /** The kind */
       kind: 'systemEvent';
       /** The text */
       text: string;
     } | {
-      /** What kind it is */
+      /** The kind */
       kind: 'agentTurn';
       /** The message */
       message: string;
-      /** A model as provider/model, or an alias; null or absent: what the configuration says */
+      /** A model as provider/model, or an alias; null or absent: as configured */
       model?: string;
       /** The thinking level of the model; null or absent: what the configuration says */
       thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-      /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+      /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
       via?: 'live' | 'provider-batch' | 'auto';
-      /** How long a run may take */
+      /** The time limit of a run, in seconds */
       timeoutSeconds?: number;
     };
     /** Whether the session runs immediately or with its next heartbeat */
     wake?: 'now' | 'next-heartbeat';
-    /** What happens to slots that were missed; null: what the configuration says */
+    /** What happens to missed slots; null: as configured */
     misfire?: 'run_once' | 'run_all' | 'skip' | null;
-    /** Where the reply of a run is sent; null: as the configuration says */
+    /** Where the reply of a run is sent; null: as configured */
     delivery?: {
       /** What happens to the message while the session is busy */
       mode: 'none';
@@ -791,7 +791,7 @@ export interface Schemas {
     seq: number;
     /** The entry before it; null: it is the first */
     parentId: string | null;
-    /** What kind it is */
+    /** The kind */
     kind: 'prompt' | 'answer' | 'results' | 'steer' | 'summary';
     /** Who speaks */
     role: 'user' | 'assistant';
@@ -838,9 +838,9 @@ export interface Schemas {
     messageId: string;
     /** Its number in the session */
     seq: number;
-    /** What kind it is */
+    /** The kind */
     kind: string;
-    /** What happened to it when it was accepted */
+    /** What happened to the message when it was accepted */
     disposition: string;
     [field: string]: unknown;
   } | {
@@ -866,11 +866,11 @@ export interface Schemas {
     turnId: string | null;
     /** When it happens, or happened */
     at: string;
-    /** What kind it is */
+    /** The kind */
     kind: string;
     /** The messages of the turn */
     messageIds: string[];
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
     [field: string]: unknown;
   } | {
@@ -884,7 +884,7 @@ export interface Schemas {
     at: string;
     /** A stable code for programs */
     code: string;
-    /** When it is tried again, in milliseconds from then */
+    /** The time until the next attempt, in milliseconds */
     dueInMs: number;
     [field: string]: unknown;
   } | {
@@ -914,23 +914,23 @@ export interface Schemas {
     status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
     /** The text of the reply; null: there is none */
     reply: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
     /** The id of an agent of the configuration */
     agentId: string;
-    /** What kind it is */
+    /** The kind */
     kind: string;
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane: string;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model: string | null;
     [field: string]: unknown;
   } | {
@@ -992,33 +992,33 @@ export interface Schemas {
     status: 'ok' | 'failed' | 'aborted';
     /** Why the model stopped; null: it has not */
     stopReason?: string | null;
-    /** The tokens that were used */
+    /** The number of tokens used */
     usage: Schemas['Usage'];
     /** The part of `cacheWriteTokens` that the provider keeps for an hour */
     cacheWrite1hTokens: number;
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Whether the call broke off, and its tokens and cost are what was reported until then */
+    /** Whether the call was interrupted, so that its tokens and cost are only those reported until then */
     isEstimated: boolean;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
-    /** The prices that hold for it: standard, or those of batches of the provider */
+    /** Which prices apply: standard, or those of provider batches */
     tier: 'standard' | 'batch';
     /** The id of an agent of the configuration */
     agentId: string;
-    /** What kind it is */
+    /** The kind */
     kind: string;
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane: string;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model: string | null;
-    /** From the start of the call to the first part of its answer, in milliseconds; null: there was none */
+    /** From the start of the call to the first part of its answer, in milliseconds; null: there was no answer */
     firstChunkMs: number | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error?: Schemas['Fault'];
-    /** When the call is made again, in milliseconds from then */
+    /** The time until the next attempt, in milliseconds */
     retryInMs?: number;
     [field: string]: unknown;
   } | {
@@ -1030,7 +1030,7 @@ export interface Schemas {
     turnId: string | null;
     /** When it happens, or happened */
     at: string;
-    /** The platform that the channel belongs to */
+    /** The platform of the channel */
     provider: string | null;
     /** A stable code for programs */
     code: string;
@@ -1048,7 +1048,7 @@ export interface Schemas {
     at: string;
     /** The id of the call */
     callId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string;
     /** The step of the turn, counted from 1 */
     step: number;
@@ -1064,11 +1064,11 @@ export interface Schemas {
     at: string;
     /** The id of the call */
     callId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string;
     /** Its status */
     status: string;
-    /** Whether the result says that the tool failed */
+    /** Whether the tool failed */
     isError: boolean;
     [field: string]: unknown;
   } | {
@@ -1096,9 +1096,9 @@ export interface Schemas {
     compactionId: string;
     /** Why */
     reason: string;
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
-    /** Tokens of the context before */
+    /** Tokens of the context before the compaction */
     tokensBefore: number;
     [field: string]: unknown;
   } | {
@@ -1114,11 +1114,11 @@ export interface Schemas {
     compactionId: string;
     /** Its status */
     status: string;
-    /** Tokens of the context before */
+    /** Tokens of the context before the compaction */
     tokensBefore: number | null;
-    /** Tokens of the context afterwards; null: it did not succeed */
+    /** Tokens of the context after the compaction; null: it did not succeed */
     tokensAfter: number | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
     [field: string]: unknown;
   } | {
@@ -1138,7 +1138,7 @@ export interface Schemas {
     messageId: string;
     /** Its status */
     status: string;
-    /** What happened to it when it was accepted */
+    /** What happened to the message when it was accepted */
     disposition: string;
     [field: string]: unknown;
   } | {
@@ -1152,11 +1152,11 @@ export interface Schemas {
     at: string;
     /** The id of the delivery */
     deliveryId: string;
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
     /** Its status */
     status: string;
-    /** The HTTP status of the answer; null: there was none */
+    /** The HTTP status of the answer; null: there was no answer */
     httpStatus?: number | null;
     [field: string]: unknown;
   } | {
@@ -1170,11 +1170,11 @@ export interface Schemas {
     at: string;
     /** The id of the delivery */
     deliveryId: string;
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
     /** Its status */
     status: string;
-    /** The HTTP status of the answer; null: there was none */
+    /** The HTTP status of the answer; null: there was no answer */
     httpStatus?: number | null;
     [field: string]: unknown;
   } | {
@@ -1188,7 +1188,7 @@ export interface Schemas {
     at: string;
     /** The id of the cron */
     cronId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string;
     /** The slot */
     scheduledFor: string;
@@ -1208,7 +1208,7 @@ export interface Schemas {
     heartbeatId: string;
     /** The id of an agent of the configuration */
     agentId: string;
-    /** What made it */
+    /** What started it */
     trigger: 'interval' | 'manual';
     /** The slot */
     scheduledFor: string;
@@ -1226,7 +1226,7 @@ export interface Schemas {
     at: string;
     /** The id of the batch */
     batchId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string | null;
     /** The items of the page */
     items: number;
@@ -1242,21 +1242,21 @@ export interface Schemas {
     at: string;
     /** The id of the batch */
     batchId: string;
-    /** How many items are in each state */
+    /** The number of items in each state */
     counts: {
       /** How many there are */
       total: number;
-      /** Items that were fed and have not ended */
+      /** Items that have started and have not ended */
       inFlight: number;
-      /** Items that were answered */
+      /** Answered items */
       answered: number;
-      /** Items whose answer was silent */
+      /** Items with a silent answer */
       silent: number;
-      /** Items that failed */
+      /** Failed items */
       failed: number;
-      /** Items that were cancelled */
+      /** Cancelled items */
       cancelled: number;
-      /** Items that the deadline reached first */
+      /** Items that expired because they had not started by the deadline */
       expired: number;
     };
     [field: string]: unknown;
@@ -1273,15 +1273,15 @@ export interface Schemas {
     batchId: string;
     /** The number, counted from 1 */
     n: number;
-    /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+    /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
     via: 'live' | 'provider-batch';
-    /** How many requests it had */
+    /** The number of requests */
     requests: number;
-    /** The part of the prompt tokens that was read from the cache of the provider; null: not known */
+    /** The share of the prompt tokens that was read from the provider's cache; null: not known */
     cacheHitRate: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** What the same answers cost in live calls, in micro-dollars; null: not known */
+    /** What live calls with the same answers would cost, in micro-dollars; null: not known */
     liveMicros: number | null;
     [field: string]: unknown;
   } | {
@@ -1335,17 +1335,17 @@ export interface Schemas {
     turnId: string | null;
     /** When it happens, or happened */
     at: string;
-    /** The id of the budget; that of the batch, for its cost cap */
+    /** The id of the budget; the cost cap of a batch has the id of the batch */
     budgetId: string;
     /** What it limits: `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`, or `batch:<id>` */
     scope: string;
-    /** How long a window is */
+    /** The length of a window */
     per: 'hour' | 'day' | 'month' | 'total';
-    /** The same in whole micro-dollars */
+    /** The same limit in whole micro-dollars */
     limitMicros: number;
-    /** What the calls of the window have cost, in whole micro-dollars */
+    /** The same in whole micro-dollars */
     spentMicros: number;
-    /** What calls in flight have reserved, in whole micro-dollars */
+    /** What is reserved for calls in flight, in whole micro-dollars */
     reservedMicros: number;
     [field: string]: unknown;
   } | {
@@ -1357,17 +1357,17 @@ export interface Schemas {
     turnId: string | null;
     /** When it happens, or happened */
     at: string;
-    /** The id of the budget; that of the batch, for its cost cap */
+    /** The id of the budget; the cost cap of a batch has the id of the batch */
     budgetId: string;
     /** What it limits: `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`, or `batch:<id>` */
     scope: string;
-    /** How long a window is */
+    /** The length of a window */
     per: 'hour' | 'day' | 'month' | 'total';
-    /** The same in whole micro-dollars */
+    /** The same limit in whole micro-dollars */
     limitMicros: number;
-    /** What the calls of the window have cost, in whole micro-dollars */
+    /** The same in whole micro-dollars */
     spentMicros: number;
-    /** What calls in flight have reserved, in whole micro-dollars */
+    /** What is reserved for calls in flight, in whole micro-dollars */
     reservedMicros: number;
     [field: string]: unknown;
   } | {
@@ -1381,11 +1381,11 @@ export interface Schemas {
     at: string;
     /** The id of the process */
     workerId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string;
     /** The name of the host */
     host: string;
-    /** The id of the process on its host */
+    /** The process id on its host */
     pid: number;
     /** The roles of the process */
     roles: string[];
@@ -1405,17 +1405,17 @@ export interface Schemas {
     at: string;
     /** The id of the process */
     workerId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string;
     /** The name of the host */
     host: string;
-    /** The id of the process on its host */
+    /** The process id on its host */
     pid: number;
     /** The roles of the process */
     roles: string[];
     /** The version of Holdfast that the process runs */
     version: string;
-    /** When it reported last */
+    /** When it last reported */
     seenAt: string;
     [field: string]: unknown;
   } | {
@@ -1429,11 +1429,11 @@ export interface Schemas {
     at: string;
     /** The id of the process */
     workerId: string;
-    /** The name: of a batch, a cron or a tool, or the one under which a process holds locks */
+    /** The name of a batch, a cron or a tool, or the name under which a process holds locks */
     name: string;
     /** The name of the host */
     host: string;
-    /** The id of the process on its host */
+    /** The process id on its host */
     pid: number;
     /** The roles of the process */
     roles: string[];
@@ -1455,11 +1455,11 @@ export interface Schemas {
     status: 'running' | 'cancelling' | 'completed' | 'cancelled' | 'canary_failed';
     /** How many there are */
     total: number;
-    /** How many were carried out */
+    /** How many objects were changed */
     done: number;
-    /** How many were not changed */
+    /** The number of objects that were not changed */
     skipped: number;
-    /** How many could not be carried out */
+    /** How many failed */
     failed: number;
     [field: string]: unknown;
   } | {
@@ -1488,7 +1488,7 @@ export interface Schemas {
     sessionKey: string;
     /** The slot */
     scheduledFor: string;
-    /** What made it */
+    /** What started it */
     trigger: 'interval' | 'manual';
     /** Its status */
     status: 'claimed' | 'fired' | 'skipped';
@@ -1502,7 +1502,7 @@ export interface Schemas {
     messageId: string | null;
     /** The id of the turn; null: there is none */
     turnId: string | null;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
   };
   InboundMessage: {
@@ -1510,17 +1510,17 @@ export interface Schemas {
     text: string;
     /** The id of the message on the platform; unique per channel, account and chat forever */
     messageId?: string;
-    /** The channel that the message came through */
+    /** The channel of the message */
     channel?: string;
     /** The account of the bot on the platform */
     accountId?: string;
     /** The id of the chat on the platform */
     chatId?: string;
-    /** What kind of chat it is */
+    /** The type of the chat */
     chatType?: 'direct' | 'group' | 'channel';
-    /** The platform that the channel belongs to */
+    /** The platform of the channel */
     provider?: string;
-    /** The part of the platform that the message came from */
+    /** The part of the platform that the message was sent from */
     surface?: string;
     /** When the message was sent, as ISO 8601 or epoch milliseconds */
     timestamp?: string | number;
@@ -1554,18 +1554,18 @@ export interface Schemas {
     wasMentioned?: boolean;
     /** The message that this one replies to */
     replyTo?: {
-      /** The platform id of the message that is replied to */
+      /** The platform id of the message that this one replies to */
       id?: string;
-      /** The name of who sent the original */
+      /** The name of the sender of the original message */
       senderLabel?: string;
       /** The text of the message */
       body?: string;
       /** Whether a part of the message is quoted */
       isQuote?: boolean;
     };
-    /** Where a forwarded message comes from */
+    /** The origin of a forwarded message */
     forwarded?: {
-      /** Who sent the original */
+      /** The sender of the original message */
       from?: string;
       /** The type */
       type?: string;
@@ -1573,11 +1573,11 @@ export interface Schemas {
       username?: string;
       /** A short title */
       title?: string;
-      /** The signature of the author of the original */
+      /** The signature of the author of the original message */
       signature?: string;
-      /** What kind of chat it is */
+      /** The type of the chat */
       chatType?: string;
-      /** When the original was sent */
+      /** When the original message was sent */
       date?: string | number;
     };
     /** Messages of the chat that the agent has not seen, oldest first */
@@ -1595,12 +1595,12 @@ export interface Schemas {
       id?: string;
       /** A name for people */
       label?: string;
-      /** The message that began the thread */
+      /** The first message of the thread */
       starterBody?: string;
       /** The messages of the thread before this one */
       historyBody?: string;
     };
-    /** Files and images that came with the message */
+    /** Files and images of the message */
     media?: {
       /** The path of a file in the workspace */
       path?: string;
@@ -1611,28 +1611,28 @@ export interface Schemas {
       /** The transcript of a voice message */
       transcript?: string;
     }[];
-    /** Texts of others that the agent reads as data */
+    /** Texts from other people or systems, which the agent treats as data */
     untrustedContext?: string[];
-    /** What the operator says to the agent about this group */
+    /** The operator's instructions to the agent for this group */
     groupSystemPrompt?: string;
     /** What happens to the message while the session is busy */
     mode?: 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback';
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model?: string;
     /** The thinking level of the model; null or absent: what the configuration says */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-    /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+    /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
     via?: 'live' | 'provider-batch' | 'auto';
     /** Where the reply is sent */
     deliver?: {
       /** An http or https URL */
       url: string;
     };
-    /** The message fails with the code `expired` when its answer has not begun by then */
+    /** If its answer has not started by this time, the message fails with the code `expired` */
     expiresAt?: string | number;
-    /** The message arrives in its session at this time, as if it were sent then; until then it waits with the code `delayed` */
+    /** When the message arrives in its session, as if it were sent then; until then it waits with the code `delayed` */
     deliverAt?: string | number;
-    /** Over 0: when a worker is free, the session goes before those that wait in its lane; under 0: after all others, the lowest last */
+    /** Above 0: the session runs before the others that wait in its lane; below 0: it runs after all others, the lowest last */
     priority?: number;
   };
   Message: {
@@ -1642,7 +1642,7 @@ export interface Schemas {
     sessionKey: string;
     /** Its number in the session */
     seq: number;
-    /** What kind it is */
+    /** The kind */
     kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
     /** The text */
     text: string;
@@ -1650,13 +1650,13 @@ export interface Schemas {
     status: 'waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped';
     /** The id of the turn; null: there is none */
     turnId: string | null;
-    /** The failed message that this message repeats; null: it repeats none */
+    /** The failed message that this message repeats; null: none */
     retryOf: string | null;
     /** The text of the reply; null: there is none */
     reply: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
-    /** Why it waits; null: it does not wait */
+    /** Why it waits; null: it is not waiting */
     why: {
       /** A stable code for programs */
       code: string;
@@ -1664,14 +1664,14 @@ export interface Schemas {
       text: string;
       /** When it began to wait */
       since: string;
-      /** The latest time when it ends; null: not known */
+      /** When it ends at the latest; null: not known */
       until: string | null;
       /** The name of what it waits for; null: it has no name */
       by: string | null;
     } | null;
     /** When it was accepted */
     receivedAt: string;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
   };
   ModelRequest: {
@@ -1681,7 +1681,7 @@ export interface Schemas {
     call: number;
     /** The step of the turn, counted from 1 */
     step: number;
-    /** What the call was for */
+    /** The purpose of the call */
     purpose: 'answer' | 'compaction' | 'flush';
     /** Its status */
     status: 'ok' | 'failed' | 'aborted';
@@ -1707,9 +1707,9 @@ export interface Schemas {
       cacheMarker: boolean;
       /** The part of the text that it is, in UTF-16 units; null: all of it */
       span: {
-        /** The start, in UTF-16 units */
+        /** The start, in UTF-16 code units */
         start: number;
-        /** The end, in UTF-16 units */
+        /** The end, in UTF-16 code units */
         end: number;
       } | null;
       /** The entry of the transcript that it is of */
@@ -1718,7 +1718,7 @@ export interface Schemas {
         id: string;
         /** Its number in the session */
         seq: number;
-        /** What kind it is */
+        /** The kind */
         kind: 'prompt' | 'answer' | 'results' | 'steer' | 'summary';
         /** The id of the turn; null: there is none */
         turnId: string;
@@ -1728,17 +1728,17 @@ export interface Schemas {
   Pause: {
     /** The id */
     id: string;
-    /** Only sessions of this lane; null: of any */
+    /** Only sessions of this lane; null: of every lane */
     lane: 'main' | 'subagent' | 'cron' | 'batch' | null;
-    /** Only sessions of this agent; null: of any */
+    /** Only sessions of this agent; null: of every agent */
     agent: string | null;
-    /** Only this session; null: any */
+    /** Only this session; null: every session */
     session: string | null;
-    /** Why, as the person has said; null: nothing was said */
+    /** The reason; null: none was given */
     reason: string | null;
-    /** Who has paused it: `admin`, or `key:<name>` */
+    /** Who created the pause: `admin`, or `key:<name>` */
     pausedBy: string;
-    /** When it was made */
+    /** When it was created */
     since: string;
   };
   OpenAiError: {
@@ -1746,16 +1746,16 @@ export interface Schemas {
     error: {
       /** What is wrong and what is allowed, for people */
       message: string;
-      /** The kind of error, in the words of OpenAI */
+      /** The kind of error, as OpenAI names it */
       type: string;
-      /** The parameter that does not fit; null: none */
+      /** The invalid parameter; null: none */
       param: string | null;
-      /** A stable code; that of a problem where OpenAI has none */
+      /** A stable code: OpenAI's if it has one, or else a problem code of Holdfast */
       code: string | null;
     };
   };
   Problem: {
-    /** A URN of the code */
+    /** A URN with the code */
     type: string;
     /** The meaning of the code, for people */
     title: string;
@@ -1771,7 +1771,7 @@ export interface Schemas {
     requestId: string;
     /** What is wrong, field by field */
     errors?: {
-      /** The field that does not fit; empty: the whole body */
+      /** The invalid field; empty: the whole body */
       path: string;
       /** What is wrong with the field */
       message: string;
@@ -1781,7 +1781,7 @@ export interface Schemas {
   Readiness: {
     /** Its status */
     status: 'ready' | 'degraded' | 'unavailable';
-    /** What the service needs, each with its state */
+    /** The dependencies of the service and their states */
     dependencies: {
       /** The name */
       name: string;
@@ -1789,10 +1789,10 @@ export interface Schemas {
       status: 'ok' | 'failed';
       /** How long it took, in milliseconds */
       durationMs: number;
-      /** What went wrong; null: nothing */
+      /** The error; null: none */
       error: string | null;
     }[];
-    /** What keeps the service from working; GET /v1/attention and holdfast doctor say more */
+    /** Problems that keep the service from working; `GET /v1/attention` and `holdfast doctor` give details */
     troubles: ('no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held')[];
     /** The model that answers */
     model: {
@@ -1800,7 +1800,7 @@ export interface Schemas {
       provider: string;
       /** The name */
       name: string;
-      /** True: the built-in script answers, because no key of a provider is configured */
+      /** True: the built-in scripted model answers, because no provider key is configured */
       isScripted: boolean;
     };
   };
@@ -1811,37 +1811,37 @@ export interface Schemas {
     key: string;
     /** The id of an agent of the configuration */
     agentId: string;
-    /** What kind it is */
+    /** The kind */
     kind: 'main' | 'direct' | 'group' | 'subagent' | 'cron' | 'batch' | 'heartbeat' | 'other';
     /** Its status */
     status: 'idle' | 'waiting' | 'running';
-    /** The session that spawned it; null: none did */
+    /** The session that spawned it; null: it was not spawned */
     parentKey: string | null;
     /** A name for people */
     label: string | null;
-    /** The channel that the message came through */
+    /** The channel of the message */
     channel: string | null;
-    /** What happens to a message while the session is busy; null: what the configuration says */
+    /** What happens to a message while the session is busy; null: as configured */
     queueMode: 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback' | null;
-    /** How long no message may arrive before a turn begins, in milliseconds; null: what the configuration says */
+    /** A turn starts after no message has arrived for this time, in milliseconds; null: as configured */
     queueDebounceMs: number | null;
-    /** The largest number of messages in a turn; null: what the configuration says */
+    /** The maximum number of messages in a turn; null: as configured */
     queueCap: number | null;
-    /** What happens to messages over the cap; null: what the configuration says */
+    /** What happens to messages above the cap; null: as configured */
     queueDrop: 'wait' | 'summarize' | 'old' | 'new' | null;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model: string | null;
     /** The thinking level of the model; null or absent: what the configuration says */
     thinking: string | null;
-    /** Whether the thinking of the model is shown: `off`, `on` (in front of replies) or `stream` (as live events); null: `off` */
+    /** Whether the model's thinking is shown: `off`, `on` (before replies) or `stream` (as live events); null: `off` */
     reasoning: string | null;
     /** The fencing token of the lock */
     epoch: number;
     /** The id of the turn; null: there is none */
     turnId: string | null;
-    /** How many messages wait */
+    /** The number of waiting messages */
     waitingMessages: number;
-    /** How many system events wait */
+    /** The number of system events that wait */
     systemEvents: number;
     /** The tokens so far */
     tokens: {
@@ -1852,33 +1852,33 @@ export interface Schemas {
       /** Tokens in the context of the model */
       context: number;
     };
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
     /** When it was created */
     createdAt: string;
-    /** When it changed last */
+    /** When it was last changed */
     updatedAt: string;
   };
   SessionPatch: {
-    /** What happens to a message while the session is busy; null: what the configuration says */
+    /** What happens to a message while the session is busy; null: as configured */
     queueMode?: 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback' | null;
-    /** How long no message may arrive before a turn begins, in milliseconds; null: what the configuration says */
+    /** A turn starts after no message has arrived for this time, in milliseconds; null: as configured */
     queueDebounceMs?: number | null;
-    /** The largest number of messages in a turn; null: what the configuration says */
+    /** The maximum number of messages in a turn; null: as configured */
     queueCap?: number | null;
-    /** What happens to messages over the cap; null: what the configuration says */
+    /** What happens to messages above the cap; null: as configured */
     queueDrop?: 'wait' | 'summarize' | 'old' | 'new' | null;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model?: string | null;
     /** The thinking level of the model; null or absent: what the configuration says */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive' | null;
-    /** Whether the thinking of the model is shown: `off`, `on` (in front of replies) or `stream` (as live events); null: `off` */
+    /** Whether the model's thinking is shown: `off`, `on` (before replies) or `stream` (as live events); null: `off` */
     reasoning?: 'off' | 'on' | 'stream' | null;
     /** A name for people */
     label?: string | null;
@@ -1892,7 +1892,7 @@ export interface Schemas {
     reply: string | null;
   };
   Span: {
-    /** What kind it is */
+    /** The kind */
     kind: 'accept' | 'gather' | 'lock.wait' | 'queue.wait' | 'prompt.assemble' | 'rate.wait' | 'provider.wait' | 'worker.lost' | 'model.call' | 'compaction' | 'tool.exec' | 'deliver' | 'announce';
     /** The name */
     name: string;
@@ -1910,17 +1910,17 @@ export interface Schemas {
     childSessionKey: string;
   };
   SpawnRequest: {
-    /** What the subagent is to do */
+    /** The task of the subagent */
     task: string;
     /** A name for people */
     label?: string;
     /** The id of an agent of the configuration */
     agentId?: string;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model?: string;
     /** The thinking level of the model; null or absent: what the configuration says */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive';
-    /** How long the run may take; 0: no limit */
+    /** The time limit of the run, in seconds; 0: no limit */
     runTimeoutSeconds?: number;
     /** What happens to the session of the subagent after its run */
     cleanup?: 'keep' | 'delete';
@@ -1933,23 +1933,23 @@ export interface Schemas {
     };
   };
   Stats: {
-    /** How many sessions there are */
+    /** The number of sessions */
     sessions: number;
-    /** How many messages there are, by status */
+    /** The number of messages by status */
     messages: Record<string, number>;
-    /** How many turns there are, by status */
+    /** The number of turns by status */
     turns: Record<string, number>;
-    /** How many deliveries there are, by status */
+    /** The number of deliveries by status */
     deliveries: Record<string, number>;
     /** How long the oldest waiting message has waited, in milliseconds; null: none waits */
     oldestWaitMs: number | null;
-    /** How many sessions are locked by a worker */
+    /** The number of sessions that a worker has claimed */
     liveLocks: number;
-    /** How many jobs are in the queue, by lane */
+    /** The number of jobs in the queue, by lane */
     queueDepth: Record<string, number>;
-    /** How many system events wait */
+    /** The number of system events that wait */
     systemEventsWaiting: number;
-    /** How many dead letters are open */
+    /** The number of open dead letters */
     deadLetters: number;
   };
   Step: {
@@ -1959,31 +1959,31 @@ export interface Schemas {
     calls: ({
       /** The number, counted from 1 */
       n: number;
-      /** What the call was for */
+      /** The purpose of the call */
       purpose: 'answer' | 'compaction';
       /** Its status */
       status: 'ok' | 'failed' | 'aborted';
       /** Why the model stopped; null: it has not */
       stopReason: string | null;
-      /** What went wrong; null: nothing */
+      /** The error; null: none */
       error: Schemas['Fault'];
-      /** A model as provider/model, or an alias; null or absent: what the configuration says */
+      /** A model as provider/model, or an alias; null or absent: as configured */
       model: string | null;
-      /** The tokens that were used */
+      /** The number of tokens used */
       usage: Schemas['Usage'];
       /** The part of `cacheWriteTokens` that the provider keeps for an hour */
       cacheWrite1hTokens: number;
-      /** What it cost in US dollars; null: that is not known, because the model has no price */
+      /** The cost in US dollars; null: not known, because the model has no price */
       costUsd: number | null;
-      /** The same in whole micro-dollars; sums of it are exact */
+      /** The same in whole micro-dollars, which add up exactly */
       costMicros: number | null;
-      /** The version of the price table that gave the cost; null: none did */
+      /** The version of the price table that the cost was computed with; null: no price was found */
       priceVersion: string | null;
-      /** The prices that hold for it: standard, or those of batches of the provider */
+      /** Which prices apply: standard, or those of provider batches */
       tier: 'standard' | 'batch';
-      /** Whether the call broke off, and its tokens and cost are what was reported until then */
+      /** Whether the call was interrupted, so that its tokens and cost are only those reported until then */
       isEstimated: boolean;
-      /** Whether some of it is of the scripted model, so that no money was spent */
+      /** Whether a part was answered by the scripted model, which costs nothing */
       simulated: boolean;
       /** When it began */
       startedAt: string;
@@ -1993,26 +1993,26 @@ export interface Schemas {
       endedAt: string;
       /** Measurements of the call */
       notes: {
-        /** The size of the request */
+        /** The size of the request, in bytes */
         requestBytes: number;
-        /** The size of the answer */
+        /** The size of the answer, in bytes */
         responseBytes: number;
-        /** Milliseconds until the first byte of the answer; null: there was none */
+        /** The time to the first byte of the answer, in milliseconds; null: there was none */
         firstByteMs: number | null;
         /** How long it took, in milliseconds */
         durationMs: number;
-        /** Milliseconds that the call had waited for a rate limit or a block of its model before it was made; absent: it had not */
+        /** How long the call waited for a rate limit or a block of its model, in milliseconds; absent: it did not wait */
         rateWaitMs?: number;
-        /** The repairs of the answer of the model */
+        /** The repairs of the model's answer */
         repairs?: {
           /** The step of the turn, counted from 1 */
           step: string;
           /** The id of the call */
           callId: string | null;
-          /** The answer of the model */
+          /** The model's answer before the repair */
           was: string;
         }[];
-        /** Why the call was made live although it could have gone through a batch of the provider */
+        /** Why the call was made live although provider batches were allowed */
         way?: string;
       } | null;
     })[];
@@ -2043,19 +2043,19 @@ export interface Schemas {
     parentSessionKey: string;
     /** A name for people */
     label: string | null;
-    /** What the subagent is to do */
+    /** The task of the subagent */
     task: string;
-    /** How many sessions are above it: 1 for a subagent of an ordinary session */
+    /** The number of sessions above it: 1 for a subagent of an ordinary session */
     depth: number;
     /** Its status */
     status: 'running' | 'ok' | 'failed' | 'timedOut' | 'killed';
-    /** run: it ends with its task; session: it can be given further tasks */
+    /** run: it ends with its task; session: it accepts further tasks */
     mode: 'run' | 'session';
     /** What happens to the session of the subagent after its run */
     cleanup: 'keep' | 'delete';
     /** The result; null: there is none yet */
     result: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: string | null;
     /** The tokens so far */
     tokens: {
@@ -2064,21 +2064,21 @@ export interface Schemas {
       /** Output tokens */
       output: number;
     };
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
     /** When it was created */
     createdAt: string;
-    /** The latest time when the run is ended; null: there is no limit */
+    /** When the run times out; null: there is no limit */
     deadlineAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
-    /** The message by which the parent receives the result; null: there is none yet */
+    /** The message that reports the result to the parent; null: there is none yet */
     announcement: {
       /** The id of the message */
       messageId: string;
@@ -2095,7 +2095,7 @@ export interface Schemas {
     sessionKey: string;
     /** The text */
     text: string;
-    /** A name that groups events of one origin */
+    /** A name that groups system events of the same origin */
     contextKey: string | null;
     /** Whether its text comes from the operator */
     trusted: boolean;
@@ -2103,17 +2103,17 @@ export interface Schemas {
     state: 'queued' | 'consumed' | 'dropped';
     /** The id of the turn; null: there is none */
     turnId: string | null;
-    /** Why it was dropped; null: it was not */
+    /** Why it was dropped; null: it was not dropped */
     dropReason: string | null;
     /** When it was created */
     createdAt: string;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
   };
   Transcript: {
     /** The number of the transcript, counted from 1 */
     transcriptNo: number;
-    /** Whether new entries are added to it */
+    /** Whether it is the current transcript, which receives new entries */
     isCurrent: boolean;
     /** The number of entries */
     entries: number;
@@ -2125,19 +2125,19 @@ export interface Schemas {
     id: string;
     /** The key of the session */
     sessionKey: string;
-    /** What kind it is */
+    /** The kind */
     kind: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction';
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane: 'main' | 'subagent' | 'cron' | 'batch';
     /** Its status */
     status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
-    /** Its attempts, oldest first; left out with `steps=none`, and of a turn that is part of the answer to a message */
+    /** Its attempts, oldest first; absent with `steps=none`, and when the turn is part of the answer to a message */
     attempts?: {
-      /** How often it was begun, this time included */
+      /** The number of the attempt, counted from 1 */
       attempt: number;
-      /** The process that ran the turn last */
+      /** The process that last ran the turn */
       worker: string;
       /** The fencing token of the lock */
       epoch: number;
@@ -2145,20 +2145,20 @@ export interface Schemas {
       claimedAt: string;
       /** When it ended; null: it has not */
       endedAt: string | null;
-      /** How the attempt ended: its worker was lost, released the turn, or parked it; null: it is the last one */
+      /** How the attempt ended: its worker was lost, released the turn or parked it; null: this is the last attempt */
       how: 'lost' | 'released' | 'parked' | null;
     }[];
-    /** The turn before it in its session; null: it is the first, or that turn was deleted */
+    /** The previous turn of the session; null: this is the first turn, or the previous one was deleted */
     previousTurnId?: string | null;
-    /** The turn after it in its session; null: it is the last */
+    /** The next turn of the session; null: this is the last one */
     nextTurnId?: string | null;
     /** The fencing token of the lock */
     epoch: number;
-    /** The process that ran the turn last */
+    /** The process that last ran the turn */
     worker: string;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model: string;
-    /** What answers the turn and why it was chosen; null: the turn has no answer, as a compaction */
+    /** What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction */
     harness: {
       /** The id */
       id: string;
@@ -2167,9 +2167,9 @@ export interface Schemas {
     } | null;
     /** The text of the reply; null: there is none */
     reply: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
-    /** Why it waits; null: it does not wait */
+    /** Why it waits; null: it is not waiting */
     why: {
       /** A stable code for programs */
       code: string;
@@ -2177,20 +2177,20 @@ export interface Schemas {
       text: string;
       /** When it began to wait */
       since: string;
-      /** The latest time when it ends; null: not known */
+      /** When it ends at the latest; null: not known */
       until: string | null;
       /** The name of what it waits for; null: it has no name */
       by: string | null;
     } | null;
-    /** The tokens that were used */
+    /** The number of tokens used */
     usage: Schemas['Usage'];
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
     /** When its first message was accepted */
     queuedAt: string;
@@ -2200,7 +2200,7 @@ export interface Schemas {
     startedAt: string;
     /** When it ended; null: it has not */
     endedAt: string | null;
-    /** How many steps the turn has */
+    /** The number of steps of the turn */
     stepCount: number;
     /** The steps of the turn; a list has only the last ones */
     steps: Schemas['Step'][];
@@ -2212,19 +2212,19 @@ export interface Schemas {
     id: string;
     /** The key of the session */
     sessionKey: string;
-    /** What kind it is */
+    /** The kind */
     kind: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction';
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane: 'main' | 'subagent' | 'cron' | 'batch';
     /** Its status */
     status: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming';
-    /** How often it was begun, this time included */
+    /** The number of the attempt, counted from 1 */
     attempt: number;
-    /** How often it was sent */
+    /** The number of attempts */
     attempts?: {
-      /** How often it was begun, this time included */
+      /** The number of the attempt, counted from 1 */
       attempt: number;
-      /** The process that ran the turn last */
+      /** The process that last ran the turn */
       worker: string;
       /** The fencing token of the lock */
       epoch: number;
@@ -2232,20 +2232,20 @@ export interface Schemas {
       claimedAt: string;
       /** When it ended; null: it has not */
       endedAt: string | null;
-      /** joins: it joins the running turn; waits: it is the next turn; again: the subagent had ended and starts again as `runId` */
+      /** joins: the task joins the running turn; waits: it is answered by the next turn; again: the subagent had ended and starts again as `runId` */
       how: 'lost' | 'released' | 'parked' | null;
     }[];
-    /** The turn before it in its session; null: it is the first, or that turn was deleted */
+    /** The previous turn of the session; null: this is the first turn, or the previous one was deleted */
     previousTurnId?: string | null;
-    /** The turn after it in its session; null: it is the last */
+    /** The next turn of the session; null: this is the last one */
     nextTurnId?: string | null;
     /** The fencing token of the lock */
     epoch: number;
-    /** The process that ran the turn last */
+    /** The process that last ran the turn */
     worker: string;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model: string;
-    /** What answers the turn and why it was chosen; null: the turn has no answer, as a compaction */
+    /** What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction */
     harness: {
       /** The id */
       id: string;
@@ -2254,9 +2254,9 @@ export interface Schemas {
     } | null;
     /** The text of the reply; null: there is none */
     reply: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
-    /** Why it waits; null: it does not wait */
+    /** Why it waits; null: it is not waiting */
     why: {
       /** A stable code for programs */
       code: string;
@@ -2264,20 +2264,20 @@ export interface Schemas {
       text: string;
       /** When it began to wait */
       since: string;
-      /** The latest time when it ends; null: not known */
+      /** When it ends at the latest; null: not known */
       until: string | null;
       /** The name of what it waits for; null: it has no name */
       by: string | null;
     } | null;
-    /** The tokens that were used */
+    /** The number of tokens used */
     usage: Schemas['Usage'];
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: number | null;
-    /** The same in whole micro-dollars; sums of it are exact */
+    /** The same in whole micro-dollars, which add up exactly */
     costMicros: number | null;
-    /** Model calls whose cost is not known, because their model has no price */
+    /** Model calls with an unknown cost, because their model has no price */
     unpricedCalls: number;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
     /** When its first message was accepted */
     queuedAt: string;
@@ -2287,11 +2287,11 @@ export interface Schemas {
     startedAt: string;
     /** When it ended; null: it has not */
     endedAt: string | null;
-    /** How many steps the turn has */
+    /** The number of steps of the turn */
     stepCount: number;
     /** The last steps of the turn; absent with steps=none */
     steps?: Schemas['Step'][];
-    /** How long each of the last parts of the turn took; absent with steps=none */
+    /** The durations of the last parts of the turn; absent with steps=none */
     spans?: Schemas['Span'][];
   };
   Usage: {
@@ -2299,9 +2299,9 @@ export interface Schemas {
     inputTokens: number;
     /** Output tokens */
     outputTokens: number;
-    /** Input tokens read from the cache of the provider */
+    /** Input tokens read from the provider's cache */
     cacheReadTokens: number;
-    /** Input tokens written to the cache of the provider */
+    /** Input tokens written to the provider's cache */
     cacheWriteTokens: number;
   };
   WaitingMessage: {
@@ -2311,7 +2311,7 @@ export interface Schemas {
     sessionKey: string;
     /** Its number in the session */
     seq: number;
-    /** What kind it is */
+    /** The kind */
     kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
     /** The text */
     text: string;
@@ -2319,32 +2319,32 @@ export interface Schemas {
     status: 'waiting';
     /** The id of the turn; null: there is none */
     turnId: string | null;
-    /** The failed message that this message repeats; null: it repeats none */
+    /** The failed message that this message repeats; null: none */
     retryOf: string | null;
     /** The text of the reply; null: there is none */
     reply: string | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: Schemas['Fault'];
-    /** Why it waits; null: it does not wait */
+    /** Why it waits; null: it is not waiting */
     why: {
       /** A stable code for programs */
       code: string;
       /** The text */
       text: string;
-      /** When it began to wait for this */
+      /** When it began to wait for this reason */
       since: string;
-      /** The latest time when it ends; null: not known */
+      /** When it ends at the latest; null: not known */
       until: string | null;
       /** The name of what it waits for; null: it has no name */
       by: string | null;
     };
     /** When it was accepted */
     receivedAt: string;
-    /** When it was settled; null: it has not been */
+    /** When it was settled; null: it has not been settled */
     settledAt: string | null;
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane: 'main' | 'subagent' | 'cron' | 'batch';
-    /** Its place in the queue of its session, from 1 */
+    /** Its position in the queue of its session, counted from 1 */
     position: number;
   };
   Worker: {
@@ -2354,27 +2354,27 @@ export interface Schemas {
     name: string;
     /** The name of the host */
     host: string;
-    /** The id of the process on its host */
+    /** The process id on its host */
     pid: number;
     /** The roles of the process */
     roles: string[];
     /** The version of Holdfast */
     version: string;
-    /** Whether it runs, drains, or is lost because it has missed three reports */
+    /** running, draining, or lost because it missed three reports */
     state: 'running' | 'draining' | 'lost';
-    /** When the process was started */
+    /** When the process started */
     startedAt: string;
-    /** When it reported last */
+    /** When it last reported */
     seenAt: string;
-    /** Since when it drains or is asked to; null: it is not */
+    /** When it started to drain or was asked to; null: it is not draining */
     drainingAt: string | null;
-    /** Since when it cannot reach the queue; null: it can */
+    /** When it lost the connection to the queue; null: it is connected */
     queueAwaySince: string | null;
-    /** What its lanes may run and run now, by lane; empty without the role of the worker */
+    /** The slots of its lanes and how many are in use, by lane; empty without the role worker */
     lanes: Record<string, {
-      /** How many jobs the lane runs at the same time */
+      /** The number of jobs that the lane runs at once */
       slots: number;
-      /** How many it runs now */
+      /** The number of jobs that it is running */
       inUse: number;
     }>;
   };
@@ -2384,26 +2384,26 @@ export interface Schemas {
 export interface OperationFunctions {
   /** Accept an inbound message; with Prefer: wait, answer when it is settled. `POST /v1/sessions/{key}/messages` */
   sendMessage(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body: Schemas['InboundMessage'];
   }, options?: CallOptions): Promise<Schemas['Settled'] | Schemas['Accepted']>;
-  /** Messages, newest first; with some statuses, of some ids, or of one session. `GET /v1/messages` */
+  /** Messages, newest first; optionally with some statuses, some ids, or of one session. `GET /v1/messages` */
   listMessages(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Its status */
     status?: readonly ('waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped')[] | undefined;
-    /** Only of these ids */
+    /** Only items with these ids */
     ids?: readonly string[] | undefined;
     /** The session */
     session?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Message'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** One message and its outcome. `GET /v1/messages/{id}` */
@@ -2413,103 +2413,103 @@ export interface OperationFunctions {
   }, options?: CallOptions): Promise<Schemas['Message']>;
   /** Sessions, newest first; order=updated: last changed first. `GET /v1/sessions` */
   listSessions(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
-    /** Only of this agent */
+    /** Only items of this agent */
     agent?: string | undefined;
-    /** What kind it is */
+    /** The kind */
     kind?: readonly ('main' | 'direct' | 'group' | 'subagent' | 'cron' | 'batch' | 'heartbeat' | 'other')[] | undefined;
     /** Its status */
     status?: readonly ('idle' | 'waiting' | 'running')[] | undefined;
     /** Only sessions of this channel */
     channel?: string | undefined;
-    /** An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys */
+    /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
-    /** created: newest first; updated: last changed first, of the 10,000 newest sessions and those of the 10,000 newest turns */
+    /** created: newest first; updated: last changed first, among the 10,000 newest sessions and those of the 10,000 newest turns */
     order?: 'created' | 'updated' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Session'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** One session. `GET /v1/sessions/{key}` */
   getSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
   }, options?: CallOptions): Promise<Schemas['Session']>;
-  /** Override the configuration for one session; null clears an override. `PATCH /v1/sessions/{key}` */
+  /** Override the configuration for one session; null removes an override. `PATCH /v1/sessions/{key}` */
   updateSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body?: Schemas['SessionPatch'];
   }, options?: CallOptions): Promise<Schemas['Session']>;
-  /** Erase a session with all subagents below it: every row and file. `DELETE /v1/sessions/{key}` */
+  /** Erase a session and all subagents below it, with all their rows and files. `DELETE /v1/sessions/{key}` */
   eraseSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-    /** True: count what would be removed, and stop and remove nothing */
+    /** True: count the rows and remove nothing */
     dryRun?: boolean | undefined;
-    /** Why, for the log of changes */
+    /** Why; stored in the audit log */
     reason?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The session key */
     key: string;
-    /** How many rows were removed, by table; tables of which nothing was removed are missing */
+    /** The number of removed rows by table; tables without removed rows are left out */
     removed: Record<string, number>;
-    /** How many files with outputs of commands in the background were deleted */
+    /** The number of deleted files with outputs of background commands */
     files: number;
   }>;
-  /** Stop the running turn and cancel the waiting messages; queued: keep keeps them. `POST /v1/sessions/{key}/abort` */
+  /** Abort the running turn and cancel the waiting messages; with queued: keep, the messages stay. `POST /v1/sessions/{key}/abort` */
   abortSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body?: {
       /** What happens to waiting messages */
       queued?: 'keep' | 'cancel';
     };
   }, options?: CallOptions): Promise<Schemas['Abortion']>;
-  /** Everything that is stored of a conversation, as lines. `GET /v1/sessions/{key}/export` */
+  /** Export everything that is stored for a session, as lines of JSON. `GET /v1/sessions/{key}/export` */
   exportSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
   }, options?: CallOptions): Promise<ReadableStream<Uint8Array>>;
-  /** Erase all sessions in which only one person has written. `DELETE /v1/subjects/{senderId}` */
+  /** Erase all sessions in which only this person wrote. `DELETE /v1/subjects/{senderId}` */
   eraseSubject(input: {
-    /** The sender.id of the messages of a person */
+    /** The sender.id in the messages of the person */
     senderId: string;
-    /** True: count what would be removed, and stop and remove nothing */
+    /** True: count the rows and remove nothing */
     dryRun?: boolean | undefined;
-    /** Why, for the log of changes */
+    /** Why; stored in the audit log */
     reason?: string | undefined;
-    /** Only sessions with messages of this channel: two channels may use the same id for two people */
+    /** Only sessions with messages of this channel. Two channels may use the same id for two people */
     channel?: string | undefined;
-    /** keep: leave sessions in which others have written too; erase: erase them as well */
+    /** keep: keep sessions in which other people wrote too; erase: erase them as well */
     shared?: 'keep' | 'erase' | undefined;
   }, options?: CallOptions): Promise<{
     /** The `sender.id` of the person */
     senderId: string;
-    /** How many sessions there are */
+    /** The number of sessions */
     sessions: {
       /** The session key */
       key: string;
-      /** How many rows were removed, by table; tables of which nothing was removed are missing */
+      /** The number of removed rows by table; tables without removed rows are left out */
       removed: Record<string, number>;
-      /** How many files with outputs of commands in the background were deleted */
+      /** The number of deleted files with outputs of background commands */
       files: number;
     }[];
-    /** keep: leave sessions in which others have written too; erase: erase them as well */
+    /** keep: keep sessions in which other people wrote too; erase: erase them as well */
     shared: string[];
   }>;
-  /** Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one. `GET /v1/sessions/{key}/transcript` */
+  /** Active entries, oldest first (order=desc: newest first); with state=all, all entries. `GET /v1/sessions/{key}/transcript` */
   listEntries(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Its state */
     state?: 'active' | 'all' | undefined;
@@ -2517,35 +2517,35 @@ export interface OperationFunctions {
     order?: 'asc' | 'desc' | undefined;
     /** The number of an earlier transcript; absent: the current one */
     transcript?: number | undefined;
-    /** Parts with more characters are cut: they have `omittedChars` and `href`, where the whole text is. The arguments of a call become the beginning of their JSON */
+    /** Longer parts are cut after this many characters. They have `omittedChars` and `href`, the path of the whole text. The arguments of a cut tool call are the beginning of their JSON text */
     partChars?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Entry'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** The text of one part of an entry, or a piece of it. `GET /v1/sessions/{key}/entries/{id}/parts/{n}` */
+  /** The text of one part of an entry, or a range of it. `GET /v1/sessions/{key}/entries/{id}/parts/{n}` */
   getEntryPart(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     /** The id */
     id: string;
-    /** The number of the call of the model, or of the part of an entry, counted from 1 */
+    /** The number of the model call, or of the part of an entry, counted from 1 */
     n: number;
-    /** The first character, counted from 0 */
+    /** The position of the first character, counted from 0 */
     offset?: number | undefined;
-    /** The number of characters; absent: all that follow */
+    /** The number of characters; absent: all until the end */
     length?: number | undefined;
   }, options?: CallOptions): Promise<string>;
-  /** All runs of subagents below the root of the family of a session, with what each used. `GET /v1/sessions/{key}/family` */
+  /** All subagent runs of the family of a session, with the usage of each. `GET /v1/sessions/{key}/family` */
   getFamily(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
   }, options?: CallOptions): Promise<{
     /** The session at the top of the family */
     rootKey: string;
-    /** What the root itself used */
+    /** What the root session used */
     root: {
       /** The tokens so far */
       tokens: {
@@ -2554,9 +2554,9 @@ export interface OperationFunctions {
         /** Output tokens */
         output: number;
       };
-      /** What it cost in US dollars; null: that is not known, because the model has no price */
+      /** The cost in US dollars; null: not known, because the model has no price */
       costUsd: number | null;
-      /** The same in whole micro-dollars; sums of it are exact */
+      /** The same in whole micro-dollars, which add up exactly */
       costMicros: number | null;
     };
     /** The runs below the root, each after its parent */
@@ -2571,11 +2571,11 @@ export interface OperationFunctions {
       parentSessionKey: string;
       /** A name for people */
       label: string | null;
-      /** The beginning of what it was asked to do */
+      /** The beginning of the task */
       task: string;
       /** The id of an agent of the configuration */
       agentId: string;
-      /** How many sessions are above it: 1 for a run of the root */
+      /** The number of sessions above it: 1 for a run that the root spawned */
       depth: number;
       /** Its status */
       status: 'running' | 'ok' | 'failed' | 'timedOut' | 'killed';
@@ -2585,22 +2585,22 @@ export interface OperationFunctions {
       createdAt: string;
       /** When it ended; null: it has not */
       endedAt: string | null;
-      /** Its open turn, or its last one; null: it has had none */
+      /** Its open turn or its last one; null: it has had no turn */
       turnId: string | null;
-      /** How its end reached a session above it; null: it has not ended */
+      /** How its result reached a session above it; null: it has not ended */
       announcement: {
-        /** `waiting`: no turn has claimed it yet; `steered`: it joined a turn that ran; `ownTurn`: it began a turn, alone or with other announcements; `notSent`: it was settled without a turn, because none was requested or its recipient was stopped; `noRecipient`: no session was left to receive it */
+        /** `waiting`: no turn has claimed it yet; `steered`: it joined a running turn; `ownTurn`: it started a turn, alone or with other announcements; `notSent`: it was settled without a turn, because none was requested or the recipient was stopped; `noRecipient`: no session was left to receive it */
         how: 'waiting' | 'steered' | 'ownTurn' | 'notSent' | 'noRecipient';
-        /** The message; null: there is none */
+        /** The id of the message; null: there is no message */
         messageId: string | null;
-        /** The session that receives it; null: none was left */
+        /** The session that receives it; null: no session was left */
         sessionKey: string | null;
-        /** The status of the message; null: there is none */
+        /** The status of the message; null: there is no message */
         status: 'waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped' | null;
-        /** The turn that claimed it; null: none has */
+        /** The turn that claimed it; null: no turn has claimed it */
         turnId: string | null;
       } | null;
-      /** What the run itself used */
+      /** What the run used, without the runs below it */
       own: {
         /** The tokens so far */
         tokens: {
@@ -2609,12 +2609,12 @@ export interface OperationFunctions {
           /** Output tokens */
           output: number;
         };
-        /** What it cost in US dollars; null: that is not known, because the model has no price */
+        /** The cost in US dollars; null: not known, because the model has no price */
         costUsd: number | null;
-        /** The same in whole micro-dollars; sums of it are exact */
+        /** The same in whole micro-dollars, which add up exactly */
         costMicros: number | null;
       };
-      /** What the run and all runs below it used together */
+      /** What the run and all runs below it used */
       subtree: {
         /** The tokens so far */
         tokens: {
@@ -2623,11 +2623,11 @@ export interface OperationFunctions {
           /** Output tokens */
           output: number;
         };
-        /** What it cost in US dollars; null: that is not known, because the model has no price */
+        /** The cost in US dollars; null: not known, because the model has no price */
         costUsd: number | null;
-        /** The same in whole micro-dollars; sums of it are exact */
+        /** The same in whole micro-dollars, which add up exactly */
         costMicros: number | null;
-        /** How many runs there are, this one included */
+        /** The number of runs, including this one */
         runs: number;
       };
     })[];
@@ -2636,7 +2636,7 @@ export interface OperationFunctions {
   }>;
   /** Compact the session as soon as it is idle; with Prefer: wait, answer when that is done. `POST /v1/sessions/{key}/compact` */
   compactSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body?: {
       /** What the summary must keep */
@@ -2650,21 +2650,21 @@ export interface OperationFunctions {
   }>;
   /** The compactions of a session, newest first. `GET /v1/sessions/{key}/compactions` */
   listCompactions(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Compaction'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Undo a compaction: its entries are active again, newer entries stay, and later compactions are undone with it. `POST /v1/sessions/{key}/compactions/{id}/restore` */
+  /** Undo a compaction and all later compactions: the compacted entries become active again, and newer entries stay. `POST /v1/sessions/{key}/compactions/{id}/restore` */
   restoreCompaction(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     /** The id */
     id: string;
@@ -2674,12 +2674,12 @@ export interface OperationFunctions {
     /** The session */
     session: Schemas['Session'];
   }>;
-  /** Start a new transcript under the same key; the old one is kept. abort: true stops a running turn first. `POST /v1/sessions/{key}/reset` */
+  /** Start a new transcript under the same key; the old one is kept. With abort: true, a running turn is aborted first. `POST /v1/sessions/{key}/reset` */
   resetSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body?: {
-      /** True: stop a running turn first */
+      /** True: abort a running turn first */
       abort?: boolean;
     };
   }, options?: CallOptions): Promise<{
@@ -2692,26 +2692,26 @@ export interface OperationFunctions {
   }>;
   /** The transcripts of a session, the current one first; GET .../transcript?transcript= reads one. `GET /v1/sessions/{key}/transcripts` */
   listTranscripts(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Transcript'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** Create a session with a copy of this one, up to an entry or to its end. `POST /v1/sessions/{key}/fork` */
   forkSession(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body: {
       /** The session key */
       key: string;
-      /** The last entry that is copied; absent: all of them */
+      /** The last entry to copy; absent: copy all entries */
       entryId?: string;
     };
   }, options?: CallOptions): Promise<{
@@ -2722,22 +2722,22 @@ export interface OperationFunctions {
   }>;
   /** Spawn a subagent in the background; its result is announced to the session. `POST /v1/sessions/{key}/spawn` */
   storeSpawn(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body: Schemas['SpawnRequest'];
   }, options?: CallOptions): Promise<Schemas['Spawned']>;
   /** The subagents that a session has spawned, newest first. `GET /v1/sessions/{key}/subagents` */
   listSubagents(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Subagent'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** One run of a subagent. `GET /v1/subagents/{runId}` */
@@ -2745,15 +2745,15 @@ export interface OperationFunctions {
     /** The id of a run of a subagent */
     runId: string;
   }, options?: CallOptions): Promise<Schemas['Subagent']>;
-  /** Stop a subagent and all runs below it; its end is announced. `POST /v1/subagents/{runId}/kill` */
+  /** Stop a subagent and all runs below it; the end is announced to its parent. `POST /v1/subagents/{runId}/kill` */
   killSubagent(input: {
     /** The id of a run of a subagent */
     runId: string;
   }, options?: CallOptions): Promise<{
-    /** How many runs were ended; 0: it had already ended */
+    /** The number of stopped runs; 0: the run had already ended */
     killed: number;
   }>;
-  /** Send a message to a subagent: it joins the running turn, or is the next turn. `POST /v1/subagents/{runId}/steer` */
+  /** Send a message to a subagent: the message joins the running turn or starts the next turn. `POST /v1/subagents/{runId}/steer` */
   steerSubagent(input: {
     /** The id of a run of a subagent */
     runId: string;
@@ -2768,17 +2768,17 @@ export interface OperationFunctions {
     runId: string;
     /** The id of the message */
     messageId: string | null;
-    /** joins: it joins the running turn; waits: it is the next turn; again: the subagent had ended and starts again as `runId` */
+    /** joins: the task joins the running turn; waits: it is answered by the next turn; again: the subagent had ended and starts again as `runId` */
     how: 'joins' | 'waits' | 'again';
   }>;
-  /** Queue a fact for the session's next prompt. `POST /v1/sessions/{key}/system-events` */
+  /** Add a system event to the session's next prompt. `POST /v1/sessions/{key}/system-events` */
   queueSystemEvent(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body: {
       /** The text */
       text: string;
-      /** A name that groups events of one origin */
+      /** A name that groups system events of the same origin */
       contextKey?: string;
       /** Whether its text comes from the operator */
       trusted?: boolean;
@@ -2792,114 +2792,114 @@ export interface OperationFunctions {
       sessionKey: string;
       /** The text */
       text: string;
-      /** A name that groups events of one origin */
+      /** A name that groups system events of the same origin */
       contextKey: string | null;
       /** Whether its text comes from the operator */
       trusted: boolean;
       /** When it was created */
       createdAt: string;
     };
-    /** What happened to it when it was accepted */
+    /** What happened to the message when it was accepted */
     disposition: 'queued' | 'duplicate';
   }>;
-  /** The waiting events, oldest first; with state=all also the consumed and the dropped ones. `GET /v1/sessions/{key}/system-events` */
+  /** The waiting system events, oldest first; with state=all, also those that were consumed or dropped. `GET /v1/sessions/{key}/system-events` */
   listSystemEvents(input: {
-    /** The key of a session; a key without agent: belongs to the agent main */
+    /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Its state */
     state?: 'queued' | 'all' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['SystemEvent'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Turns, newest first, each with its last steps; steps=none leaves steps and spans out. `GET /v1/turns` */
+  /** Turns, newest first, each with its last steps; with steps=none, without steps and spans. `GET /v1/turns` */
   listTurns(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** The session */
     session?: string | undefined;
     /** Its status */
     status?: readonly ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming')[] | undefined;
-    /** What kind it is */
+    /** The kind */
     kind?: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction' | undefined;
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane?: 'main' | 'subagent' | 'cron' | 'batch' | undefined;
-    /** Only what is not older */
+    /** Only items from this time or later */
     since?: string | undefined;
-    /** Only turns that started before */
+    /** Only turns that started before this time */
     until?: string | undefined;
-    /** Only of this agent */
+    /** Only items of this agent */
     agent?: string | undefined;
-    /** Only of this model, with or without its provider */
+    /** Only turns of this model, with or without the name of the provider */
     model?: string | undefined;
     /** Only turns that called this tool */
     tool?: string | undefined;
     /** Only turns that ended with this error code */
     code?: string | undefined;
-    /** Only turns that this worker ran last */
+    /** Only turns that ran on this worker last */
     worker?: string | undefined;
     /** Only turns of the items of this batch */
     batch?: string | undefined;
-    /** Only turns that took at least so many milliseconds */
+    /** Only turns that took at least this long, in milliseconds */
     minMs?: number | undefined;
-    /** Only turns that cost at least so many US dollars */
+    /** Only turns that cost at least this much, in US dollars */
     minCostUsd?: number | undefined;
-    /** An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys */
+    /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
-    /** none: without steps and spans, which are most of an answer */
+    /** none: leave out steps and spans, the largest part of the answer */
     steps?: 'none' | undefined;
-    /** A longer `reply` is cut after so many characters; `GET /v1/turns/{id}` has all of it */
+    /** A longer `reply` is cut after this many characters; `GET /v1/turns/{id}` returns all of it */
     textChars?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['ListedTurn'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** How many turns there are, up to 10000. `GET /v1/turns/count` */
+  /** The number of turns, up to 10000. `GET /v1/turns/count` */
   countTurns(input?: {
     /** The session */
     session?: string | undefined;
     /** Its status */
     status?: readonly ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming')[] | undefined;
-    /** What kind it is */
+    /** The kind */
     kind?: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction' | undefined;
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane?: 'main' | 'subagent' | 'cron' | 'batch' | undefined;
-    /** Only what is not older */
+    /** Only items from this time or later */
     since?: string | undefined;
-    /** Only turns that started before */
+    /** Only turns that started before this time */
     until?: string | undefined;
-    /** Only of this agent */
+    /** Only items of this agent */
     agent?: string | undefined;
-    /** Only of this model, with or without its provider */
+    /** Only turns of this model, with or without the name of the provider */
     model?: string | undefined;
     /** Only turns that called this tool */
     tool?: string | undefined;
     /** Only turns that ended with this error code */
     code?: string | undefined;
-    /** Only turns that this worker ran last */
+    /** Only turns that ran on this worker last */
     worker?: string | undefined;
     /** Only turns of the items of this batch */
     batch?: string | undefined;
-    /** Only turns that took at least so many milliseconds */
+    /** Only turns that took at least this long, in milliseconds */
     minMs?: number | undefined;
-    /** Only turns that cost at least so many US dollars */
+    /** Only turns that cost at least this much, in US dollars */
     minCostUsd?: number | undefined;
-    /** An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys */
+    /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
   }, options?: CallOptions): Promise<{
-    /** How many were counted */
+    /** The number of turns, up to a limit */
     count: number;
-    /** Whether there are more than are counted */
+    /** Whether the limit of the count was reached, so that there may be more */
     isCapped: boolean;
   }>;
   /** One turn with all its steps. `GET /v1/turns/{id}` */
@@ -2911,14 +2911,14 @@ export interface OperationFunctions {
   getModelRequest(input: {
     /** The id */
     id: string;
-    /** The number of the call of the model, or of the part of an entry, counted from 1 */
+    /** The number of the model call, or of the part of an entry, counted from 1 */
     n: number;
   }, options?: CallOptions): Promise<Schemas['ModelRequest']>;
-  /** One call of a tool: what it was given, and what came back. `GET /v1/turns/{id}/tools/{callId}` */
+  /** One tool call with its arguments and its result. `GET /v1/turns/{id}/tools/{callId}` */
   getToolCall(input: {
     /** The id */
     id: string;
-    /** The id of a call of a tool */
+    /** The id of a tool call */
     callId: string;
   }, options?: CallOptions): Promise<{
     /** The id of the call */
@@ -2941,30 +2941,30 @@ export interface OperationFunctions {
     sessionKey: string;
     /** The step of the turn, counted from 1 */
     step: number;
-    /** What the tool was given, as JSON text; null: the transcript does not have it any more */
+    /** The arguments of the call, as JSON text; null: they are no longer in the transcript */
     arguments: string | null;
-    /** What the tool answered, as the model saw it; null: it has not ended */
+    /** The result of the tool, as the model saw it; null: the call has not ended */
     result: {
       /** The text */
       text: string;
-      /** Whether the result says that the tool failed */
+      /** Whether the tool failed */
       isError: boolean;
     } | null;
   }>;
-  /** Stop one turn; the waiting messages of its session stay. `POST /v1/turns/{id}/abort` */
+  /** Abort a turn; the waiting messages of its session stay. `POST /v1/turns/{id}/abort` */
   abortTurn(input: {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<{
-    /** Whether the turn still ran */
+    /** Whether the turn was still running */
     aborted: boolean;
   }>;
-  /** Retry a turn that ended badly: its messages wait again. `POST /v1/turns/{id}/retry` */
+  /** Retry a turn that did not succeed: its messages are queued again. `POST /v1/turns/{id}/retry` */
   retryTurn(input: {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<{
-    /** The turn whose messages wait again */
+    /** The turn whose messages were queued again */
     retried: string;
     /** The messages of the turn */
     messageIds: string[];
@@ -2973,11 +2973,11 @@ export interface OperationFunctions {
   postBatches(input?: {
     /** A name for people */
     name?: string | undefined;
-    /** How the model is asked: `live`, `provider-batch` (in batches of the provider, at half the price and within a day), or `auto` (whichever is estimated to be cheaper, for each call); absent: `live` */
+    /** How model calls are made: `live`, `provider-batch` (in provider batches, at half the price and within a day), or `auto` (the way with the lower estimated cost, for each call); absent: `live` */
     via?: 'live' | 'provider-batch' | 'auto' | undefined;
     /** The id of an agent of the configuration */
     agentId?: string | undefined;
-    /** A model as provider/model, or an alias; null or absent: what the configuration says */
+    /** A model as provider/model, or an alias; null or absent: as configured */
     model?: string | undefined;
     /** The thinking level of the model; null or absent: what the configuration says */
     thinking?: 'off' | 'minimal' | 'low' | 'medium' | 'high' | 'xhigh' | 'adaptive' | undefined;
@@ -2985,30 +2985,30 @@ export interface OperationFunctions {
     promptMode?: 'full' | 'minimal' | 'none' | undefined;
     /** What happens to a request that the provider has not answered by the deadline */
     fallback?: 'live' | 'fail' | undefined;
-    /** How long cached prompts are kept by the provider */
+    /** How long the provider keeps cached prompts */
     cache?: 'auto' | '1h' | '5m' | 'off' | undefined;
-    /** How many items are in flight at most */
+    /** The maximum number of items in flight */
     concurrency?: string | undefined;
-    /** How many items are fed in turn with those of other batches */
+    /** The share of this batch while several batches run */
     weight?: string | undefined;
-    /** So many items run first; the others follow when they went well */
+    /** Run this many items first; the others start if these succeed */
     pilot?: string | undefined;
-    /** The batch pauses when its ended items have cost so much; null: no limit */
+    /** The batch pauses when its ended items have cost this much; null: no limit */
     maxCostUsd?: string | undefined;
-    /** The batch pauses when more of its last 50 ended items, or of its pilot, failed */
+    /** The batch pauses when a larger share of its last 50 ended items, or of its pilot, has failed */
     maxFailurePercent?: string | undefined;
-    /** Items that are not fed within so many seconds expire */
+    /** Items that have not started after this time expire */
     deadlineSeconds?: string | undefined;
-    /** The URL to which the end of the batch is reported, signed */
+    /** The URL that receives a signed report when the batch ends */
     deliver?: string | undefined;
-    /** The format of the lines; absent: each line may have any */
+    /** The format of the lines; absent: lines may have different formats */
     format?: 'holdfast' | 'anthropic' | 'openai' | undefined;
-    /** True: the batch is checked and its price is estimated; nothing is stored */
+    /** True: check the batch and estimate its price; nothing is stored */
     dryRun?: boolean | undefined;
     /** A JSON object, or lines of JSON (application/x-ndjson) */
     body?: Schemas['BatchRequest'] | LineBody;
   }, options?: CallOptions): Promise<{
-    /** The items, each as a line of an upload would be */
+    /** The items, each in the form of a line of an upload */
     items: number;
     /** The tokens so far */
     tokens: {
@@ -3017,11 +3017,11 @@ export interface OperationFunctions {
       /** Output tokens */
       output: number;
     };
-    /** What it cost in US dollars; null: that is not known, because the model has no price */
+    /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: {
-      /** Live, without cache hits */
+      /** The cost of live calls without cache hits */
       live: number | null;
-      /** Through batches of the provider */
+      /** The cost of calls in provider batches */
       providerBatch: {
         /** At a cache hit rate of 100 percent */
         at100: number | null;
@@ -3031,21 +3031,21 @@ export interface OperationFunctions {
         at50: number | null;
       };
     };
-    /** The cheaper way */
+    /** The cheaper value of `via` */
     recommended: 'live' | 'provider-batch';
   } | Schemas['Batch']>;
   /** Batches, newest first. `GET /v1/batches` */
   listBatches(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Only batches in this state */
     status?: 'uploading' | 'running' | 'paused' | 'cancelling' | 'ended' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Batch'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** One batch with its progress. `GET /v1/batches/{id}` */
@@ -3071,9 +3071,9 @@ export interface OperationFunctions {
   listBatchItems(input: {
     /** The id */
     id: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Only items in this state */
     status?: 'pending' | 'waiting' | 'running' | 'parked' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'expired' | undefined;
@@ -3084,42 +3084,42 @@ export interface OperationFunctions {
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['BatchItem'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** The results of a batch as lines, in input order, also while it runs. `GET /v1/batches/{id}/results` */
   getBatchResults(input: {
     /** The id */
     id: string;
-    /** Only items with larger numbers */
+    /** Only items with a larger number */
     after?: string | undefined;
-    /** True: also items that have not ended */
+    /** True: include items that have not ended */
     all?: boolean | undefined;
     /** The format of the lines */
     format?: 'holdfast' | 'openai' | undefined;
   }, options?: CallOptions): Promise<ReadableStream<Uint8Array>>;
-  /** Pause a batch: what is in flight finishes, and nothing more is fed. `POST /v1/batches/{id}/pause` */
+  /** Pause a batch: items in flight finish, and no other item starts. `POST /v1/batches/{id}/pause` */
   pauseBatch(input: {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Batch']>;
-  /** Resume a paused batch; its guards begin to count anew. `POST /v1/batches/{id}/resume` */
+  /** Resume a paused batch; its cost and failure guards start again. `POST /v1/batches/{id}/resume` */
   resumeBatch(input: {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Batch']>;
-  /** Cancel a batch: what was not fed is cancelled; with running "stop" its running turns are stopped, too. `POST /v1/batches/{id}/cancel` */
+  /** Cancel a batch: items that have not started are cancelled; with running "stop", its running turns are aborted. `POST /v1/batches/{id}/cancel` */
   cancelBatch(input: {
     /** The id */
     id: string;
     body?: {
-      /** stop: running turns are stopped; finish: they finish */
+      /** stop: running turns are aborted; finish: running turns finish */
       running?: 'stop' | 'finish';
-      /** Why; kept in the log of changes */
+      /** Why; stored in the audit log */
       reason?: string;
     };
   }, options?: CallOptions): Promise<Schemas['Batch']>;
-  /** Run failed and expired items again: all, those with one error code, or a list. `POST /v1/batches/{id}/retry-failed` */
+  /** Retry failed and expired items: all, those with one error code, or a list. `POST /v1/batches/{id}/retry-failed` */
   retryFailedItems(input: {
     /** The id */
     id: string;
@@ -3128,73 +3128,73 @@ export interface OperationFunctions {
       code?: string;
       /** Only items with these numbers */
       n?: number[];
-      /** Why; kept in the log of changes */
+      /** Why; stored in the audit log */
       reason?: string;
     };
   }, options?: CallOptions): Promise<Schemas['Batch']>;
   /** Crons, newest first. `GET /v1/crons` */
   listCrons(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
-    /** Only of this agent */
+    /** Only items of this agent */
     agent?: string | undefined;
     /** Whether it fires */
     enabled?: boolean | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Cron'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Make a cron. `POST /v1/crons` */
+  /** Create a cron. `POST /v1/crons` */
   createCron(input: {
     body: Schemas['CronInput'];
   }, options?: CallOptions): Promise<Schemas['Cron']>;
-  /** Of some crons: their next slots, their last fires with costs, and what a month costs. `GET /v1/crons/summaries` */
+  /** The next slots, the last fires with their costs, and the expected cost per month of several crons. `GET /v1/crons/summaries` */
   listCronSummaries(input?: {
-    /** Only of these ids */
+    /** Only items with these ids */
     ids?: readonly string[] | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: ({
       /** The id of the cron */
       cronId: string;
-      /** Slots before it are skipped, because runs have failed; null: it does not rest */
+      /** The cron backs off after failed runs: slots before this time are skipped; null: it does not back off */
       restsUntil: string | null;
-      /** The next slots, earliest first; none when the cron is disabled */
+      /** The next slots, earliest first; empty if the cron is disabled */
       slots: ({
         /** The slot */
         slotAt: string;
-        /** When it fires: the slot and its stagger */
+        /** When it fires: the slot plus its stagger */
         runAt: string;
-        /** The last time that the clocks of the zone are set between the slot before it, or now, and this one; null: they are not */
+        /** The last clock change of the time zone between the previous slot, or now, and this slot; null: there is none */
         clockChange: {
-          /** When the clocks are set */
+          /** When the clocks change */
           changedAt: string;
-          /** How far the clocks are ahead of UTC before, in minutes */
+          /** The offset from UTC before the change, in minutes */
           offsetMinutesBefore: number;
-          /** How far they are ahead of UTC after it, in minutes */
+          /** The offset from UTC after the change, in minutes */
           offsetMinutesAfter: number;
         } | null;
       })[];
       /** The last 20 fires, newest slot first */
       fires: Schemas['CronFire'][];
-      /** What the newest of these fires with a known cost has cost */
+      /** The cost of the newest of these fires with a known cost */
       lastCost: {
-        /** What it cost in US dollars; null: that is not known, because the model has no price */
+        /** The cost in US dollars; null: not known, because the model has no price */
         costUsd: number | null;
-        /** The same in whole micro-dollars; sums of it are exact */
+        /** The same in whole micro-dollars, which add up exactly */
         costMicros: number | null;
       };
-      /** The calendar month in the zone of the cron, else in UTC, if it runs all month */
+      /** A forecast for this calendar month in the cron's time zone, or in UTC */
       month: {
-        /** How many slots the month has; 0 when the cron is disabled */
+        /** The number of slots in the month; 0 if the cron is disabled */
         slotCount: number;
-        /** What they cost in dollars at the mean of these fires; null: no cost is known */
+        /** The cost of these slots in US dollars at the average cost of the last fires; null: no cost is known */
         costUsd: number | null;
-        /** The same in millionths of a dollar */
+        /** The same in whole micro-dollars */
         costMicros: number | null;
       };
     })[];
@@ -3204,7 +3204,7 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Cron']>;
-  /** Change a cron; a new schedule begins now and resets the count of failed runs. `PATCH /v1/crons/{id}` */
+  /** Change a cron; a new schedule starts now and resets the number of failed runs. `PATCH /v1/crons/{id}` */
   updateCron(input: {
     /** The id */
     id: string;
@@ -3227,88 +3227,88 @@ export interface OperationFunctions {
   listFires(input: {
     /** The id */
     id: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['CronFire'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** The next slots of a cron as if it were enabled; the request changes nothing. `GET /v1/crons/{id}/next` */
   listNextSlots(input: {
     /** The id */
     id: string;
-    /** How many there are */
+    /** The number */
     count?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: ({
       /** The slot */
       slotAt: string;
-      /** When it fires: the slot and its stagger */
+      /** When it fires: the slot plus its stagger */
       runAt: string;
-      /** The last time that the clocks of the zone are set between the slot before it, or now, and this one; null: they are not */
+      /** The last clock change of the time zone between the previous slot, or now, and this slot; null: there is none */
       clockChange: {
-        /** When the clocks are set */
+        /** When the clocks change */
         changedAt: string;
-        /** How far the clocks are ahead of UTC before, in minutes */
+        /** The offset from UTC before the change, in minutes */
         offsetMinutesBefore: number;
-        /** How far they are ahead of UTC after it, in minutes */
+        /** The offset from UTC after the change, in minutes */
         offsetMinutesAfter: number;
       } | null;
     })[];
   }>;
   /** Polls, newest first: made or skipped, with their results. `GET /v1/heartbeats` */
   listHeartbeats(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
-    /** Only of this agent */
+    /** Only items of this agent */
     agent?: string | undefined;
     /** Its status */
     status?: 'claimed' | 'fired' | 'skipped' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Heartbeat'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Poll an agent now, at any hour and also when nothing has changed. `POST /v1/agents/{agent}/heartbeat` */
+  /** Poll an agent now, even outside its hours and if nothing has changed. `POST /v1/agents/{agent}/heartbeat` */
   pollAgent(input: {
     /** The id of an agent */
     agent: string;
   }, options?: CallOptions): Promise<Schemas['Heartbeat']>;
   /** Deliveries, newest first. `GET /v1/deliveries` */
   listDeliveries(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** The session */
     session?: string | undefined;
-    /** Only of this turn */
+    /** Only deliveries of this turn */
     turn?: string | undefined;
     /** Its status */
     status?: readonly ('pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded')[] | undefined;
-    /** Only to this channel: webhook, or the name of a channel */
+    /** Only deliveries to this channel: webhook, or the name of a channel */
     channel?: string | undefined;
-    /** The id of a delivery, a turn or a message, or a session key; a text that is none of them is looked for in session keys and last errors */
+    /** The id of a delivery, a turn or a message, or a session key; any other text must be part of the session key or the last error */
     q?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Delivery'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** How many deliveries there are of each status, and the age of the oldest. `GET /v1/deliveries/count` */
+  /** The number of deliveries by status, and the age of the oldest one. `GET /v1/deliveries/count` */
   countDeliveries(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['DeliveryCount'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** One delivery with its attempts. `GET /v1/deliveries/{id}` */
@@ -3316,7 +3316,7 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['DeliveryDetails']>;
-  /** Send a delivery again that failed, expired, was discarded or has an unknown result. `POST /v1/deliveries/{id}/redrive` */
+  /** Resend a delivery that failed, expired, was discarded or has an unknown result. `POST /v1/deliveries/{id}/redrive` */
   redriveDelivery(input: {
     /** The id */
     id: string;
@@ -3326,44 +3326,44 @@ export interface OperationFunctions {
     /** The id */
     id: string;
     body?: {
-      /** Why, for the log of changes */
+      /** Why; stored in the audit log */
       reason?: string;
     };
   }, options?: CallOptions): Promise<Schemas['Delivery']>;
   /** Dead letters by kind and error, each group with its newest letters. `GET /v1/dead-letters` */
   listDeadLetters(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Its state */
     state?: 'open' | 'redriven' | 'discarded' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['DeadLetterGroup'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Retry the turns and send the deliveries of open dead letters again: at once, at most 500 in one request; or with canary or perSecond in the background, all of them. `POST /v1/dead-letters/redrive` */
+  /** Retry the turns and resend the deliveries of open dead letters: immediately, at most 500 per request; with canary or perSecond, all of them in the background. `POST /v1/dead-letters/redrive` */
   redriveDeadLetters(input: {
     body: {
-      /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+      /** True: the first object is done alone. If it succeeds, the others follow; if not, the action ends */
       canary?: boolean;
-      /** How many are carried out per second at most; null or absent: as many as can be */
+      /** The maximum number of objects per second; null or absent: no limit */
       perSecond?: number;
       /** Why */
       reason?: string;
-      /** Only of these ids */
+      /** Only items with these ids */
       ids?: string[];
-      /** What kind it is */
+      /** The kind */
       kind?: 'turn' | 'delivery' | 'announcement';
       /** A stable code for programs */
       code?: string;
     };
   }, options?: CallOptions): Promise<{
-    /** How many are retried */
+    /** The number of redriven objects */
     redriven: number;
-    /** How many were not changed */
+    /** The number of objects that were not changed */
     skipped: number;
     /** Open letters that match this request and were not processed; send it again for them */
     remaining: number;
@@ -3379,48 +3379,48 @@ export interface OperationFunctions {
       messageIds: string[];
     }[];
   } | Schemas['BulkAction']>;
-  /** Discard open dead letters: at once, or with perSecond in the background. `POST /v1/dead-letters/discard` */
+  /** Discard open dead letters: immediately, or with perSecond in the background. `POST /v1/dead-letters/discard` */
   discardDeadLetters(input: {
     body: {
-      /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+      /** True: the first object is done alone. If it succeeds, the others follow; if not, the action ends */
       canary?: boolean;
-      /** How many are carried out per second at most; null or absent: as many as can be */
+      /** The maximum number of objects per second; null or absent: no limit */
       perSecond?: number;
       /** Why */
       reason?: string;
-      /** Only of these ids */
+      /** Only items with these ids */
       ids?: string[];
-      /** What kind it is */
+      /** The kind */
       kind?: 'turn' | 'delivery' | 'announcement';
       /** A stable code for programs */
       code?: string;
     };
   }, options?: CallOptions): Promise<{
-    /** How many were discarded */
+    /** The number of discarded objects */
     discarded: number;
   } | Schemas['BulkAction']>;
-  /** Do something to many things: the ids are fixed now, and schedulers work them off in the background. `POST /v1/bulk-actions` */
+  /** Apply an action to many objects: the request selects the objects, and schedulers process them in the background. `POST /v1/bulk-actions` */
   createBulkAction(input: {
     body: {
-      /** What is done to each: `retry` and `abort` turns, `cancel` messages that wait, `redrive` and `discard` deliveries and dead letters */
+      /** What to do with each object: `retry` and `abort` are for turns, `cancel` is for waiting messages, `redrive` and `discard` are for deliveries and dead letters */
       action: 'retry' | 'abort' | 'cancel' | 'redrive' | 'discard';
-      /** What it is done to */
+      /** The kind of the objects */
       target: 'turns' | 'messages' | 'deliveries' | 'dead-letters';
-      /** The ids; or send a filter */
+      /** The ids; alternatively, send `filter` */
       ids?: string[];
-      /** Everything that these find when the request arrives: of turns the filters of `GET /v1/turns`; of messages that wait `session`, `status`; of deliveries `session`, `status`, `channel`, `q`; of open dead letters `kind`, `code` */
+      /** Selects the objects that match when the request arrives. Turns have the filters of `GET /v1/turns`; waiting messages `session`, `status`; deliveries `session`, `status`, `channel`, `q`; open dead letters `kind`, `code` */
       filter?: {
         /** The key of a session */
         session?: string;
-        /** Only in one of these states; one of them may stand by itself */
+        /** Only in one of these states; a single state may be sent as a string */
         status?: 'running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming' | 'waiting' | 'pending' | 'sending' | 'sent' | 'unknown' | 'expired' | 'discarded' | ('running' | 'parked' | 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut' | 'interrupted' | 'resuming' | 'waiting' | 'pending' | 'sending' | 'sent' | 'unknown' | 'expired' | 'discarded')[];
         /** The kind of the turns, or of the dead letters */
         kind?: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction' | 'turn' | 'delivery' | 'announcement';
         /** The lane of the turns */
         lane?: 'main' | 'subagent' | 'cron' | 'batch';
-        /** Turns that started then or later */
+        /** Only turns that started at this time or later */
         since?: string;
-        /** Turns that started before */
+        /** Only turns that started before this time */
         until?: string;
         /** The error code of the turns, or of the dead letters */
         code?: string;
@@ -3428,46 +3428,46 @@ export interface OperationFunctions {
         agent?: string;
         /** The model of the turns */
         model?: string;
-        /** Turns that called this tool */
+        /** Only turns that called this tool */
         tool?: string;
         /** The worker of the turns */
         worker?: string;
-        /** Turns of the items of this batch */
+        /** Only turns of the items of this batch */
         batch?: string;
-        /** Turns that took at least so many milliseconds */
+        /** Only turns that took at least this long, in milliseconds */
         minMs?: number;
-        /** Turns that cost at least so many US dollars */
+        /** Only turns that cost at least this much, in US dollars */
         minCostUsd?: number;
-        /** An id, a session key, the platform id of a message or an error code; else a part of the session key */
+        /** An id, a session key, the platform id of a message or an error code; any other text must be part of the session key */
         q?: string;
         /** The channel of the deliveries: webhook, or the name of a channel */
         channel?: string;
       };
-      /** Whether the first one goes alone, and the others follow when it has ended well; if it has not, the action ends */
+      /** True: the first object is done alone. If it succeeds, the others follow; if not, the action ends */
       canary?: boolean;
-      /** How many are carried out per second at most; null or absent: as many as can be */
+      /** The maximum number of objects per second; null or absent: no limit */
       perSecond?: number;
       /** Why */
       reason?: string;
-      /** True: count what the request is about, and do nothing */
+      /** True: count the objects and change nothing */
       dryRun?: boolean;
     };
   }, options?: CallOptions): Promise<{
-    /** How many it is about */
+    /** The number of objects */
     total: number;
-    /** The ids; or send a filter */
+    /** The ids; alternatively, send `filter` */
     ids: string[];
   } | Schemas['BulkAction']>;
   /** Bulk actions, newest first. `GET /v1/bulk-actions` */
   listBulkActions(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['BulkAction'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** One bulk action with its progress. `GET /v1/bulk-actions/{id}` */
@@ -3475,43 +3475,43 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['BulkAction']>;
-  /** What a bulk action is about, in the order in which it is carried out, each with its result. `GET /v1/bulk-actions/{id}/items` */
+  /** The objects of a bulk action, in the order of execution, each with its result. `GET /v1/bulk-actions/{id}/items` */
   listBulkItems(input: {
     /** The id */
     id: string;
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Its status */
     status?: 'pending' | 'done' | 'skipped' | 'failed' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['BulkItem'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Begin nothing more of a bulk action; what is in progress finishes, and what was done stays. `POST /v1/bulk-actions/{id}/cancel` */
+  /** Cancel a bulk action: objects in progress finish, and completed changes stay. `POST /v1/bulk-actions/{id}/cancel` */
   cancelBulkAction(input: {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['BulkAction']>;
-  /** What was used and what it cost, by minute, hour or day in UTC, oldest first. `GET /v1/usage` */
+  /** Usage and cost by minute, hour or day in UTC, oldest first. `GET /v1/usage` */
   getUsage(input?: {
-    /** The length of a step; absent: day */
+    /** The length of an interval; absent: day */
     by?: 'minute' | 'hour' | 'day' | undefined;
-    /** Steps that start then or later; absent: an hour, a day or 30 days ago, for minutes, hours and days */
+    /** Only intervals that start at this time or later; absent: an hour ago for minutes, a day ago for hours, 30 days ago for days */
     from?: string | undefined;
-    /** Steps that start before; absent: now */
+    /** Only intervals that start before this time; absent: now */
     to?: string | undefined;
-    /** What the steps are grouped by; in the answer the name of the group, null: all together */
+    /** What to group by; in the answer, the name of the group; null: no groups */
     group?: 'agent' | 'model' | 'lane' | 'tier' | 'kind' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: {
-      /** When the step starts */
+      /** When the interval starts */
       startsAt: string;
-      /** What the steps are grouped by; in the answer the name of the group, null: all together */
+      /** What to group by; in the answer, the name of the group; null: no groups */
       group: string | null;
       /** Turns that ended */
       turns: number;
@@ -3521,45 +3521,45 @@ export interface OperationFunctions {
       calls: number;
       /** Model calls that failed */
       failures: number;
-      /** Model calls whose cost is not known, because their model has no price */
+      /** Model calls with an unknown cost, because their model has no price */
       unpricedCalls: number;
       /** Input tokens that were not in the cache */
       inputTokens: number;
       /** Output tokens */
       outputTokens: number;
-      /** Input tokens read from the cache of the provider */
+      /** Input tokens read from the provider's cache */
       cacheReadTokens: number;
-      /** Input tokens written to the cache of the provider */
+      /** Input tokens written to the provider's cache */
       cacheWriteTokens: number;
       /** The part of `cacheWriteTokens` that the provider keeps for an hour */
       cacheWrite1hTokens: number;
-      /** What it cost in US dollars; null: that is not known, because the model has no price */
+      /** The cost in US dollars; null: not known, because the model has no price */
       costUsd: number | null;
-      /** The same in whole micro-dollars; sums of it are exact */
+      /** The same in whole micro-dollars, which add up exactly */
       costMicros: number | null;
-      /** How long the turns had waited when they began, together, in milliseconds */
+      /** The total time that turns waited before they started, in milliseconds */
       waitMs: number;
-      /** The durations of the turns together, in milliseconds */
+      /** The total duration of the turns, in milliseconds */
       turnMs: number;
-      /** The durations of the calls together, in milliseconds */
+      /** The total duration of the calls, in milliseconds */
       callMs: number;
-      /** The times from the starts of the calls to the first parts of their answers together, in milliseconds */
+      /** The total time from the start of each call to the first part of its answer, in milliseconds */
       firstChunkMs: number;
-      /** Whether some of it is of the scripted model, so that no money was spent */
+      /** Whether a part was answered by the scripted model, which costs nothing */
       simulated: boolean;
     }[];
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
   }>;
   /** The price table in use. `GET /v1/prices` */
   getPrices(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The version of the price table */
     version: string;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
-    /** The rows; of several that match a model and a day, the first holds */
+    /** The rows of the price table; if several rows match a model and a day, the first one applies */
     rows: ({
-      /** provider/model, in which * stands for any text */
+      /** provider/model, in which * matches any text */
       model: string;
       /** The first day on which it is in effect; null: it has no beginning */
       from: string | null;
@@ -3569,77 +3569,77 @@ export interface OperationFunctions {
       inputPerMTok: number;
       /** Dollars per million tokens of the answer */
       outputPerMTok: number;
-      /** Dollars per million tokens that are read from the cache */
+      /** Dollars per million tokens read from the cache */
       cacheReadPerMTok: number;
-      /** Dollars per million tokens that are written to it for five minutes */
+      /** Dollars per million tokens written to the cache for five minutes */
       cacheWrite5mPerMTok: number;
-      /** Dollars per million tokens that are written to the cache for an hour */
+      /** Dollars per million tokens written to the cache for an hour */
       cacheWrite1hPerMTok: number;
-      /** The prices of every token of a call with a long prompt; null: the length changes nothing */
+      /** The prices for all tokens of a call with a long prompt; null: the prices do not depend on the length */
       longPrompt: {
-        /** The prices hold for prompts that are longer than this */
+        /** These prices apply to prompts longer than this */
         overTokens: number;
         /** Dollars per million input tokens that were not in the cache */
         inputPerMTok: number;
         /** Dollars per million tokens of the answer */
         outputPerMTok: number;
-        /** Dollars per million tokens that are read from the cache */
+        /** Dollars per million tokens read from the cache */
         cacheReadPerMTok: number;
-        /** Dollars per million tokens that are written to it for five minutes */
+        /** Dollars per million tokens written to the cache for five minutes */
         cacheWrite5mPerMTok: number;
-        /** Dollars per million tokens that are written to the cache for an hour */
+        /** Dollars per million tokens written to the cache for an hour */
         cacheWrite1hPerMTok: number;
       } | null;
-      /** What a call in a batch of the provider costs, in percent of the prices */
+      /** The price of a call in a provider batch, in percent of these prices */
       batchPercent: number;
-      /** Where the prices are from */
+      /** The source of the prices */
       source: string;
-      /** The day on which the prices were compared with their source last; null: not known */
+      /** The day of the last comparison of the prices with their source; null: not known */
       checkedAt: string | null;
     })[];
   }>;
-  /** The budgets that hold, with what is spent and reserved in their present windows, oldest first. `GET /v1/budgets` */
+  /** The active budgets with the spent and reserved amounts of their current windows, oldest first. `GET /v1/budgets` */
   listBudgets(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Budget'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: null;
   }>;
-  /** Make a budget; it counts the calls that begin from now on. `POST /v1/budgets` */
+  /** Create a budget; it counts calls that start from now on. `POST /v1/budgets` */
   createBudget(input: {
     body: {
       /** What it limits: `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`, or `batch:<id>` */
       scope: string;
-      /** How long a window is */
+      /** The length of a window */
       per: 'hour' | 'day' | 'month' | 'total';
       /** The time zone in which hours, days and months begin */
       zone?: string;
       /** The limit in US dollars */
       limitUsd: number;
-      /** The part of the limit at which `budget.warned` is sent, in percent */
+      /** The share of the limit, in percent, at which `budget.warned` is sent */
       warnPercent?: number;
-      /** What a turn does whose next call finds no room: `pause` parks it, `fail` ends it */
+      /** What happens to a turn whose next call exceeds the budget: `pause` parks the turn, `fail` ends it */
       action?: 'pause' | 'fail';
       /** True: each call reserves the most that it can cost */
       strict?: boolean;
     };
   }, options?: CallOptions): Promise<Schemas['Budget']>;
-  /** Change a budget; turns that wait for it ask again. `PATCH /v1/budgets/{id}` */
+  /** Change a budget; turns that wait for it are checked again. `PATCH /v1/budgets/{id}` */
   updateBudget(input: {
     /** The id */
     id: string;
     body?: {
       /** The limit in US dollars */
       limitUsd?: number;
-      /** The part of the limit at which `budget.warned` is sent, in percent */
+      /** The share of the limit, in percent, at which `budget.warned` is sent */
       warnPercent?: number;
-      /** What a turn does whose next call finds no room: `pause` parks it, `fail` ends it */
+      /** What happens to a turn whose next call exceeds the budget: `pause` parks the turn, `fail` ends it */
       action?: 'pause' | 'fail';
       /** True: each call reserves the most that it can cost */
       strict?: boolean;
     };
   }, options?: CallOptions): Promise<Schemas['Budget']>;
-  /** Remove a budget; turns that wait for it resume. `DELETE /v1/budgets/{id}` */
+  /** Delete a budget; turns that wait for it resume. `DELETE /v1/budgets/{id}` */
   deleteBudget(input: {
     /** The id */
     id: string;
@@ -3649,9 +3649,9 @@ export interface OperationFunctions {
   }>;
   /** Batches that were submitted to the provider, newest first. `GET /v1/provider-batches` */
   listProviderBatches(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
     /** Its status */
     status?: 'open' | 'submitting' | 'unknown' | 'submitted' | 'canceling' | 'ended' | 'read' | 'lost' | 'failed' | undefined;
@@ -3660,89 +3660,89 @@ export interface OperationFunctions {
     items: ({
       /** The id */
       id: string;
-      /** The id that the provider gave it; null: it is not known, or there is none */
+      /** The provider's id of the batch; null: it is not known, or there is none */
       providerId: string | null;
       /** Its status */
       status: 'open' | 'submitting' | 'unknown' | 'submitted' | 'canceling' | 'ended' | 'read' | 'lost' | 'failed';
-      /** Whether it was found in the list of the provider, because the answer to the submission was lost */
+      /** Whether it was found in the provider's list of batches, because the answer to the submission was lost */
       isAdopted: boolean;
-      /** How many requests it has */
+      /** The number of requests */
       requestCount: number;
-      /** What the provider says of the requests, by their status; null: it has not been asked yet */
+      /** The provider's counts of the requests by status; null: it has not been asked yet */
       counts: Record<string, number> | null;
-      /** Answers that were paid for and that no turn uses; null: none */
+      /** Paid answers that no turn uses; null: none */
       wasted: {
-        /** How many answers there are */
+        /** The number of answers */
         answers: number;
         /** Input tokens that were not in the cache */
         inputTokens: number;
         /** Output tokens */
         outputTokens: number;
-        /** Input tokens read from the cache of the provider */
+        /** Input tokens read from the provider's cache */
         cacheReadTokens: number;
-        /** Input tokens written to the cache of the provider */
+        /** Input tokens written to the provider's cache */
         cacheWriteTokens: number;
       } | null;
-      /** What was paid for answers that were not used, in US dollars */
+      /** The cost of answers that were not used, in US dollars */
       wastedUsd: number | null;
-      /** What went wrong last; null: nothing */
+      /** The last error; null: none */
       error: string | null;
       /** When it was created */
       createdAt: string;
-      /** When the provider had accepted it; null: that is not known */
+      /** When the provider accepted it; null: not known */
       submittedAt: string | null;
-      /** When delivery attempts end */
+      /** When no further attempts to deliver are made */
       expiresAt: string | null;
       /** When it ended; null: it has not */
       endedAt: string | null;
     })[];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Give a submission up: it is not followed any more, and its requests go into another one. `POST /v1/provider-batches/{id}/forget` */
+  /** Abandon a submission: it is no longer polled, and its requests are submitted again. `POST /v1/provider-batches/{id}/forget` */
   forgetProviderBatch(input: {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<{
     /** The id */
     id: string;
-    /** The id that the provider gave it; null: it is not known, or there is none */
+    /** The provider's id of the batch; null: it is not known, or there is none */
     providerId: string | null;
     /** Its status */
     status: 'open' | 'submitting' | 'unknown' | 'submitted' | 'canceling' | 'ended' | 'read' | 'lost' | 'failed';
-    /** Whether it was found in the list of the provider, because the answer to the submission was lost */
+    /** Whether it was found in the provider's list of batches, because the answer to the submission was lost */
     isAdopted: boolean;
-    /** How many requests it has */
+    /** The number of requests */
     requestCount: number;
-    /** How many items are in each state */
+    /** The number of items in each state */
     counts: Record<string, number> | null;
-    /** Answers that were paid for and that no turn uses; null: none */
+    /** Paid answers that no turn uses; null: none */
     wasted: {
-      /** How many answers there are */
+      /** The number of answers */
       answers: number;
       /** Input tokens that were not in the cache */
       inputTokens: number;
       /** Output tokens */
       outputTokens: number;
-      /** Input tokens read from the cache of the provider */
+      /** Input tokens read from the provider's cache */
       cacheReadTokens: number;
-      /** Input tokens written to the cache of the provider */
+      /** Input tokens written to the provider's cache */
       cacheWriteTokens: number;
     } | null;
-    /** What was paid for answers that were not used, in US dollars */
+    /** The cost of answers that were not used, in US dollars */
     wastedUsd: number | null;
-    /** What went wrong; null: nothing */
+    /** The error; null: none */
     error: string | null;
     /** When it was created */
     createdAt: string;
     /** When it was submitted to the provider */
     submittedAt: string | null;
-    /** When delivery attempts end */
+    /** When no further attempts to deliver are made */
     expiresAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
   }>;
-  /** Sign a browser in with an API key, or with a code for one sign-in; sets a cookie. `POST /v1/auth/sessions` */
+  /** Sign a browser in with an API key or a single-use code; sets a cookie. `POST /v1/auth/sessions` */
   signIn(input: {
     body: {
       /** An API key */
@@ -3751,32 +3751,32 @@ export interface OperationFunctions {
       code?: string;
     };
   }, options?: CallOptions): Promise<undefined>;
-  /** Who is signed in, and until when. `GET /v1/auth/sessions/current` */
+  /** Who is signed in, and when the sign-in expires. `GET /v1/auth/sessions/current` */
   getSignIn(input?: Record<string, never>, options?: CallOptions): Promise<{
-    /** Who it is: `admin`, or `key:<name>` */
+    /** Who sent the request: `admin`, or `key:<name>` */
     principal: string;
     /** Who speaks */
     role: 'viewer' | 'operator' | 'admin';
-    /** When the browser is signed out; null: the request came with a key, which needs no sign-in */
+    /** When the sign-in of the browser expires; null: the request was sent with a key, which needs no sign-in */
     expiresAt: string | null;
   }>;
   /** Sign out. `DELETE /v1/auth/sessions/current` */
   signOut(input?: {
-    /** True: sign out everywhere, that is, every browser that signed in with the same key */
+    /** True: sign out every browser that signed in with the same key */
     all?: boolean | undefined;
   }, options?: CallOptions): Promise<undefined>;
-  /** Make a code for one sign-in of a browser with the key of this request; it is valid for a minute. `POST /v1/auth/codes` */
+  /** Create a single-use code that signs a browser in with the key of this request; it expires after a minute. `POST /v1/auth/codes` */
   createSignInCode(input?: Record<string, never>, options?: CallOptions): Promise<{
-    /** The code, for one sign-in; null: the answer to a retry, because codes are not stored */
+    /** The code, valid for one sign-in; null: the request was a retry, and codes are not stored */
     code: string | null;
-    /** When it stops being valid */
+    /** When it expires */
     expiresAt: string;
   }>;
-  /** API keys that were made while the service ran, newest first, also those that are revoked. `GET /v1/keys` */
+  /** API keys that were created through the API, newest first, including revoked keys. `GET /v1/keys` */
   listKeys(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
@@ -3785,53 +3785,53 @@ export interface OperationFunctions {
       id: string;
       /** The name */
       name: string;
-      /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+      /** `viewer` can read, `operator` can also change what runs, `admin` can also manage keys */
       role: 'viewer' | 'operator' | 'admin';
-      /** The API key by which it was submitted */
+      /** The API key that submitted it */
       createdBy: string;
       /** When it was created */
       createdAt: string;
-      /** When it stops being valid; null: never */
+      /** When it expires; null: never */
       expiresAt: string | null;
-      /** When it was used last, exact to a minute; null: never */
+      /** When it was last used, exact to a minute; null: never */
       lastUsedAt: string | null;
-      /** When it was revoked; null: it was not */
+      /** When it was revoked; null: it was not revoked */
       revokedAt: string | null;
     }[];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Make an API key. The answer is the only place where it is shown. `POST /v1/keys` */
+  /** Create an API key. Only this answer contains the key. `POST /v1/keys` */
   createKey(input: {
     body: {
-      /** Whose key it is, in budgets (`key:<name>`) and in the log of changes; unique among valid keys */
+      /** The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys */
       name: string;
-      /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+      /** `viewer` can read, `operator` can also change what runs, `admin` can also manage keys */
       role: 'viewer' | 'operator' | 'admin';
-      /** When it stops being valid; null or absent: never */
+      /** When it expires; null or absent: never */
       expiresAt?: string;
     };
   }, options?: CallOptions): Promise<{
     /** The id */
     id: string;
-    /** Whose key it is, in budgets (`key:<name>`) and in the log of changes; unique among valid keys */
+    /** The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys */
     name: string;
-    /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+    /** `viewer` can read, `operator` can also change what runs, `admin` can also manage keys */
     role: 'viewer' | 'operator' | 'admin';
-    /** The API key by which it was submitted */
+    /** The API key that submitted it */
     createdBy: string;
     /** When it was created */
     createdAt: string;
-    /** When it stops being valid; null or absent: never */
+    /** When it expires; null or absent: never */
     expiresAt: string | null;
-    /** When it was used last, exact to a minute; null: never */
+    /** When it was last used, exact to a minute; null: never */
     lastUsedAt: string | null;
-    /** When it was revoked; null: it was not */
+    /** When it was revoked; null: it was not revoked */
     revokedAt: string | null;
-    /** The key; null: the answer to a retry, because keys are not stored. Keep it: it is not shown again */
+    /** The key. Store it: it is not shown again. null: the request was a retry, and keys are not stored */
     key: string | null;
   }>;
-  /** Revoke a key, and sign out every browser that signed in with it; other processes know of it within a second. `DELETE /v1/keys/{id}` */
+  /** Revoke a key and sign out every browser that signed in with it; takes effect in all processes within a second. `DELETE /v1/keys/{id}` */
   revokeKey(input: {
     /** The id */
     id: string;
@@ -3842,24 +3842,24 @@ export interface OperationFunctions {
     name: string;
     /** Who speaks */
     role: 'viewer' | 'operator' | 'admin';
-    /** The API key by which it was submitted */
+    /** The API key that submitted it */
     createdBy: string;
     /** When it was created */
     createdAt: string;
-    /** When delivery attempts end */
+    /** When no further attempts to deliver are made */
     expiresAt: string | null;
-    /** When it was used last, exact to a minute; null: never */
+    /** When it was last used, exact to a minute; null: never */
     lastUsedAt: string | null;
-    /** When it was revoked; null: it was not */
+    /** When it was revoked; null: it was not revoked */
     revokedAt: string | null;
   }>;
-  /** What people and programs have changed through the API, newest first; messages and system events are not in it. `GET /v1/audit` */
+  /** The audit log: changes through the API, newest first, without messages and system events. `GET /v1/audit` */
   listAudit(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
-    /** Who has sent it: `admin`, or `key:<name>` */
+    /** Who sent it: `admin`, or `key:<name>` */
     principal?: string | undefined;
     /** The name of the operation in this document */
     action?: string | undefined;
@@ -3870,58 +3870,58 @@ export interface OperationFunctions {
       id: string;
       /** When the request began */
       at: string;
-      /** Who has sent it: `admin`, or `key:<name>` */
+      /** Who sent it: `admin`, or `key:<name>` */
       principal: string;
-      /** The role of its key */
+      /** The role of the key */
       role: 'viewer' | 'operator' | 'admin';
       /** The name of the operation in this document */
       action: string;
-      /** The path of the request, with the id of what it made */
+      /** The path of the request, with the id of the object that it created */
       target: string;
-      /** The reason that the request gave; null: none */
+      /** The reason in the request; null: none */
       reason: string | null;
       /** The id of the request */
       requestId: string;
-      /** `ok`, or the code of the problem; null: it has not ended, or the process ended before it */
+      /** `ok`, or the code of the problem; null: the request has not ended, or the process ended during it */
       outcome: string | null;
     }[];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
-  /** Every message that waits, oldest first, with the reason. `GET /v1/waiting` */
+  /** All waiting messages, oldest first, with the reason why they wait. `GET /v1/waiting` */
   listWaiting(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
-    /** The class of turns with its own concurrency */
+    /** The lane: a class of turns with its own concurrency */
     lane?: 'main' | 'subagent' | 'cron' | 'batch' | undefined;
     /** The session */
     session?: string | undefined;
-    /** Only of this batch */
+    /** Only messages of this batch */
     batch?: string | undefined;
-    /** A longer `text` is cut after so many characters; `GET /v1/messages/{id}` has all of it */
+    /** A longer `text` is cut after this many characters; `GET /v1/messages/{id}` returns all of it */
     textChars?: number | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['WaitingMessage'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
-    /** How many messages wait in all, up to 10,000 */
+    /** The number of waiting messages, up to 10,000 */
     count: number;
-    /** Whether there are more than are counted */
+    /** Whether the limit of the count was reached, so that there may be more */
     isCapped: boolean;
   }>;
   /** The processes of the service, newest first. `GET /v1/workers` */
   listWorkers(input?: {
-    /** How many items a page has at most */
+    /** The maximum number of items on a page */
     limit?: number | undefined;
-    /** Where the page begins: `nextCursor` of the page before */
+    /** The `nextCursor` of the previous page */
     cursor?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Worker'][];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
   /** Drain a process: it notices within 3 s, finishes or releases its turns, and ends. `POST /v1/workers/{id}/drain` */
@@ -3929,12 +3929,12 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Worker']>;
-  /** What is paused, oldest first. `GET /v1/pauses` */
+  /** The pauses, oldest first. `GET /v1/pauses` */
   listPauses(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Pause'][];
   }>;
-  /** Pause a lane, an agent or a session, what fits several of them, or everything. Running turns finish. `POST /v1/pause` */
+  /** Pause a lane, an agent, a session, a combination of them, or everything. Running turns finish. `POST /v1/pause` */
   pause(input?: {
     body?: {
       /** Only sessions of this lane */
@@ -3943,26 +3943,26 @@ export interface OperationFunctions {
       agent?: string;
       /** Only this session */
       session?: string;
-      /** Why; `why` of what waits and the log of changes have it */
+      /** Why; shown in the `why` of waiting messages and stored in the audit log */
       reason?: string;
     };
   }, options?: CallOptions): Promise<Schemas['Pause']>;
-  /** End the pause of exactly this lane, agent or session; without any of them, all pauses. `POST /v1/resume` */
+  /** End the pause with exactly this lane, agent and session; without any of them, end all pauses. `POST /v1/resume` */
   resume(input?: {
     body?: {
-      /** The lane that the pause names */
+      /** The lane of the pause */
       lane?: 'main' | 'subagent' | 'cron' | 'batch';
-      /** The agent that the pause names */
+      /** The agent of the pause */
       agent?: string;
-      /** The session that the pause names */
+      /** The session of the pause */
       session?: string;
-      /** Why, for the log of changes */
+      /** Why; stored in the audit log */
       reason?: string;
     };
   }, options?: CallOptions): Promise<{
-    /** The pauses that this request has ended; none: there was no pause of this scope */
+    /** The pauses that this request ended; empty: there was no pause with this scope */
     ended: Schemas['Pause'][];
-    /** The pauses that there are now */
+    /** The pauses that remain */
     remaining: Schemas['Pause'][];
   }>;
   /** The agents with a summary of their settings, their crons and their sessions. `GET /v1/agents` */
@@ -3973,47 +3973,47 @@ export interface OperationFunctions {
       id: string;
       /** The model as provider/model */
       model: string;
-      /** Models that are asked in this order when the model is away */
+      /** Models to use, in this order, when the model is unavailable */
       fallbacks: string[];
       /** The thinking level of the model; null or absent: what the configuration says */
       thinking: string;
       /** Which sections the system prompt has */
       promptMode: string;
-      /** The folder of its files */
+      /** The folder with its files */
       workspace: string;
-      /** The tools that it may have: what every policy allows and none denies */
+      /** The policies for its tools: a tool must be allowed by every policy and denied by none */
       toolPolicies: {
-        /** Names of tools; absent: all */
+        /** Names of tools; absent: all tools */
         allow?: string[];
         /** Names of tools */
         deny: string[];
       }[];
-      /** When it is polled */
+      /** When the agent is polled */
       heartbeat: {
         /** The interval in milliseconds; 0: never */
         everyMs: number;
         /** Where alerts go: none, last or a channel */
         target: string;
       };
-      /** How many crons it has */
+      /** The number of its crons */
       crons: {
-        /** All of them */
+        /** All crons */
         total: number;
-        /** Those that fire */
+        /** Enabled crons */
         enabled: number;
       };
-      /** Its sessions among the 10,000 newest, without those of batches */
+      /** The number of its sessions among the 10,000 newest, without those of batches */
       sessions: {
-        /** How many there are */
+        /** The number */
         count: number;
         /** Whether older sessions were not counted */
         isCapped: boolean;
       };
     }[];
-    /** The cursor of the next page; null: this is the last one */
+    /** The cursor of the next page; null: this is the last page */
     nextCursor: null;
   }>;
-  /** Every setting of this process with its source, and the versions it runs on. Secrets are fingerprints. `GET /v1/config` */
+  /** All settings of this process with their sources, and the versions that it runs on. Secrets are shown as fingerprints. `GET /v1/config` */
   getConfig(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The file that the process has read; null: there is none */
     file: string | null;
@@ -4049,15 +4049,15 @@ export interface OperationFunctions {
     };
     /** The model that answers */
     model: {
-      /** The platform that the channel belongs to */
+      /** The platform of the channel */
       provider: string;
       /** The name */
       name: string;
-      /** True: the built-in script answers, because no key of a provider is configured */
+      /** True: the built-in scripted model answers, because no provider key is configured */
       isScripted: boolean;
     };
   }>;
-  /** Read the configuration again in the process that answers, and use what can change while it runs. `PATCH /v1/config` */
+  /** Reload the configuration in the process that answers, and apply the settings that can change while it runs. `PATCH /v1/config` */
   reloadConfig(input: {
     body: {
       /** Always true */
@@ -4084,7 +4084,7 @@ export interface OperationFunctions {
       needsRestart: boolean;
     }[];
   }>;
-  /** What differs between the configuration of this process and what its file and environment say now. `GET /v1/config/diff` */
+  /** The differences between the configuration in use and the current file and environment. `GET /v1/config/diff` */
   compareConfig(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The file that the process reads; null: there is none */
     file: string | null;
@@ -4106,43 +4106,43 @@ export interface OperationFunctions {
       needsRestart: boolean;
     }[];
   }>;
-  /** What waits, runs and was spent, with the last 60 minutes; at most a second old. `GET /v1/overview` */
+  /** Waiting messages, running turns and costs, with the last 60 minutes; at most a second old. `GET /v1/overview` */
   getOverview(input?: Record<string, never>, options?: CallOptions): Promise<{
-    /** The time of the database */
+    /** The current time of the database */
     now: string;
-    /** Messages that wait; the count stops at 10,000 */
+    /** Waiting messages; the count stops at 10,000 */
     waiting: {
-      /** How many there are */
+      /** The number */
       count: number;
-      /** Whether there are more than are counted */
+      /** Whether the limit of the count was reached, so that there may be more */
       isCapped: boolean;
-      /** When the message that waits longest arrived; null: none waits */
+      /** When the oldest waiting message arrived; null: none waits */
       oldestAt: string | null;
     };
-    /** Turns that wait for something without a slot */
+    /** Turns that wait without a slot */
     parked: number;
-    /** Turns that a worker runs */
+    /** Turns that are running on a worker */
     running: number;
-    /** How many turns can run at once */
+    /** The slots for turns */
     slots: {
-      /** How many it runs now */
+      /** The number of jobs that it is running */
       inUse: number;
-      /** Slots of all workers that neither drain nor are lost */
+      /** Slots of all workers that are neither draining nor lost */
       total: number;
     };
-    /** Turns that ended, per minute, in the last five minutes that are over */
+    /** Turns that ended per minute in the last five complete minutes */
     turnsPerMinute: number;
-    /** The share of the turns of the last hour that neither failed nor timed out; null: none ended */
+    /** The share of the turns of the last hour that neither failed nor timed out; null: no turn ended */
     successRate: number | null;
-    /** Within which 95 % of the calls of the newest 1,000 turns of the last hour began to answer, in milliseconds; null: there were none */
+    /** The 95th percentile of the time to the first part of an answer, in milliseconds, for calls of the newest 1,000 turns of the last hour; null: there were none */
     firstChunkP95Ms: number | null;
-    /** Within which 95 % of those turns ended, in milliseconds; null: there were none */
+    /** The 95th percentile of the duration of these turns, in milliseconds; null: there were none */
     turnP95Ms: number | null;
     /** The share of the input tokens of the last hour that was read from the cache; null: there were none */
     cacheHitRatio: number | null;
-    /** What calls have cost since midnight in UTC, in US dollars */
+    /** The cost of calls since midnight UTC, in US dollars */
     spentTodayUsd: number;
-    /** The budget of which the most is used; null: there is none */
+    /** The budget with the largest used share; null: there is no budget */
     budget: {
       /** The id */
       id: string;
@@ -4150,18 +4150,18 @@ export interface OperationFunctions {
       name: string;
       /** The limit in US dollars */
       limitUsd: number;
-      /** What is spent of it, in US dollars */
+      /** What is spent, in US dollars */
       spentUsd: number;
-      /** What is spent and reserved, in percent of the limit */
+      /** The spent and reserved amount, in percent of the limit */
       usedPercent: number;
     } | null;
-    /** Whether some of it is of the scripted model, so that no money was spent */
+    /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
-    /** The last 60 minutes, oldest first: each column has a value for each minute */
+    /** The last 60 minutes, oldest first; each column has one value per minute */
     points: {
-      /** When the minutes start; the last one is not over */
+      /** When each minute starts; the last one is not complete */
       startsAt: string[];
-      /** Messages that were accepted */
+      /** Accepted messages */
       arrivals: number[];
       /** Turns that ended */
       ends: number[];
@@ -4173,40 +4173,40 @@ export interface OperationFunctions {
       inputTokens: number[];
       /** Output tokens */
       outputTokens: number[];
-      /** Input tokens read from the cache of the provider */
+      /** Input tokens read from the provider's cache */
       cacheReadTokens: number[];
-      /** Input tokens written to the cache of the provider */
+      /** Input tokens written to the provider's cache */
       cacheWriteTokens: number[];
-      /** What the calls cost in US dollars */
+      /** The cost of the calls, in US dollars */
       costUsd: number[];
     };
-    /** What its lanes may run and run now, by lane; empty without the role of the worker */
+    /** The slots of its lanes and how many are in use, by lane; empty without the role worker */
     lanes: {
-      /** The class of turns with its own concurrency */
+      /** The lane: a class of turns with its own concurrency */
       lane: 'main' | 'subagent' | 'cron' | 'batch';
-      /** Sessions that have work and that no worker holds */
+      /** Sessions that have work but no worker */
       depth: number;
-      /** When the message that waits longest arrived; null: none waits */
+      /** When the oldest waiting message arrived; null: none waits */
       oldestAt: string | null;
-      /** Turns that a worker runs */
+      /** Turns that are running on a worker */
       running: number;
-      /** Turns that all workers together can run at once */
+      /** The number of turns that all workers together can run at once */
       slots: number;
     }[];
   }>;
-  /** What needs a person, errors first; at most a second old. `GET /v1/attention` */
+  /** Problems that need an operator, errors first; at most a second old. `GET /v1/attention` */
   getAttention(input?: Record<string, never>, options?: CallOptions): Promise<{
-    /** What needs a person, errors first; empty when all is well */
+    /** The problems that need an operator, errors first; empty if there are none */
     items: {
-      /** What kind it is */
+      /** The kind */
       kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'paused' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
-      /** error: something does not work; warning: it may soon not */
+      /** error: something does not work; warning: something may stop working soon */
       severity: 'error' | 'warning';
       /** The text */
       text: string;
-      /** How many there are */
+      /** The number */
       count: number;
-      /** Since when; null: not known */
+      /** When it began; null: not known */
       since: string | null;
       /** The path of the screen that shows it */
       href: string;
@@ -4251,38 +4251,38 @@ export interface ListItems {
   listProviderBatches: {
     /** The id */
     id: string;
-    /** The id that the provider gave it; null: it is not known, or there is none */
+    /** The provider's id of the batch; null: it is not known, or there is none */
     providerId: string | null;
     /** Its status */
     status: 'open' | 'submitting' | 'unknown' | 'submitted' | 'canceling' | 'ended' | 'read' | 'lost' | 'failed';
-    /** Whether it was found in the list of the provider, because the answer to the submission was lost */
+    /** Whether it was found in the provider's list of batches, because the answer to the submission was lost */
     isAdopted: boolean;
-    /** How many requests it has */
+    /** The number of requests */
     requestCount: number;
-    /** What the provider says of the requests, by their status; null: it has not been asked yet */
+    /** The provider's counts of the requests by status; null: it has not been asked yet */
     counts: Record<string, number> | null;
-    /** Answers that were paid for and that no turn uses; null: none */
+    /** Paid answers that no turn uses; null: none */
     wasted: {
-      /** How many answers there are */
+      /** The number of answers */
       answers: number;
       /** Input tokens that were not in the cache */
       inputTokens: number;
       /** Output tokens */
       outputTokens: number;
-      /** Input tokens read from the cache of the provider */
+      /** Input tokens read from the provider's cache */
       cacheReadTokens: number;
-      /** Input tokens written to the cache of the provider */
+      /** Input tokens written to the provider's cache */
       cacheWriteTokens: number;
     } | null;
-    /** What was paid for answers that were not used, in US dollars */
+    /** The cost of answers that were not used, in US dollars */
     wastedUsd: number | null;
-    /** What went wrong last; null: nothing */
+    /** The last error; null: none */
     error: string | null;
     /** When it was created */
     createdAt: string;
-    /** When the provider had accepted it; null: that is not known */
+    /** When the provider accepted it; null: not known */
     submittedAt: string | null;
-    /** When delivery attempts end */
+    /** When no further attempts to deliver are made */
     expiresAt: string | null;
     /** When it ended; null: it has not */
     endedAt: string | null;
@@ -4292,17 +4292,17 @@ export interface ListItems {
     id: string;
     /** The name */
     name: string;
-    /** `viewer` reads, `operator` also changes what runs, `admin` also manages keys */
+    /** `viewer` can read, `operator` can also change what runs, `admin` can also manage keys */
     role: 'viewer' | 'operator' | 'admin';
-    /** The API key by which it was submitted */
+    /** The API key that submitted it */
     createdBy: string;
     /** When it was created */
     createdAt: string;
-    /** When it stops being valid; null: never */
+    /** When it expires; null: never */
     expiresAt: string | null;
-    /** When it was used last, exact to a minute; null: never */
+    /** When it was last used, exact to a minute; null: never */
     lastUsedAt: string | null;
-    /** When it was revoked; null: it was not */
+    /** When it was revoked; null: it was not revoked */
     revokedAt: string | null;
   };
   listAudit: {
@@ -4310,19 +4310,19 @@ export interface ListItems {
     id: string;
     /** When the request began */
     at: string;
-    /** Who has sent it: `admin`, or `key:<name>` */
+    /** Who sent it: `admin`, or `key:<name>` */
     principal: string;
-    /** The role of its key */
+    /** The role of the key */
     role: 'viewer' | 'operator' | 'admin';
     /** The name of the operation in this document */
     action: string;
-    /** The path of the request, with the id of what it made */
+    /** The path of the request, with the id of the object that it created */
     target: string;
-    /** The reason that the request gave; null: none */
+    /** The reason in the request; null: none */
     reason: string | null;
     /** The id of the request */
     requestId: string;
-    /** `ok`, or the code of the problem; null: it has not ended, or the process ended before it */
+    /** `ok`, or the code of the problem; null: the request has not ended, or the process ended during it */
     outcome: string | null;
   };
   listWaiting: Schemas['WaitingMessage'];

@@ -1,4 +1,4 @@
-// The log of changes: a row before the change, so that none is without one, and its outcome afterwards.
+// The audit log: a row is written before each change, so that no change is without one, and its outcome is added afterwards.
 import { newId } from '../ids.ts';
 import { beginAudit, endAudit, type AuditedChange } from '../store/keys/audit.ts';
 import type { Service } from './service.ts';

@@ -135,7 +135,7 @@ describe('a created key', () => {
   }
 });
 
-describe('the log of changes', () => {
+describe('the audit log', () => {
   const newest = async (query = '') => (await holder.rig.get(`/v1/audit?limit=5${query}`)).body.items;
 
   test('has a row for each change: principal, action, target, reason and result', async () => {

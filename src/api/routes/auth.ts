@@ -16,7 +16,7 @@ const NO_CONTENT = { description: 'Done; the answer has no body' };
 const postSession = defineRoute({
   method: 'POST',
   path: '/v1/auth/sessions',
-  summary: 'Sign a browser in with an API key, or with a code for one sign-in; sets a cookie',
+  summary: 'Sign a browser in with an API key or a single-use code; sets a cookie',
   isPublic: true,
   body: schemas.signInRequest,
   answers: {
@@ -73,7 +73,7 @@ function cookieText({ config }: ApiContext, name: string, value: string, lastsMs
 const getSession = defineRoute({
   method: 'GET',
   path: '/v1/auth/sessions/current',
-  summary: 'Who is signed in, and until when',
+  summary: 'Who is signed in, and when the sign-in expires',
   answers: { 200: { description: 'The sign-in, or the key', schema: schemas.signIn } },
   async handle({ principal: { name, role }, reply }) {
     const session = reply.request.identity?.session ?? null;
@@ -104,7 +104,7 @@ const deleteSession = defineRoute({
 
 const postCode = defineEffect<'/v1/auth/codes', { code?: string; expiresAt: string }>({
   path: '/v1/auth/codes',
-  summary: 'Make a code for one sign-in of a browser with the key of this request; it is valid for a minute',
+  summary: 'Create a single-use code that signs a browser in with the key of this request; it expires after a minute',
   role: 'viewer',
   answers: { 201: { description: 'The code', schema: schemas.signInCode } },
   async perform({ principal, idempotency }, { context }) {

@@ -184,21 +184,22 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
 
 const pauseBatch = commandRoute({
   verb: 'pause',
-  summary: 'Pause a batch: what is in flight finishes, and nothing more is fed',
+  summary: 'Pause a batch: items in flight finish, and no other item starts',
   done: 'be paused',
   command: () => ({ kind: 'pause' }),
 });
 
 const resumeBatch = commandRoute({
   verb: 'resume',
-  summary: 'Resume a paused batch; its guards begin to count anew',
+  summary: 'Resume a paused batch; its cost and failure guards start again',
   done: 'be resumed',
   command: () => ({ kind: 'resume' }),
 });
 
 const cancelBatch = commandRoute({
   verb: 'cancel',
-  summary: 'Cancel a batch: what was not fed is cancelled; with running "stop" its running turns are stopped, too',
+  summary:
+    'Cancel a batch: items that have not started are cancelled; with running "stop", its running turns are aborted',
   body: schemas.cancelRequest,
   done: 'be cancelled',
   command: ({ running }) => ({ kind: 'cancel', stopsRunning: running === 'stop' }),
@@ -206,7 +207,7 @@ const cancelBatch = commandRoute({
 
 const retryFailed = commandRoute({
   verb: 'retry-failed',
-  summary: 'Run failed and expired items again: all, those with one error code, or a list',
+  summary: 'Retry failed and expired items: all, those with one error code, or a list',
   body: schemas.retryRequest,
   done: 'retry its items',
   command: ({ code, n }) => ({ kind: 'retry-failed', code: code ?? null, ns: n ?? null }),

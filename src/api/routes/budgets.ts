@@ -15,7 +15,7 @@ const conflictDoc = { description: 'It belongs to the configuration or to a batc
 const getBudgets = defineRoute({
   method: 'GET',
   path: '/v1/budgets',
-  summary: 'The budgets that hold, with what is spent and reserved in their present windows, oldest first',
+  summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
   answers: { 200: { description: 'All budgets', schema: budgetList } },
   async handle(_request, { context }) {
     const items = (await context.service.budgets.read()).map((row) => budgetViewOf(row, context.modelInfo));
@@ -25,7 +25,7 @@ const getBudgets = defineRoute({
 
 const postBudget = defineEffect({
   path: '/v1/budgets',
-  summary: 'Make a budget; it counts the calls that begin from now on',
+  summary: 'Create a budget; it counts calls that start from now on',
   body: budgetRequest,
   answers: { 201: { description: 'The budget', schema: budget } },
   async perform({ body, principal, idempotency }, { context }) {
@@ -40,9 +40,9 @@ const postBudget = defineEffect({
 const patchBudget = defineRoute({
   method: 'PATCH',
   path: '/v1/budgets/{id}',
-  summary: 'Change a budget; turns that wait for it ask again',
+  summary: 'Change a budget; turns that wait for it are checked again',
   body: budgetPatch,
-  answers: { 200: { description: 'The budget as it is now', schema: budget }, 409: conflictDoc },
+  answers: { 200: { description: 'The updated budget', schema: budget }, 409: conflictDoc },
   async handle({ params, body }, { context }) {
     const { limitUsd, ...rest } = body;
     const patch = { ...rest, ...(limitUsd === undefined ? {} : { limitMicros: microsOf(limitUsd) }) };
@@ -54,7 +54,7 @@ const patchBudget = defineRoute({
 const deleteBudget = defineRoute({
   method: 'DELETE',
   path: '/v1/budgets/{id}',
-  summary: 'Remove a budget; turns that wait for it resume',
+  summary: 'Delete a budget; turns that wait for it resume',
   answers: {
     200: { description: 'Removed', schema: z.strictObject({ deleted: z.literal(true) }) },
     409: conflictDoc,

@@ -30,11 +30,12 @@ type RequestBody = z.output<typeof schemas.bulkActionRequest>;
 
 const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, typeof schemas.bulkActionRequest>({
   path: '/v1/bulk-actions',
-  summary: 'Do something to many things: the ids are fixed now, and schedulers work them off in the background',
+  summary:
+    'Apply an action to many objects: the request selects the objects, and schedulers process them in the background',
   body: schemas.bulkActionRequest,
   answers: {
     200: {
-      description: 'With dryRun: how many it is about, and the first ids; nothing is done',
+      description: 'With dryRun: the number of objects and the first ids; nothing is changed',
       schema: schemas.bulkDryRun,
     },
     202: { description: 'The action', schema: schemas.bulkAction },
@@ -127,7 +128,7 @@ const getBulkAction = defineRoute({
 const getBulkItems = defineRoute({
   method: 'GET',
   path: '/v1/bulk-actions/{id}/items',
-  summary: 'What a bulk action is about, in the order in which it is carried out, each with its result',
+  summary: 'The objects of a bulk action, in the order of execution, each with its result',
   query: z.strictObject({ ...pageQuery, status: z.enum(schemas.bulkItem.shape.status.options).optional() }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.bulkItem) } },
   async handle({ params: { id }, query, list }, { context }) {
@@ -140,8 +141,8 @@ const getBulkItems = defineRoute({
 
 const cancelBulkAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
   path: '/v1/bulk-actions/{id}/cancel',
-  summary: 'Begin nothing more of a bulk action; what is in progress finishes, and what was done stays',
-  answers: { 200: { description: 'The action as it is now', schema: schemas.bulkAction } },
+  summary: 'Cancel a bulk action: objects in progress finish, and completed changes stay',
+  answers: { 200: { description: 'The updated action', schema: schemas.bulkAction } },
   async perform({ params: { id }, idempotency }, { context }) {
     if (!(await stopBulkAction(context.service, id, idempotency))) throw notFound(`bulk action ${id}`);
     return { id };

@@ -11,7 +11,7 @@ const getPrices = defineRoute({
   method: 'GET',
   path: '/v1/prices',
   summary: 'The price table in use',
-  answers: { 200: { description: 'Its version, and its rows: those that hold first, first', schema: prices } },
+  answers: { 200: { description: 'Its version and its rows, in the order in which they are matched', schema: prices } },
   async handle(_request, { context }) {
     const { version, table } = context.service.prices;
     return {
@@ -46,7 +46,7 @@ const STEPS_MAX = 5_000;
 const getUsage = defineRoute({
   method: 'GET',
   path: '/v1/usage',
-  summary: 'What was used and what it cost, by minute, hour or day in UTC, oldest first',
+  summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
   query: z.strictObject({
     by: z.enum(USAGE_STEPS).optional(),
     from: z.iso.datetime({ offset: true }).optional(),

@@ -49,7 +49,7 @@ const getCrons = defineRoute({
 
 const postCron = defineEffect({
   path: '/v1/crons',
-  summary: 'Make a cron',
+  summary: 'Create a cron',
   body: cronInput,
   answers: { 201: { description: 'The cron', schema: cron }, 409: { description: 'The agent has too many crons' } },
   async perform({ body, idempotency }, { context }) {
@@ -79,9 +79,9 @@ const getCron = defineRoute({
 const patchCron = defineRoute({
   method: 'PATCH',
   path: '/v1/crons/{id}',
-  summary: 'Change a cron; a new schedule begins now and resets the count of failed runs',
+  summary: 'Change a cron; a new schedule starts now and resets the number of failed runs',
   body: cronPatch,
-  answers: { 200: { description: 'The cron as it is now', schema: cron }, 409: conflictDoc },
+  answers: { 200: { description: 'The updated cron', schema: cron }, 409: conflictDoc },
   async handle({ params, body }, { context }) {
     const changed = await refusing(() => editCron(context.service, { id: params.id, by: null }, body));
     switch (changed.kind) {
@@ -170,7 +170,7 @@ const getNext = defineRoute({
 const getSummaries = defineRoute({
   method: 'GET',
   path: '/v1/crons/summaries',
-  summary: 'Of some crons: their next slots, their last fires with costs, and what a month costs',
+  summary: 'The next slots, the last fires with their costs, and the expected cost per month of several crons',
   query: z.strictObject({ ids: idsText }),
   answers: { 200: { description: 'The crons that exist, newest first', schema: cronSummaries } },
   async handle({ query }, { context }) {

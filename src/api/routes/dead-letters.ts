@@ -50,7 +50,7 @@ type LetterDecision = { id: string } | object;
 const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodType, typeof letterFilter>({
   path: '/v1/dead-letters/redrive',
   summary:
-    'Retry the turns and send the deliveries of open dead letters again: at once, at most 500 in one request; or with canary or perSecond in the background, all of them',
+    'Retry the turns and resend the deliveries of open dead letters: immediately, at most 500 per request; with canary or perSecond, all of them in the background',
   body: letterFilter,
   answers: { 200: { description: 'The result for each letter', schema: redrivenLetters }, 202: startedDoc },
   perform: ({ body, principal, idempotency }, { context }) =>
@@ -62,9 +62,9 @@ const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodTy
 
 const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodType, typeof letterFilter>({
   path: '/v1/dead-letters/discard',
-  summary: 'Discard open dead letters: at once, or with perSecond in the background',
+  summary: 'Discard open dead letters: immediately, or with perSecond in the background',
   body: letterFilter,
-  answers: { 200: { description: 'How many letters were discarded', schema: discardedLetters }, 202: startedDoc },
+  answers: { 200: { description: 'The number of discarded letters', schema: discardedLetters }, 202: startedDoc },
   perform: async ({ body, principal, idempotency }, { context }) =>
     isPaced(body)
       ? submitPaced(context, { action: 'discard', body, createdBy: principal.name }, idempotency)

@@ -57,7 +57,7 @@ const getDeliveries = defineRoute({
 const getCounts = defineRoute({
   method: 'GET',
   path: '/v1/deliveries/count',
-  summary: 'How many deliveries there are of each status, and the age of the oldest',
+  summary: 'The number of deliveries by status, and the age of the oldest one',
   answers: { 200: { description: 'One row for each status', schema: listOf(deliveryCount) } },
   handle: async (_request, { context }) => ({
     status: 200,
@@ -79,8 +79,8 @@ const getDelivery = defineRoute({
 
 const redrive = defineEffect({
   path: '/v1/deliveries/{id}/redrive',
-  summary: 'Send a delivery again that failed, expired, was discarded or has an unknown result',
-  answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
+  summary: 'Resend a delivery that failed, expired, was discarded or has an unknown result',
+  answers: { 200: { description: 'The updated delivery', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
     decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'redrive', idempotency })),
   answer: (_decided, { params }, { context }) => answerNow(context, params.id),
@@ -90,7 +90,7 @@ const discard = defineEffect({
   path: '/v1/deliveries/{id}/discard',
   summary: 'Discard a delivery',
   body: discardRequest,
-  answers: { 200: { description: 'The delivery as it is now', schema: delivery }, 409: conflictDoc },
+  answers: { 200: { description: 'The updated delivery', schema: delivery }, 409: conflictDoc },
   perform: async ({ params, idempotency }, { context }) =>
     decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'discard', idempotency })),
   answer: (_decided, { params }, { context }) => answerNow(context, params.id),

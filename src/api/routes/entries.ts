@@ -15,7 +15,7 @@ const ENTRIES_DEFAULT = 100;
 const getTranscript = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/transcript',
-  summary: 'Entries, oldest first (order=desc: newest first): the active ones, or with state=all every one',
+  summary: 'Active entries, oldest first (order=desc: newest first); with state=all, all entries',
   query: z.strictObject({
     ...pageQuery,
     state: z.enum(['active', 'all']).optional(),
@@ -59,7 +59,7 @@ function cutEntry(whole: EntryView, charsMax: number, key: string): EntryView {
 const getPart = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
-  summary: 'The text of one part of an entry, or a piece of it',
+  summary: 'The text of one part of an entry, or a range of it',
   query: z.strictObject({ offset: offsetText.optional(), length: countText.optional() }),
   answers: { 200: { description: 'The text', contentType: 'text/plain' } },
   async handle({ params: { key, id, n }, query: { offset = 0, length } }, { context }) {

@@ -14,11 +14,11 @@ const REASON_CHARS_MAX = 500;
 const exportSession = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/export',
-  summary: 'Everything that is stored of a conversation, as lines',
+  summary: 'Export everything that is stored for a session, as lines of JSON',
   isLong: true,
   answers: {
     200: {
-      description: 'A line per record, the session first; the last line is `{"type":"end","lines":n}`',
+      description: 'One line per record, the session first; the last line is `{"type":"end","lines":n}`',
       contentType: 'application/x-ndjson',
     },
   },
@@ -39,7 +39,7 @@ const erasureQuery = z.strictObject({
 const deleteSession = defineRoute({
   method: 'DELETE',
   path: '/v1/sessions/{key}',
-  summary: 'Erase a session with all subagents below it: every row and file',
+  summary: 'Erase a session and all subagents below it, with all their rows and files',
   role: 'admin',
   isLong: true,
   query: erasureQuery,
@@ -56,7 +56,7 @@ const deleteSession = defineRoute({
 const deleteSubject = defineRoute({
   method: 'DELETE',
   path: '/v1/subjects/{senderId}',
-  summary: 'Erase all sessions in which only one person has written',
+  summary: 'Erase all sessions in which only this person wrote',
   role: 'admin',
   isLong: true,
   query: erasureQuery.extend({ channel: z.string().max(200).optional(), shared: z.enum(['keep', 'erase']).optional() }),

@@ -80,7 +80,7 @@ async function planOfTurn(
 const getEvents = defineRoute({
   method: 'GET',
   path: '/v1/events',
-  summary: 'Events from now on, or from the last id on; of one session, or of some types',
+  summary: 'Live events, from now or after a given event id; optionally of one session or of some types',
   isLong: true,
   query: z.strictObject({
     after: afterText,

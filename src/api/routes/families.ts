@@ -7,7 +7,7 @@ import { family } from '../schemas/details.ts';
 const getFamily = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/family',
-  summary: 'All runs of subagents below the root of the family of a session, with what each used',
+  summary: 'All subagent runs of the family of a session, with the usage of each',
   answers: { 200: { description: 'The runs, each after its parent', schema: family } },
   async handle({ params }, { context }) {
     const found = await viewFamily(context.views, params.key);

@@ -33,7 +33,7 @@ const getHeartbeats = defineRoute({
 
 const postHeartbeat = defineEffect({
   path: '/v1/agents/{agent}/heartbeat',
-  summary: 'Poll an agent now, at any hour and also when nothing has changed',
+  summary: 'Poll an agent now, even outside its hours and if nothing has changed',
   answers: { 202: { description: 'The poll', schema: heartbeat } },
   async perform({ params, idempotency }, { context }) {
     return { id: await pollAgent(context.service, params.agent, idempotency) };

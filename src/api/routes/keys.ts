@@ -1,4 +1,4 @@
-// API keys that are made while the service runs, and the log of changes.
+// API keys that are made while the service runs, and the audit log.
 import { z } from 'zod';
 import { isUuid } from '../../core/ids.ts';
 import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
@@ -22,7 +22,7 @@ const boundsOf = ({ config }: ApiContext) => ({
 const getKeys = defineRoute({
   method: 'GET',
   path: '/v1/keys',
-  summary: 'API keys that were made while the service ran, newest first, also those that are revoked',
+  summary: 'API keys that were created through the API, newest first, including revoked keys',
   role: 'admin',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of keys', schema: listOf(schemas.apiKey) } },
@@ -34,7 +34,7 @@ const getKeys = defineRoute({
 
 const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
   path: '/v1/keys',
-  summary: 'Make an API key. The answer is the only place where it is shown',
+  summary: 'Create an API key. Only this answer contains the key',
   role: 'admin',
   body: schemas.keyRequest,
   answers: {
@@ -74,7 +74,7 @@ const deleteKey = defineRoute({
   method: 'DELETE',
   path: '/v1/keys/{id}',
   summary:
-    'Revoke a key, and sign out every browser that signed in with it; other processes know of it within a second',
+    'Revoke a key and sign out every browser that signed in with it; takes effect in all processes within a second',
   role: 'admin',
   answers: { 200: { description: 'The key as it is now', schema: schemas.apiKey } },
   async handle({ params: { id } }, { context, services }) {
@@ -92,8 +92,7 @@ const deleteKey = defineRoute({
 const getAudit = defineRoute({
   method: 'GET',
   path: '/v1/audit',
-  summary:
-    'What people and programs have changed through the API, newest first; messages and system events are not in it',
+  summary: 'The audit log: changes through the API, newest first, without messages and system events',
   role: 'admin',
   query: z.strictObject({
     ...pageQuery,

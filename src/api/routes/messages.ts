@@ -116,7 +116,7 @@ async function waitForEnd(
 const getMessages = defineRoute({
   method: 'GET',
   path: '/v1/messages',
-  summary: 'Messages, newest first; with some statuses, of some ids, or of one session',
+  summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
   query: z.strictObject({
     ...pageQuery,
     status: listText(MESSAGE_STATUSES).optional(),

@@ -113,7 +113,7 @@ function errorsOf(
 const getBatches = defineRoute({
   method: 'GET',
   path: '/openai/v1/batches',
-  summary: "The batches that were submitted in OpenAI's form, newest first",
+  summary: 'The OpenAI-compatible batches, newest first',
   isOpenAi: true,
   query: LIST_QUERY,
   answers: {
@@ -132,7 +132,7 @@ const getBatches = defineRoute({
 const getBatch = defineRoute({
   method: 'GET',
   path: '/openai/v1/batches/{clientBatchId}',
-  summary: 'A batch as it stands',
+  summary: 'An OpenAI-compatible batch with its progress',
   isOpenAi: true,
   answers,
   async handle({ params }, { context }) {
@@ -142,7 +142,7 @@ const getBatch = defineRoute({
 
 const cancelBatch = defineEffect({
   path: '/openai/v1/batches/{clientBatchId}/cancel',
-  summary: 'Cancel a batch: what has begun ends, and the rest is cancelled',
+  summary: 'Cancel a batch: items in flight finish, and the others are cancelled',
   isOpenAi: true,
   answers,
   async perform({ params, idempotency }, { context }) {

@@ -105,14 +105,15 @@ function chatRoute(path: string): Route {
     method: 'POST',
     path,
     isAudited: false,
-    summary: "OpenAI's chat completions: a message to an agent, streamed or whole",
+    summary:
+      'OpenAI-compatible chat completions: send a message to an agent and receive the answer, streamed or in one object',
     isLong: true,
     isOpenAi: true,
     body: z.record(z.string(), z.unknown()),
     headers: answerCallHeaders,
     answers: {
       200: {
-        description: 'A chat.completion; with stream: true, server-sent events with a chat.completion.chunk each',
+        description: 'A chat.completion; with stream: true, server-sent events, each with a chat.completion.chunk',
         schema: z.looseObject({ id: z.string(), object: z.string() }),
       },
     },

@@ -128,7 +128,7 @@ const getFile = defineRoute({
 const getContent = defineRoute({
   method: 'GET',
   path: '/openai/v1/files/{fileId}/content',
-  summary: 'The bytes of a file; those of an output are made of the items of its batch',
+  summary: 'The content of a file; the content of an output file is generated from the items of its batch',
   isLong: true,
   isOpenAi: true,
   answers: { 200: { description: 'The bytes', contentType: 'application/octet-stream' } },
@@ -152,7 +152,7 @@ const getContent = defineRoute({
 const deleteFile = defineRoute({
   method: 'DELETE',
   path: '/openai/v1/files/{fileId}',
-  summary: 'Delete an uploaded file; batches that were made of it stay',
+  summary: 'Delete an uploaded file; batches that were created from it stay',
   isOpenAi: true,
   answers: {
     200: {

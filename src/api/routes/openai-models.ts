@@ -16,7 +16,7 @@ function listRoute(path: string): Route {
   return defineRoute({
     method: 'GET',
     path,
-    summary: 'The names that requests in OpenAI form may give as model',
+    summary: 'The names that OpenAI-compatible requests can use as model',
     isOpenAi: true,
     answers: {
       200: { description: 'All of them', schema: z.strictObject({ object: z.literal('list'), data: z.array(model) }) },
@@ -31,7 +31,7 @@ function getRoute(path: '/v1/models/{model}' | '/openai/v1/models/{model}'): Rou
   return defineRoute({
     method: 'GET',
     path,
-    summary: 'One of these names, or a model of a provider',
+    summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',
     isOpenAi: true,
     answers: { 200: { description: 'The model', schema: model } },
     async handle({ params }, { context }) {

@@ -95,7 +95,8 @@ function createRoute(path: string): Route {
     method: 'POST',
     path,
     isAudited: false,
-    summary: "OpenAI's responses: a message to an agent, streamed, whole, or in the background",
+    summary:
+      'OpenAI-compatible responses: send a message to an agent and receive the answer, streamed, in one object, or in the background',
     isLong: true,
     isOpenAi: true,
     body: z.record(z.string(), z.unknown()),
@@ -111,7 +112,7 @@ function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{re
   return defineRoute({
     method: 'GET',
     path,
-    summary: 'A response as it stands, or its events from the beginning or after one of them',
+    summary: 'A response, or its events from the beginning or after a given event',
     isLong: true,
     isOpenAi: true,
     query: z.looseObject({ stream: text, starting_after: text }),
@@ -131,11 +132,11 @@ function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/
   return defineRoute({
     method: 'DELETE',
     path,
-    summary: 'Hide a response; the session keeps what was said',
+    summary: 'Hide a response; its messages stay in the session',
     isOpenAi: true,
     answers: {
       200: {
-        description: 'It is hidden',
+        description: 'The response is hidden',
         schema: z.strictObject({ id: z.string(), object: z.string(), deleted: z.literal(true) }),
       },
     },
@@ -150,7 +151,7 @@ function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/
 function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/responses/{responseId}/cancel'): Route {
   return defineEffect({
     path,
-    summary: 'Stop the turn of a response',
+    summary: 'Abort the turn of a response',
     isLong: true,
     isOpenAi: true,
     answers,

@@ -24,7 +24,7 @@ const getHealth = defineRoute({
   path: '/healthz',
   summary: 'Whether this process is alive',
   isPublic: true,
-  answers: { 200: { description: 'It does', schema: liveness } },
+  answers: { 200: { description: 'The process is alive', schema: liveness } },
   async handle() {
     return { status: 200, body: { status: 'ok' } satisfies z.output<typeof liveness> };
   },

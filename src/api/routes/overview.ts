@@ -12,7 +12,7 @@ const CONDITION = { 'If-None-Match': 'the ETag of an earlier answer' };
 const getOverview = defineRoute({
   method: 'GET',
   path: '/v1/overview',
-  summary: 'What waits, runs and was spent, with the last 60 minutes; at most a second old',
+  summary: 'Waiting messages, running turns and costs, with the last 60 minutes; at most a second old',
   headers: CONDITION,
   answers: { 200: { description: 'The figures', schema: overview }, 304: UNCHANGED },
   async handle({ headers }, { services }) {
@@ -24,9 +24,9 @@ const getOverview = defineRoute({
 const getAttention = defineRoute({
   method: 'GET',
   path: '/v1/attention',
-  summary: 'What needs a person, errors first; at most a second old',
+  summary: 'Problems that need an operator, errors first; at most a second old',
   headers: CONDITION,
-  answers: { 200: { description: 'Empty when all is well', schema: attention }, 304: UNCHANGED },
+  answers: { 200: { description: 'The problems; empty if there are none', schema: attention }, 304: UNCHANGED },
   async handle({ headers }, { services }) {
     const body = await services.readAttention();
     return tagged(headers, body, body);

@@ -10,7 +10,7 @@ import * as schemas from '../schemas/pauses.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
   path: '/v1/pause',
-  summary: 'Pause a lane, an agent or a session, what fits several of them, or everything. Running turns finish',
+  summary: 'Pause a lane, an agent, a session, a combination of them, or everything. Running turns finish',
   body: schemas.pauseRequest,
   answers: {
     200: { description: 'The pause; one of the same scope stays as it was', schema: schemas.pause },
@@ -32,9 +32,9 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
 
 const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType, typeof schemas.resumeRequest>({
   path: '/v1/resume',
-  summary: 'End the pause of exactly this lane, agent or session; without any of them, all pauses',
+  summary: 'End the pause with exactly this lane, agent and session; without any of them, end all pauses',
   body: schemas.resumeRequest,
-  answers: { 200: { description: 'The pauses that have ended, and those that remain', schema: schemas.resumed } },
+  answers: { 200: { description: 'The ended pauses and the remaining ones', schema: schemas.resumed } },
   perform: ({ body, idempotency }, { context }) => resumeWork(context.service, scopeOf(body), idempotency),
   async answer({ ended }, _request, { context }) {
     return { status: 200, body: { ended, remaining: await listPauses(context.views) } };
@@ -44,7 +44,7 @@ const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType,
 const getPauses = defineRoute({
   method: 'GET',
   path: '/v1/pauses',
-  summary: 'What is paused, oldest first',
+  summary: 'The pauses, oldest first',
   answers: { 200: { description: 'All pauses', schema: schemas.pauses } },
   async handle(_request, { context }) {
     return { status: 200, body: { items: await listPauses(context.views) } };

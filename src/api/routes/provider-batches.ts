@@ -28,9 +28,9 @@ const getProviderBatches = defineRoute({
 
 const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({
   path: '/v1/provider-batches/{id}/forget',
-  summary: 'Give a submission up: it is not followed any more, and its requests go into another one',
+  summary: 'Abandon a submission: it is no longer polled, and its requests are submitted again',
   answers: {
-    200: { description: 'The submission as it is now', schema: providerBatch },
+    200: { description: 'The updated submission', schema: providerBatch },
     409: { description: 'It is being sent, or its results were read' },
   },
   async perform({ params: { id }, idempotency }, { context }) {

@@ -64,9 +64,9 @@ const getSession = defineRoute({
 const patchSession = defineRoute({
   method: 'PATCH',
   path: '/v1/sessions/{key}',
-  summary: 'Override the configuration for one session; null clears an override',
+  summary: 'Override the configuration for one session; null removes an override',
   body: sessionPatch,
-  answers: { 200: { description: 'The session as it is now', schema: session } },
+  answers: { 200: { description: 'The updated session', schema: session } },
   async handle({ params, body }, { context }) {
     const patched = await overrideSession(context.service, params.key, body);
     if (patched.kind === 'refused') throw modelProblem(patched.message);
@@ -78,9 +78,9 @@ const patchSession = defineRoute({
 
 const abort = defineEffect({
   path: '/v1/sessions/{key}/abort',
-  summary: 'Stop the running turn and cancel the waiting messages; queued: keep keeps them',
+  summary: 'Abort the running turn and cancel the waiting messages; with queued: keep, the messages stay',
   body: abortRequest,
-  answers: { 200: { description: 'The stopped turn and the number of cancelled messages', schema: abortion } },
+  answers: { 200: { description: 'The aborted turn and the number of cancelled messages', schema: abortion } },
   async perform({ params, body, idempotency }, { context }) {
     const wish = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
     const done = await stopSession(context.service, wish);

@@ -12,7 +12,8 @@ import { configChanges, configReload, configuration } from '../schemas/settings.
 const getConfig = defineRoute({
   method: 'GET',
   path: '/v1/config',
-  summary: 'Every setting of this process with its source, and the versions it runs on. Secrets are fingerprints',
+  summary:
+    'All settings of this process with their sources, and the versions that it runs on. Secrets are shown as fingerprints',
   role: 'admin',
   answers: { 200: { description: 'The configuration', schema: configuration } },
   async handle(_request, { context }) {
@@ -36,7 +37,7 @@ const getConfig = defineRoute({
 const getConfigDiff = defineRoute({
   method: 'GET',
   path: '/v1/config/diff',
-  summary: 'What differs between the configuration of this process and what its file and environment say now',
+  summary: 'The differences between the configuration in use and the current file and environment',
   role: 'admin',
   answers: {
     200: { description: 'Every difference', schema: configChanges },
@@ -51,7 +52,7 @@ const getConfigDiff = defineRoute({
 const patchConfig = defineRoute({
   method: 'PATCH',
   path: '/v1/config',
-  summary: 'Read the configuration again in the process that answers, and use what can change while it runs',
+  summary: 'Reload the configuration in the process that answers, and apply the settings that can change while it runs',
   role: 'admin',
   body: configReload,
   answers: {

@@ -91,8 +91,8 @@ const getSubagent = defineRoute({
 
 const postKill = defineEffect({
   path: '/v1/subagents/{runId}/kill',
-  summary: 'Stop a subagent and all runs below it; its end is announced',
-  answers: { 200: { description: 'How many runs were ended', schema: killed } },
+  summary: 'Stop a subagent and all runs below it; the end is announced to its parent',
+  answers: { 200: { description: 'The number of ended runs', schema: killed } },
   async perform({ params, idempotency }, { context }) {
     const runs = await stopRun(context.service, { runId: params.runId, reason: KILLED, isTold: false, idempotency });
     if (runs === null) throw notFound(`run ${params.runId}`);
@@ -103,7 +103,7 @@ const postKill = defineEffect({
 
 const postSteer = defineEffect({
   path: '/v1/subagents/{runId}/steer',
-  summary: 'Send a message to a subagent: it joins the running turn, or is the next turn',
+  summary: 'Send a message to a subagent: the message joins the running turn or starts the next turn',
   body: steerRequest,
   answers: {
     202: { description: 'Committed', schema: steered },

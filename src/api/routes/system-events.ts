@@ -17,9 +17,9 @@ const ITEMS_DEFAULT = 50;
 const postSystemEvent = defineEffect({
   path: '/v1/sessions/{key}/system-events',
   isAudited: false,
-  summary: "Queue a fact for the session's next prompt",
+  summary: "Add a system event to the session's next prompt",
   body: systemEventRequest,
-  answers: { 202: { description: 'Committed, or equal to the last one', schema: enqueued } },
+  answers: { 202: { description: 'The event was stored, or it equals the last waiting event', schema: enqueued } },
   async perform({ params, body, idempotency }, { context }) {
     return enqueueEvent(context.service, { sessionKey: params.key, ...factOf(body), idempotency });
   },
@@ -37,7 +37,7 @@ function factOf(body: z.output<typeof systemEventRequest>) {
 const getSystemEvents = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/system-events',
-  summary: 'The waiting events, oldest first; with state=all also the consumed and the dropped ones',
+  summary: 'The waiting system events, oldest first; with state=all, also those that were consumed or dropped',
   query: z.strictObject({ ...pageQuery, state: z.enum(['queued', 'all']).optional() }),
   answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
   async handle({ params, query, list }, { context }) {

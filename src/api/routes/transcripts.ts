@@ -47,7 +47,7 @@ const compact = defineRoute({
   headers: { Prefer: 'wait=<seconds>', 'Idempotency-Key': '1 to 200 visible ASCII characters' },
   answers: {
     200: {
-      description: 'Done within the wait; compaction is null when there was nothing to compact',
+      description: 'The compaction ended within the wait; compaction is null if there was nothing to compact',
       schema: compacted,
     },
     202: { description: 'Committed', schema: compactionRequested },
@@ -123,7 +123,7 @@ const getCompactions = defineRoute({
 const restore = defineEffect({
   path: '/v1/sessions/{key}/compactions/{id}/restore',
   summary:
-    'Undo a compaction: its entries are active again, newer entries stay, and later compactions are undone with it',
+    'Undo a compaction and all later compactions: the compacted entries become active again, and newer entries stay',
   answers: {
     200: { description: 'The compaction is undone', schema: restored },
     409: { description: 'A turn runs, the compaction did not succeed, or a reset has ended its transcript' },
@@ -155,7 +155,8 @@ const restore = defineEffect({
 
 const resetRoute = defineEffect({
   path: '/v1/sessions/{key}/reset',
-  summary: 'Start a new transcript under the same key; the old one is kept. abort: true stops a running turn first',
+  summary:
+    'Start a new transcript under the same key; the old one is kept. With abort: true, a running turn is aborted first',
   body: resetRequest,
   answers: {
     200: { description: 'The session with its new transcript', schema: reset },

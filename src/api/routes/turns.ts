@@ -51,7 +51,7 @@ const turnQuery = {
 const getTurns = defineRoute({
   method: 'GET',
   path: '/v1/turns',
-  summary: 'Turns, newest first, each with its last steps; steps=none leaves steps and spans out',
+  summary: 'Turns, newest first, each with its last steps; with steps=none, without steps and spans',
   query: z.strictObject({
     ...pageQuery,
     ...turnQuery,
@@ -73,7 +73,7 @@ const getTurns = defineRoute({
 const getCount = defineRoute({
   method: 'GET',
   path: '/v1/turns/count',
-  summary: `How many turns there are, up to ${COUNT_MAX}`,
+  summary: `The number of turns, up to ${COUNT_MAX}`,
   query: z.strictObject(turnQuery),
   answers: { 200: { description: 'The number; isCapped: there may be more', schema: cappedCount } },
   async handle({ query }, { context }) {
@@ -119,7 +119,7 @@ const getRequest = defineRoute({
   method: 'GET',
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
-  answers: { 200: { description: 'The request, with the origin and the trust of its parts', schema: modelRequest } },
+  answers: { 200: { description: 'The request, with the origin and trust of its parts', schema: modelRequest } },
   async handle({ params }, { context }) {
     const request = await context.deriveRequest(params.id, params.n);
     if (request === null) throw notFound(`call ${params.n} of turn ${params.id}`);
@@ -130,7 +130,7 @@ const getRequest = defineRoute({
 const getToolCall = defineRoute({
   method: 'GET',
   path: '/v1/turns/{id}/tools/{callId}',
-  summary: 'One call of a tool: what it was given, and what came back',
+  summary: 'One tool call with its arguments and its result',
   answers: { 200: { description: 'The call', schema: toolCallDetail } },
   async handle({ params: { id, callId } }, { context }) {
     const found = await viewToolCall(context.views, id, callId);
@@ -141,7 +141,7 @@ const getToolCall = defineRoute({
 
 const abort = defineEffect({
   path: '/v1/turns/{id}/abort',
-  summary: 'Stop one turn; the waiting messages of its session stay',
+  summary: 'Abort a turn; the waiting messages of its session stay',
   answers: { 200: { description: 'Whether it was running', schema: turnAborted } },
   async perform({ params, idempotency }, { context }) {
     const outcome = await stopTurn(context.service, params.id, idempotency);
@@ -153,11 +153,11 @@ const abort = defineEffect({
 
 const retry = defineEffect({
   path: '/v1/turns/{id}/retry',
-  summary: 'Retry a turn that ended badly: its messages wait again',
+  summary: 'Retry a turn that did not succeed: its messages are queued again',
   answers: {
     202: {
       description:
-        'The messages wait again; when the session has newer turns, as new messages whose retryOf names the old ones',
+        'The messages are queued again. If the session has newer turns, they are new messages whose retryOf names the old ones',
       schema: z.strictObject({ retried: z.uuid(), messageIds: z.array(z.uuid()) }),
     },
     409: { description: 'The turn ended well, still runs, or was retried before' },

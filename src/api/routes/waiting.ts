@@ -14,7 +14,7 @@ const ITEMS_DEFAULT = 50;
 const getWaiting = defineRoute({
   method: 'GET',
   path: '/v1/waiting',
-  summary: 'Every message that waits, oldest first, with the reason',
+  summary: 'All waiting messages, oldest first, with the reason why they wait',
   query: z.strictObject({
     ...pageQuery,
     lane: z.enum(LANES).optional(),

@@ -32,7 +32,7 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
   path: '/v1/workers/{id}/drain',
   summary: 'Drain a process: it notices within 3 s, finishes or releases its turns, and ends',
   answers: {
-    202: { description: 'The process as it is now', schema: worker },
+    202: { description: 'The updated process', schema: worker },
     409: { description: 'It is lost' },
   },
   async perform({ params: { id }, idempotency }, { context }) {

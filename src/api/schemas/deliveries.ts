@@ -18,5 +18,5 @@ export const deliveryCount = z.strictObject({
   oldestAt: z.iso.datetime().nullable(),
 }) satisfies z.ZodType<DeliveryCount>;
 
-/** The body of a discard; it may be absent. The reason is kept in the log of changes. */
+/** The body of a discard; it may be absent. The reason is kept in the audit log. */
 export const discardRequest = z.strictObject({ reason: pacing.reason });

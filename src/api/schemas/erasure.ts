@@ -4,17 +4,17 @@ import { z } from 'zod';
 /** By schema and field. */
 export const ERASURE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   senderId: 'The `sender.id` of the person',
-  removed: 'How many rows were removed, by table; tables of which nothing was removed are missing',
-  files: 'How many files with outputs of commands in the background were deleted',
-  'subjectErasure.sessions': 'What was removed of each session in which only this person has written',
-  'subjectErasure.shared': 'The keys of sessions that were kept, because others have written there too',
-  'eraseSubject.dryRun': 'True: count what would be removed, and stop and remove nothing',
-  'eraseSubject.reason': 'Why, for the log of changes',
+  removed: 'The number of removed rows by table; tables without removed rows are left out',
+  files: 'The number of deleted files with outputs of background commands',
+  'subjectErasure.sessions': 'What was removed of each session in which only this person wrote',
+  'subjectErasure.shared': 'The keys of sessions that were kept, because other people wrote in them too',
+  'eraseSubject.dryRun': 'True: count the rows and remove nothing',
+  'eraseSubject.reason': 'Why; stored in the audit log',
   'eraseSubject.channel':
-    'Only sessions with messages of this channel: two channels may use the same id for two people',
-  'eraseSubject.shared': 'keep: leave sessions in which others have written too; erase: erase them as well',
-  'eraseSession.dryRun': 'True: count what would be removed, and stop and remove nothing',
-  'eraseSession.reason': 'Why, for the log of changes',
+    'Only sessions with messages of this channel. Two channels may use the same id for two people',
+  'eraseSubject.shared': 'keep: keep sessions in which other people wrote too; erase: erase them as well',
+  'eraseSession.dryRun': 'True: count the rows and remove nothing',
+  'eraseSession.reason': 'Why; stored in the audit log',
 };
 
 export const erasure = z.strictObject({

@@ -1,4 +1,4 @@
-// API keys, sign-ins and the log of changes on the wire.
+// API keys, sign-ins and the audit log on the wire.
 import { z } from 'zod';
 import { KEY_ROLES } from '../../core/access/key-role.ts';
 

@@ -37,7 +37,7 @@ export const OPENAI_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ),
   'OpenAiError.error': 'What is wrong',
   'OpenAiError.message': 'What is wrong and what is allowed, for people',
-  'OpenAiError.type': 'The kind of error, in the words of OpenAI',
-  'OpenAiError.param': 'The parameter that does not fit; null: none',
-  'OpenAiError.code': 'A stable code; that of a problem where OpenAI has none',
+  'OpenAiError.type': 'The kind of error, as OpenAI names it',
+  'OpenAiError.param': 'The invalid parameter; null: none',
+  'OpenAiError.code': "A stable code: OpenAI's if it has one, or else a problem code of Holdfast",
 };

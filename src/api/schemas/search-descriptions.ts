@@ -1,17 +1,17 @@
 // Descriptions of what lists have in common, and of the filters of turns and sessions. A part of `field-descriptions.ts`.
 
 const FOUND_BY =
-  'An id, a session key, the id that the platform gave a message, or an error code; a text that is none of them is looked for in session keys';
+  'An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key';
 
 const OF_TURNS: Readonly<Record<string, string>> = {
-  until: 'Only turns that started before',
-  model: 'Only of this model, with or without its provider',
+  until: 'Only turns that started before this time',
+  model: 'Only turns of this model, with or without the name of the provider',
   tool: 'Only turns that called this tool',
   code: 'Only turns that ended with this error code',
-  worker: 'Only turns that this worker ran last',
+  worker: 'Only turns that ran on this worker last',
   batch: 'Only turns of the items of this batch',
-  minMs: 'Only turns that took at least so many milliseconds',
-  minCostUsd: 'Only turns that cost at least so many US dollars',
+  minMs: 'Only turns that took at least this long, in milliseconds',
+  minCostUsd: 'Only turns that cost at least this much, in US dollars',
   q: FOUND_BY,
 };
 
@@ -21,23 +21,23 @@ const of = (operation: string): [string, string][] =>
 /** By field, or by operation and field. */
 export const SEARCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...of('listTurns'), ...of('countTurns')]),
-  'getEvents.session': 'Only of this session',
-  since: 'Only what is not older',
-  limit: 'How many items a page has at most',
-  cursor: 'Where the page begins: `nextCursor` of the page before',
-  ids: 'Only of these ids',
-  nextCursor: 'The cursor of the next page; null: this is the last one',
+  'getEvents.session': 'Only events of this session',
+  since: 'Only items from this time or later',
+  limit: 'The maximum number of items on a page',
+  cursor: 'The `nextCursor` of the previous page',
+  ids: 'Only items with these ids',
+  nextCursor: 'The cursor of the next page; null: this is the last page',
   items: 'The items of the page',
   order: 'The order of the items',
-  agent: 'Only of this agent',
-  'countTurns.count': 'How many were counted',
-  isCapped: 'Whether there may be more than were counted',
+  agent: 'Only items of this agent',
+  'countTurns.count': 'The number of turns, up to a limit',
+  isCapped: 'Whether the limit of the count was reached, so that there may be more',
   'ListedTurn.why.since': 'When it began to wait',
   'ListedTurn.steps': 'The last steps of the turn; absent with steps=none',
-  'ListedTurn.spans': 'How long each of the last parts of the turn took; absent with steps=none',
-  'listTurns.steps': 'none: without steps and spans, which are most of an answer',
+  'ListedTurn.spans': 'The durations of the last parts of the turn; absent with steps=none',
+  'listTurns.steps': 'none: leave out steps and spans, the largest part of the answer',
   'listSessions.q': FOUND_BY,
   'listSessions.order':
-    'created: newest first; updated: last changed first, of the 10,000 newest sessions and those of the 10,000 newest turns',
+    'created: newest first; updated: last changed first, among the 10,000 newest sessions and those of the 10,000 newest turns',
   'listSessions.channel': 'Only sessions of this channel',
 };

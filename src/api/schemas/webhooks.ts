@@ -98,7 +98,7 @@ function operationOf(type: DeliveryType): object {
   const { $schema: _schema, ...schema } = z.toJSONSchema(webhookPayloads[type]);
   return {
     summary: SUMMARIES[type],
-    description: 'Signed as Standard Webhooks defines it. Delivered at least once, in the order of the session.',
+    description: 'Signed as defined by Standard Webhooks. Delivered at least once, in the order of the session.',
     operationId: `${type}Webhook`,
     tags: ['webhooks'],
     parameters: Object.entries(HEADERS).map(([name, description]) => ({

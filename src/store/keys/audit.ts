@@ -1,4 +1,4 @@
-// The log of changes that people and programs make through the API.
+// The audit log: the changes that people and programs make through the API.
 import type { Database } from '../database.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';

@@ -1,4 +1,4 @@
-// API keys and the log of changes, as the API shows them and checks requests against them.
+// API keys and the audit log, as the API shows them and checks requests against them.
 import type { KeyRole } from '../../core/access/key-role.ts';
 import { sql } from '../drizzle.ts';
 import { literal } from '../statement.ts';

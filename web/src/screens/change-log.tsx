@@ -1,4 +1,4 @@
-// The log of changes.
+// The audit log.
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
@@ -12,7 +12,7 @@ export function ChangeLog(): ReactElement {
   const list = useQuery({ queryKey: ['audit'], queryFn: () => api.listAudit({ limit: CHANGES_SHOWN }) });
   return (
     <section className="panel" aria-labelledby="changes">
-      <h2 id="changes">Log of changes</h2>
+      <h2 id="changes">Audit log</h2>
       {list.isError && <Problem error={list.error} />}
       {list.data?.items.length === 0 && <p className="soft">Nothing was changed yet.</p>}
       <div className="scroll-x">

@@ -14,7 +14,7 @@ const route = getRouteApi('/app/settings');
 
 const TABS = {
   keys: { name: 'API keys', isForAdmins: true, view: () => <ApiKeys /> },
-  changes: { name: 'Log of changes', isForAdmins: true, view: () => <ChangeLog /> },
+  changes: { name: 'Audit log', isForAdmins: true, view: () => <ChangeLog /> },
   configuration: { name: 'Configuration', isForAdmins: true, view: () => <Configuration /> },
   versions: { name: 'Versions', isForAdmins: true, view: () => <Versions /> },
   prices: { name: 'Price table', isForAdmins: false, view: () => <PriceTable /> },
