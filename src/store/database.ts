@@ -53,8 +53,6 @@ const HOT_PLANNER = [
   'enable_bitmapscan=off',
   'enable_hashjoin=off',
   'enable_mergejoin=off',
-  // While few rows wait in the whole table, an index of all of them seems as cheap as the one that has those of a session in order.
-  'enable_sort=off',
   'jit=off',
 ];
 

@@ -54,16 +54,7 @@ test.each(TURN_STATEMENTS)('$name reads tables by index scans only, with any of 
   }
 });
 
-test.each(['claim', 'finish-turn'])('%s reads the waiting messages of its sessions, and no others', async (name) => {
-  const statement = TURN_STATEMENTS.find((one) => one.name === name)!;
-  const reads = (await planOf(statement, [])).filter(({ table }) => table === 'inbox');
-  const indexes = reads.flatMap(({ index }) => index ?? []);
-  expect(indexes).toContain('inbox_waiting');
-  expect(indexes).not.toContain('inbox_oldest');
-  expect(indexes).not.toContain('inbox_ended');
-});
-
-/** The nodes of the generic plan, with the tables and indexes that they read. */
+/** The nodes of the generic plan, with the tables that they read. */
 async function planOf(statement: VisibleStatement, options: readonly string[]): Promise<PlanRead[]> {
   const { text } = statement.render(new Set(options));
   await client.query(`prepare explained as ${text}`);
@@ -81,17 +72,15 @@ async function planOf(statement: VisibleStatement, options: readonly string[]): 
 interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
-  'Index Name'?: string;
   Plans?: PlanNode[];
 }
 
 interface PlanRead {
   node: string;
   table: string | undefined;
-  index: string | undefined;
 }
 
 function readsOf(plan: PlanNode): PlanRead[] {
-  const own = { node: plan['Node Type'], table: plan['Relation Name'], index: plan['Index Name'] };
+  const own = { node: plan['Node Type'], table: plan['Relation Name'] };
   return [own, ...(plan.Plans ?? []).flatMap(readsOf)];
 }
