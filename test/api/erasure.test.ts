@@ -169,6 +169,24 @@ test('an erasure that was broken off is completed by the same call, and a newer 
   expect(await tablesWith('bittern')).toEqual({});
 });
 
+test('a person is found among more messages than one statement reads', async () => {
+  const { rig } = holder;
+  await rig.post('/v1/sessions/first-of-many/messages', { text: 'x', sender: { id: 'eve' } });
+  await rig.post('/v1/sessions/shared-of-many/messages', { text: 'x', sender: { id: 'eve' } });
+  await rig.rows(`insert into holdfast.inbox (id, session_id, seq, kind, status, body, route)
+    select gen_random_uuid(), s.id, 10 + n, 'message', 'answered', '{"sender":{"id":"eve"}}', '' from holdfast.sessions s, generate_series(1, 4500) n
+    where s.key = 'agent:main:shared-of-many'`);
+  await rig.post('/v1/sessions/shared-of-many/messages', { text: 'x', sender: { id: 'ben' } });
+  await rig.rows(`update holdfast.inbox set id = 'ffffffff-ffff-7fff-8fff-ffffffffffff', seq = 9999
+    where session_id = (select id from holdfast.sessions where key = 'agent:main:first-of-many')`);
+  await rig.rows(`update holdfast.inbox set seq = 9999 where body -> 'sender' ->> 'id' = 'ben'
+    and session_id = (select id from holdfast.sessions where key = 'agent:main:shared-of-many')`);
+  expect((await rig.ask('DELETE', '/v1/subjects/eve?dryRun=true')).body).toMatchObject({
+    sessions: [{ key: 'agent:main:first-of-many' }],
+    shared: ['agent:main:shared-of-many'],
+  });
+});
+
 test('the sessions of a person are erased if only they have written there; others with shared=erase', async () => {
   const { rig } = holder;
   const say = (session: string, id: string, text: string) =>

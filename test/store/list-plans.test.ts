@@ -14,6 +14,7 @@ import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/fi
 import { FIND_MESSAGES, FIND_MESSAGES_OF_IDS, FIND_MESSAGES_OF_SESSION } from '../../src/store/views/message-filter.ts';
 import { exportQueries } from '../../src/store/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
+import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/store/views/subjects.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
 import { createManyRows, growingReads } from './many-rows.ts';
@@ -93,6 +94,8 @@ test.each([
   [FIND_MESSAGES, [['waiting', 'claimed', 'failed', 'silent'], newId(), 50]],
   [FIND_MESSAGES_OF_SESSION, [['answered'], null, 50, 'agent:main:s7', null]],
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
+  [SESSIONS_OF_SENDER, [newId(), 'ada', null]],
+  [OTHER_SENDERS, ['agent:main:s7', 0, 'ada']],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
