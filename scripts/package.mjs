@@ -22,7 +22,7 @@ const ALLOWED = [
   /^dist\/(?:src|jobs|workers|demo|scripted-model)\/.*\.(?:js|mjs|json|d\.ts)$/,
   /^dist\/migrations\/[\w.]+\.sql$/,
   /^dist\/web\/dist\//,
-  /^dist\/docs\/(?:(?:how-to|reference)\/)?[\w-]+\.md$/,
+  /^dist\/docs\/(?:(?:how-to|references)\/)?[\w-]+\.md$/,
   /^dist\/package\.json$/,
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
 ];

@@ -24,7 +24,7 @@ test('the steps of a turn show the input and the result of each tool', async () 
   await signIn();
   await open(`/turns/${id}?tab=steps`);
   await page.getByText('Arguments and result').click();
-  await page.getByText('{"big":12345678901234567').first().waitFor();
+  await page.getByText('{"big":"12345678901234567890"}').first().waitFor();
   await page.getByRole('heading', { name: 'Result' }).waitFor();
 });
 

@@ -8,7 +8,7 @@ export function Problem({ error, onRetry }: { error: unknown; onRetry?: (() => v
   const known = error instanceof HoldfastError ? error : null;
   const text = known?.detail ?? (error instanceof Error ? error.message : String(error));
   // The text of a refused request repeats the first of its errors.
-  const others = known?.errors.filter(({ message }) => !text.includes(message)) ?? [];
+  const others = known?.errors.filter(({ path, message }) => !text.includes(`${path}: ${message}`)) ?? [];
   return (
     <div className="problem" role="alert">
       <strong>{known?.title ?? 'The page has failed'}</strong>
