@@ -12,6 +12,8 @@ const SESSIONS = 200;
 /** How a plan is allowed to read a table: by an index. A table that is written is named by its own node. */
 const READS_BY_INDEX = new Set(['Index Scan', 'Index Only Scan', 'ModifyTable']);
 
+const LOCKS_ROWS = /\bfor (?:no key )?update\b/;
+
 /** Options that a statement never has without others. */
 const IMPLIED: Readonly<Record<string, string[]>> = { run_end: ['outreach'] };
 
@@ -54,6 +56,17 @@ test.each(TURN_STATEMENTS)('$name reads tables by index scans only, with any of 
   }
 });
 
+test('no statement that locks rows reads every session to find them', async () => {
+  const reading = new Set<string>();
+  for (const statement of STATEMENTS.filter((one) => LOCKS_ROWS.test(one.render(new Set(one.options)).text))) {
+    for (const options of [[], statement.options]) {
+      const reads = await planOf(statement, options);
+      if (reads.some(({ index, isBounded }) => index === 'sessions_pkey' && !isBounded)) reading.add(statement.name);
+    }
+  }
+  expect([...reading]).toEqual([]);
+});
+
 /** The nodes of the generic plan, with the tables that they read. */
 async function planOf(statement: VisibleStatement, options: readonly string[]): Promise<PlanRead[]> {
   const { text } = statement.render(new Set(options));
@@ -63,7 +76,7 @@ async function planOf(statement: VisibleStatement, options: readonly string[]): 
   );
   const nulls = Array.from({ length: prepared[0]?.count ?? 0 }, () => 'null').join(', ');
   const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
-    `explain (format json) execute explained (${nulls})`,
+    `explain (format json) execute explained${nulls === '' ? '' : `(${nulls})`}`,
   );
   await client.query('deallocate explained');
   return rows.flatMap((row) => row['QUERY PLAN'].flatMap(({ Plan }) => readsOf(Plan)));
@@ -72,15 +85,25 @@ async function planOf(statement: VisibleStatement, options: readonly string[]): 
 interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
+  'Index Name'?: string;
+  'Index Cond'?: string;
   Plans?: PlanNode[];
 }
 
 interface PlanRead {
   node: string;
   table: string | undefined;
+  index: string | undefined;
+  /** False: it reads the whole index. */
+  isBounded: boolean;
 }
 
 function readsOf(plan: PlanNode): PlanRead[] {
-  const own = { node: plan['Node Type'], table: plan['Relation Name'] };
+  const own = {
+    node: plan['Node Type'],
+    table: plan['Relation Name'],
+    index: plan['Index Name'],
+    isBounded: plan['Index Cond'] !== undefined,
+  };
   return [own, ...(plan.Plans ?? []).flatMap(readsOf)];
 }

@@ -1,7 +1,6 @@
 // The cost cap of a batch is a budget with the id of the batch, made, changed and removed with it.
-import { BUDGET_REACHED } from '../../core/budget/budget.ts';
-import { wakeSql } from '../session-locks.ts';
 import { isFreedSql, isReachedSql } from './reached-sql.ts';
+import { wokenSql } from './woken-sql.ts';
 
 /**
  * CTEs that bring the cap of batches up to date: `source` has their rows as they are now. What the items that ended before have cost counts.
@@ -14,14 +13,7 @@ changed_caps as (
   from ${source} s where b.id = s.id and (s.max_cost_micros is distinct from b.limit_micros or b.removed_at is not null)
   returning b.id
 ),
-woken as materialized (
-  select s.* from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id
-  where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}' and t.park_by in (select id::text from changed_caps)
-  order by s.id for no key update of s
-),
-rung_doorbells as (
-  ${wakeSql('woken', 'true')}
-)`;
+${wokenSql('t.park_by in (select id::text from changed_caps)')}`;
 
 /** CTEs that make the caps of batches that have one and had none. */
 export const startedCapsSql = (source: string): string => `new_caps as (

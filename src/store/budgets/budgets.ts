@@ -1,14 +1,14 @@
 // The budgets that hold: those of the configuration, those that requests have made, and the cost caps of batches.
 import type { BudgetAction, BudgetOrigin, BudgetSettings } from '../../core/budget/budget.ts';
-import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { sendInOrder } from '../send-in-order.ts';
 import { sendQuery } from '../send-query.ts';
-import { wakeSql, type NeededRing } from '../session-locks.ts';
+import type { NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
+import { wokenSql } from './woken-sql.ts';
 import type { AfterCommit, Committed, Ring } from '../../after-commit.ts';
 
 /** A budget with its present window. */
@@ -55,16 +55,6 @@ const SETTINGS: SqlColumns<BudgetSettings & { id: string }> = {
 };
 
 const NAMES = 'scope, per, zone, limit_micros, warn_percent, action, is_strict';
-
-/** SQL that makes the turns due that wait for budgets: `condition` selects them by their `t`. The CTE is `rung_doorbells`. */
-const wokenSql = (condition: string): string => `woken as materialized (
-  select s.* from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id
-  where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}' and ${condition}
-  order by s.id for no key update of s
-),
-rung_doorbells as (
-  ${wakeSql('woken', 'true')}
-)`;
 
 const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
 
