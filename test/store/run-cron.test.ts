@@ -21,7 +21,7 @@ test('a requested run in a millisecond that already has a fire uses a later one 
   const taken = await rig.rows(
     `with taken as (
        insert into holdfast.cron_fires (cron_id, scheduled_for, status, fired_at, ended_at, is_manual)
-       select $1, date_trunc('milliseconds', clock_timestamp()) + n * interval '1 millisecond', 'completed', clock_timestamp(),
+       select $1, date_trunc('milliseconds', statement_timestamp()) + n * interval '1 millisecond', 'completed', clock_timestamp(),
          clock_timestamp(), true from generate_series(0, 300) as n returning scheduled_for
      ) select max(scheduled_for) as last from taken`,
     [cron.id],
