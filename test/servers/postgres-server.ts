@@ -42,16 +42,19 @@ interface Cluster {
 const settings = ['max_connections=300', 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
 
 /**
- * Creates a cluster and starts its server. `version` 15 requires Debian's, `embedded` the packaged one; absent: Debian's where it is
- * installed. `more` settings are added to the defaults, as `name=value`.
+ * Creates a cluster in a new directory of `parent` and starts its server. `version` 15 requires Debian's, `embedded` the packaged one;
+ * absent: Debian's where it is installed. `more` settings are added to the defaults, as `name=value`.
  */
 export async function startPostgresServer(
   version?: 15 | 'embedded',
   more: readonly string[] = [],
+  parent = tmpdir(),
 ): Promise<PostgresServer> {
   const user = chooseServerUser();
   const { initdb, postgres } = programsOf(version, user);
-  const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-postgres-'));
+  const rootDir = mkdtempSync(join(parent, 'holdfast-postgres-'));
+  const removeWithTest = (): void => rmSync(rootDir, { recursive: true, force: true, maxRetries: 5 });
+  process.once('exit', removeWithTest);
   if (user !== null) chownSync(rootDir, user.uid, user.gid);
   const cluster: Cluster = { postgres, user, dataDir: join(rootDir, 'data'), port: await findFreePort(), more };
   const flags = ['-D', cluster.dataDir, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
@@ -81,7 +84,8 @@ export async function startPostgresServer(
         postmaster.kill('SIGINT');
         await exited;
       }
-      rmSync(rootDir, { recursive: true, force: true });
+      process.off('exit', removeWithTest);
+      removeWithTest();
     },
   };
 }
