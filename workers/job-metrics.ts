@@ -6,7 +6,7 @@ import type { JobEnd } from './queue/start-lane-worker.ts';
 export function createJobMetrics(registry: Registry): (end: JobEnd) => void {
   const jobs = new Counter({
     name: 'holdfast_jobs_total',
-    help: 'Jobs that ended in this process, by queue, name and outcome',
+    help: 'Ended jobs, by queue, name and outcome',
     labelNames: ['queue', 'job', 'outcome'] as const,
     registers: [registry],
   });

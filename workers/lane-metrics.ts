@@ -15,13 +15,13 @@ export interface LaneMetrics {
 export function createLaneMetrics(registry: Registry): LaneMetrics {
   const requests = new Counter({
     name: 'holdfast_provider_requests_total',
-    help: 'Requests in batches of the provider that came to a result in this process',
+    help: 'Requests in provider batches with a result',
     labelNames: ['result'] as const,
     registers: [registry],
   });
   const wasted = new Counter({
     name: 'holdfast_provider_cost_wasted_dollars_total',
-    help: 'What answers of the provider have cost that no turn uses',
+    help: "Cost of the provider's answers that no turn uses",
     registers: [registry],
   });
   return {

@@ -64,13 +64,13 @@ function createSeries(registry: Registry) {
   return {
     calls: new Counter({
       name: 'holdfast_model_calls_total',
-      help: 'Model calls that this process committed',
+      help: 'Model calls; each retry counts as a call',
       labelNames: ['model', 'tier', 'status'] as const,
       registers,
     }),
     failures: new Counter({
       name: 'holdfast_model_call_failures_total',
-      help: 'Model calls that failed or broke off, by the code of their error; a call that is made again counts again',
+      help: 'Model calls that failed or were interrupted, by error code; each retry counts as a call',
       labelNames: ['model', 'code'] as const,
       registers,
     }),
@@ -82,7 +82,7 @@ function createSeries(registry: Registry) {
     }),
     cost: new Counter({
       name: 'holdfast_model_cost_dollars_total',
-      help: 'What model calls have cost',
+      help: 'Cost of model calls',
       labelNames: ['model', 'tier', 'agent'] as const,
       registers,
     }),
@@ -95,7 +95,7 @@ function createSeries(registry: Registry) {
     }),
     firstChunk: new Histogram({
       name: 'holdfast_model_first_chunk_seconds',
-      help: 'Time from the beginning of a live model call to the first part of its answer',
+      help: 'Time from the start of a live model call to the first part of its answer',
       labelNames: ['model'] as const,
       buckets: SECONDS,
       registers,
@@ -110,7 +110,7 @@ function createCommonSeries(registry: Registry) {
   return {
     tokens: new Histogram({
       name: 'gen_ai_client_token_usage',
-      help: 'Tokens of a model call; those from and for the cache are input',
+      help: 'Tokens of a model call; tokens read from and written to the cache count as input',
       labelNames: [...labels, 'gen_ai_token_type'],
       buckets: GEN_AI_TOKENS,
       registers,
@@ -124,7 +124,7 @@ function createCommonSeries(registry: Registry) {
     }),
     firstChunk: new Histogram({
       name: 'gen_ai_client_operation_time_to_first_chunk_seconds',
-      help: 'Time from the beginning of a live model call to the first part of its answer',
+      help: 'Time from the start of a live model call to the first part of its answer',
       labelNames: labels,
       buckets: GEN_AI_SECONDS,
       registers,

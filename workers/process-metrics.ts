@@ -41,10 +41,10 @@ export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): 
   gauge('holdfast_build_info', '1, with the version of this process', ['version'], (to) =>
     to.set({ version: facts.version }, 1),
   );
-  gauge('holdfast_slots', 'Jobs that this process may run at once', ['lane'], (to) => {
+  gauge('holdfast_slots', 'Jobs that this process can run at once', ['lane'], (to) => {
     for (const [lane, { slots }] of Object.entries(facts.lanes())) to.set({ lane }, slots);
   });
-  gauge('holdfast_slots_in_use', 'Jobs that this process runs', ['lane'], (to) => {
+  gauge('holdfast_slots_in_use', 'Jobs that this process is running', ['lane'], (to) => {
     for (const [lane, { inUse }] of Object.entries(facts.lanes())) to.set({ lane }, inUse);
   });
   gauge('holdfast_report_age_seconds', 'Time since this process last reported to the database', [], (to) =>
@@ -55,7 +55,7 @@ export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): 
   });
   new Counter({
     name: 'holdfast_dependency_faults_total',
-    help: 'Calls that failed because the database or the queue could not work; all of them are retried',
+    help: 'Calls that failed because the database or the queue did not work; all of them are retried',
     labelNames: ['dependency'] as const,
     registers,
     collect() {
@@ -67,7 +67,7 @@ export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): 
   delay.enable();
   gauge(
     'holdfast_event_loop_lag_seconds',
-    'By how much the event loop was late, 99th percentile since the last scrape',
+    'Delay of the event loop: the 99th percentile since the last scrape',
     [],
     (to) => {
       to.set(Math.max(0, delay.percentile(99) / 1e9 - LOOP_RESOLUTION_MS / 1000) || 0);
@@ -81,7 +81,7 @@ export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): 
 export function createStatementMetrics(registry: Registry): (name: string, durationMs: number) => void {
   const seconds = new Histogram({
     name: 'holdfast_statement_duration_seconds',
-    help: 'Time from a statement to its answer, with the wait for a connection',
+    help: 'Duration of statements, including the wait for a connection',
     labelNames: ['name'] as const,
     buckets: STATEMENT_SECONDS,
     registers: [registry],
@@ -93,7 +93,7 @@ export function createStatementMetrics(registry: Registry): (name: string, durat
 export function createRingMetrics(registry: Registry): (rings: number) => void {
   const repeated = new Counter({
     name: 'holdfast_rings_repeated_total',
-    help: 'Jobs that this process added again because they were lost, or because the worker of their session was',
+    help: 'Jobs that the reconciler added again because the job or its worker was lost',
     registers: [registry],
   });
   return (rings) => repeated.inc(rings);
@@ -106,7 +106,7 @@ export type DeliveryOutcome = 'sent' | 'failed' | 'retried';
 export function createDeliveryMetrics(registry: Registry): (status: DeliveryOutcome) => void {
   const deliveries = new Counter({
     name: 'holdfast_deliveries_total',
-    help: 'Attempts to deliver that this process made',
+    help: 'Attempts to deliver',
     labelNames: ['status'] as const,
     registers: [registry],
   });

@@ -18,14 +18,14 @@ export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics
   const untilMs = new Map<string, number>();
   const waits = new Histogram({
     name: 'holdfast_rate_wait_seconds',
-    help: 'Time that model calls waited for a rate limit or a block, of those that waited',
+    help: 'Time that model calls waited for a rate limit or a block; calls that did not wait are not included',
     labelNames: ['model'] as const,
     buckets: SECONDS,
     registers: [registry],
   });
   new Gauge({
     name: 'holdfast_model_blocked_seconds',
-    help: 'Time until the model may be called again; 0 when it may be called',
+    help: 'Time until the model can be called again after a Retry-After; 0 if it can be called now',
     labelNames: ['model'] as const,
     registers: [registry],
     collect() {

@@ -143,7 +143,7 @@ export class Reconciler {
     const lost = stale.filter((ring) => !alive.has(`${ring.sessionId}.${ring.ringNo}`));
     const { rings } = publish(await countRings(database, lost));
     this.#options.onRepeated?.(rings);
-    if (rings > 0) logger.debug({ rings }, 'Jobs are enqueued again');
+    if (rings > 0) logger.debug({ rings }, 'Jobs were enqueued again');
     return nextInMs;
   }
 

@@ -17,19 +17,19 @@ export function createScheduleMetrics(registry: Registry): ScheduleMeter {
   const registers = [registry];
   const fires = new Counter({
     name: 'holdfast_cron_fires_total',
-    help: 'Slots of crons that this process settled',
+    help: 'Cron slots, by status',
     labelNames: ['status'] as const,
     registers,
   });
   const lag = new Histogram({
     name: 'holdfast_cron_lag_seconds',
-    help: 'Time from when a slot of a cron was due to its fire',
+    help: 'Delay of cron fires',
     buckets: LAG_SECONDS,
     registers,
   });
   const polls = new Counter({
     name: 'holdfast_heartbeats_total',
-    help: 'Heartbeats that this process settled: `made`, or why there was none',
+    help: 'Heartbeats: `made`, or the reason why no poll was made',
     labelNames: ['result'] as const,
     registers,
   });

@@ -110,7 +110,7 @@ export class Scheduler {
     await this.#round;
     const { database, owner, logger } = this.#parts;
     await renewPolls(database, { owner, leaseMs: 0 }).catch((error: unknown) =>
-      logger.debug({ err: error }, 'Leases of polls could not be released'),
+      logger.debug({ err: error }, 'Leases of heartbeat polls could not be released'),
     );
   }
 

@@ -194,7 +194,7 @@ async function openBase(
   const { warnings } = await modules.inspectDatabase(databaseUrl);
   for (const warning of warnings) logger.warn({ dependency: 'database' }, warning);
   const { ahead } = await (migrate ? modules.migrate(databaseUrl) : modules.requireLayout(databaseUrl));
-  if (ahead.length > 0) logger.info({ migrations: ahead }, 'The database was migrated by a newer version');
+  if (ahead.length > 0) logger.info({ migrations: ahead }, 'Database was migrated by a newer version');
   const role = roles.length === 1 ? (roles[0] ?? 'service') : 'service';
   const { redisUrl, host, metricsPort: port } = config.runtime;
   const meters = measureProcess({ roles, host, port });

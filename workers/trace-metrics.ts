@@ -5,7 +5,7 @@ import { Counter, type Registry } from 'prom-client';
 export function createTraceMetrics(registry: Registry): { dropped: (turns: number) => void } {
   const dropped = new Counter({
     name: 'holdfast_traces_dropped_total',
-    help: 'Turns whose trace was not exported: too many waited, or the collector did not take it',
+    help: 'Turns whose trace was not exported because too many were waiting or the collector did not accept it',
     registers: [registry],
   });
   return { dropped: (turns) => dropped.inc(turns) };

@@ -25,7 +25,7 @@ export function startTroubleLog(
 
   const timer = setInterval(() => {
     looking ??= look()
-      .catch((error: unknown) => database.outages.report(error, 'Troubles of the service could not be read'))
+      .catch((error: unknown) => database.outages.report(error, 'State of the service could not be read'))
       .finally(() => (looking = null));
   }, everyMs);
   return async () => {

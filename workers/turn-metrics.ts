@@ -82,27 +82,27 @@ function createSeries(registry: Registry) {
   return {
     turns: new Counter({
       name: 'holdfast_turns_ended_total',
-      help: 'Turns whose end this process committed; `code` is empty without an error',
+      help: 'Ended turns; `code` is empty without an error',
       labelNames: ['status', 'kind', 'lane', 'code'] as const,
       registers,
     }),
     ran: new Histogram({
       name: 'holdfast_turn_duration_seconds',
-      help: 'Time from the opening of a turn to its end',
+      help: 'Time from the start of a turn to its end',
       labelNames: ['lane', 'kind'] as const,
       buckets: SECONDS,
       registers,
     }),
     waited: new Histogram({
       name: 'holdfast_turn_wait_seconds',
-      help: 'Time that turns waited: `queue` before they were opened, `rate` for a rate limit or a block of their model',
+      help: 'Time that turns waited: `queue` before they started, `rate` for a rate limit or a block of their model',
       labelNames: ['lane', 'reason'] as const,
       buckets: SECONDS,
       registers,
     }),
     overhead: new Histogram({
       name: 'holdfast_turn_overhead_seconds',
-      help: 'Time of a turn outside model calls, tools and waits for rates, of turns that one worker ran at once',
+      help: 'Time that a turn spent outside model calls, tools and rate limits, for turns with one attempt',
       buckets: OVERHEAD_SECONDS,
       registers,
     }),
@@ -115,13 +115,13 @@ function createSeries(registry: Registry) {
     }),
     takenOver: new Counter({
       name: 'holdfast_locks_taken_over_total',
-      help: 'Turns that this process resumed because the lease of their worker had expired or it had left them',
+      help: 'Turns that this worker resumed because their worker was lost or had left',
       labelNames: ['lane'] as const,
       registers,
     }),
     compactions: new Counter({
       name: 'holdfast_compactions_total',
-      help: 'Attempts to compact a transcript that ended in this process',
+      help: 'Attempts to compact a transcript',
       labelNames: ['reason', 'status'] as const,
       registers,
     }),
@@ -133,7 +133,7 @@ function createToolSeries(registry: Registry) {
   return {
     calls: new Counter({
       name: 'holdfast_tool_calls_total',
-      help: 'Tool calls that ran in this process',
+      help: 'Tool calls',
       labelNames: ['tool', 'status'] as const,
       registers,
     }),

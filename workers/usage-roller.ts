@@ -17,7 +17,7 @@ export function startUsageRoller({ database }: Service, logger: Logger): () => P
     try {
       if (!isCounted) {
         const isNews = await countExisting(database);
-        if (isNews) logger.info('Turns, messages and usage from before the upgrade are counted');
+        if (isNews) logger.info('Turns, messages and usage from before the upgrade are now included in the totals');
         isCounted = true;
       }
       while (!isStopped && (await rollUp(database)));

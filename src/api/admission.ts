@@ -32,7 +32,7 @@ export class Admission {
     if (this.#inside.size >= this.#bounds.requestsMax || this.#bodyBytes + bytes > this.#bounds.bodyBytesMax) {
       throw new Problem(
         'overloaded',
-        'Too many requests are in flight, and this one was not read. Send it again later.',
+        'Too many requests are in flight. This one was not processed; send it again later.',
         {
           retryAfterMs: RETRY_AFTER_MS,
         },

@@ -24,8 +24,8 @@ export function pageRequestOf(
   const text = query.cursor.length <= CURSOR_CHARS_MAX ? Buffer.from(query.cursor, 'base64url').toString('utf8') : '';
   const after = text.slice(FINGERPRINT_CHARS);
   if (text.slice(0, FINGERPRINT_CHARS) !== fingerprintOf(list) || !bounds.isKey(after)) {
-    throw new Problem('invalid_query', 'The cursor does not belong to this list with these filters.', {
-      errors: [{ path: 'cursor', message: 'take it from nextCursor of the same list' }],
+    throw new Problem('invalid_query', 'The cursor is not from this list with these filters.', {
+      errors: [{ path: 'cursor', message: 'expected the nextCursor of the same list' }],
     });
   }
   return { limit, after };

@@ -33,7 +33,7 @@ export function keyedRequestOf(request: {
 export function idempotencyMismatch(): Problem {
   return new Problem(
     'idempotency_mismatch',
-    'This Idempotency-Key was used for a request with another body; nothing was written.',
+    'This Idempotency-Key was used for a request with another body; nothing was stored. Send the request with a new key.',
   );
 }
 

@@ -62,11 +62,11 @@ function refuseOtherSites({ headers }: FastifyRequest): void {
   const { origin, host } = headers;
   const site = headers['sec-fetch-site'];
   if (headers[REQUEST_HEADER] !== '1') {
-    throw refusal(`With a cookie, requests other than GET need the header ${REQUEST_HEADER}: 1.`);
+    throw refusal(`A request with a cookie, other than GET, needs the header ${REQUEST_HEADER}: 1.`);
   }
   const isForeign = origin !== undefined && (!URL.canParse(origin) || new URL(origin).host !== host);
   if (isForeign || (site !== undefined && site !== 'same-origin')) {
-    throw refusal('With a cookie, only pages of this service may send requests other than GET.');
+    throw refusal('A request with a cookie, other than GET, must come from a page of this service.');
   }
 }
 

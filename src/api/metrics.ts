@@ -29,24 +29,24 @@ export function createMetrics(
   collectDefaultMetrics({ register: registry });
   const requests = new Counter({
     name: 'holdfast_http_requests_total',
-    help: 'Answered requests',
+    help: 'Completed requests',
     labelNames: ['method', 'route', 'status'],
     registers: [registry],
   });
   const durations = new Histogram({
     name: 'holdfast_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last byte of its answer, without event streams and waits',
+    help: 'Time from the first byte of a request to the last byte of its answer; excludes event streams and waits',
     labelNames: ['method', 'route'],
     buckets: SECONDS,
     registers: [registry],
   });
-  gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests in flight', now.requestsInside);
+  gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests in progress', now.requestsInside);
   gaugeOf(registry, 'holdfast_event_streams', 'Open event streams', now.eventStreams);
   gaugeOf(registry, 'holdfast_events_open_streams', 'The same as holdfast_event_streams', now.eventStreams);
-  gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a message to be settled', now.waitingRequests);
+  gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a reply', now.waitingRequests);
   new Gauge({
     name: 'holdfast_budget_used_ratio',
-    help: 'What is spent and reserved of each budget in its present window, in parts of its limit',
+    help: "Spent and reserved share of each budget's limit in its current window",
     labelNames: ['budget'] as const,
     registers: [registry],
     collect() {
@@ -93,12 +93,12 @@ class StatsGauges {
     const gauge = (name: string, help: string) => new Gauge({ name: `holdfast_${name}`, help, registers });
     const byStatus = (name: string, help: string) =>
       new Gauge({ name: `holdfast_${name}`, help, labelNames: ['status'] as const, registers });
-    this.#up = gauge('database_up', '1 when the database answered this scrape');
+    this.#up = gauge('database_up', '1 if the database answered this scrape');
     this.#single = {
       sessions: gauge('sessions', 'Sessions'),
-      liveLocks: gauge('live_locks', 'Sessions that a worker holds'),
-      oldestWait: gauge('oldest_wait_seconds', 'Age of the message that waits longest'),
-      deadLetters: gauge('dead_letters_open', 'Open dead letters'),
+      liveLocks: gauge('live_locks', 'Sessions that a worker has claimed'),
+      oldestWait: gauge('oldest_wait_seconds', 'Age of the oldest waiting message'),
+      deadLetters: gauge('dead_letters_open', 'Dead letters that wait for a decision'),
       systemEvents: gauge('system_events_waiting', 'System events that wait for a prompt'),
     };
     this.#byStatus = {
@@ -108,7 +108,7 @@ class StatsGauges {
     };
     this.#queueDepth = new Gauge({
       name: 'holdfast_queue_depth',
-      help: 'Sessions that have work and that no worker holds',
+      help: 'Sessions that have work but no worker',
       labelNames: ['lane'] as const,
       registers,
     });

@@ -67,7 +67,7 @@ function refuseRole(role: KeyRole, needed: KeyRole | undefined): void {
   if (needed === undefined || mayAct(role, needed)) return;
   throw new Problem(
     'forbidden',
-    `The API key has the role ${role}, and this needs ${needed}. Use a key with that role; an admin can make one with "holdfast keys create".`,
+    `The API key has the role ${role}; this request needs ${needed}. Use a key with that role; an admin can create one with "holdfast keys create".`,
   );
 }
 

@@ -19,7 +19,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   const twice = findDuplicateName(text);
   if (twice === null) return value;
   const path = shortened(twice);
-  throw new Problem('invalid_body', `The body names a field twice: ${path}. Send each field once.`, {
+  throw new Problem('invalid_body', `The body contains a field twice: ${path}. Send each field once.`, {
     errors: [{ path, message: 'named twice' }],
   });
 }

@@ -84,7 +84,7 @@ function parseWith(schema: z.ZodType, value: unknown, code: ProblemCode): unknow
   const errors = result.error.issues.flatMap(fieldErrorsOf).slice(0, ERRORS_MAX);
   const first = errors[0];
   const where = first === undefined || first.path === '' ? '' : `${first.path}: `;
-  throw new Problem(code, `${where}${first?.message ?? 'does not fit'}`, { errors });
+  throw new Problem(code, `${where}${first?.message ?? 'is not valid'}`, { errors });
 }
 
 /** The message for the client about a fault of a schema. */

@@ -25,7 +25,7 @@ export const PATH_PARAMETERS = {
     description: 'The number of the model call, or of the part of an entry, counted from 1',
     schema: { type: 'integer', minimum: 1 },
     parse(raw) {
-      if (!COUNT.test(raw)) throw notFound('thing with this number: numbers begin with 1');
+      if (!COUNT.test(raw)) throw notFound('object with this number: numbers start at 1');
       return Number(raw);
     },
   } satisfies PathParameter<number>,

@@ -1,4 +1,4 @@
-// Every error that the API answers, as RFC 9457 problem details with a stable `code`. The registry is the only place where a code
+// Every error that the API returns, as RFC 9457 problem details with a stable `code`. The registry is the only place where a code
 // gets its status and title. Details name the sent and the allowed values, and never a secret, a query or a stack (G31).
 
 /** Code to status and title; the code never changes its meaning. */
@@ -8,14 +8,14 @@ export const PROBLEMS = {
   invalid_query: { status: 400, title: 'The query is not valid' },
   invalid_header: { status: 400, title: 'A header is not valid' },
   invalid_session_key: { status: 400, title: 'The session key is not valid' },
-  invalid_items: { status: 400, title: 'Items of the batch are not valid' },
+  invalid_items: { status: 400, title: 'The items of the batch are not valid' },
   invalid_request: { status: 400, title: 'The request is not valid' },
-  unauthorized: { status: 401, title: 'A valid API key is needed' },
+  unauthorized: { status: 401, title: 'A valid API key is required' },
   forbidden: { status: 403, title: 'The request is not allowed' },
   context_length_exceeded: { status: 400, title: 'The conversation is too long for the model' },
   not_found: { status: 404, title: 'Not found' },
-  model_not_found: { status: 404, title: 'There is no such model' },
-  unknown_agent: { status: 404, title: 'There is no such agent' },
+  model_not_found: { status: 404, title: 'The model does not exist' },
+  unknown_agent: { status: 404, title: 'The agent does not exist' },
   method_not_allowed: { status: 405, title: 'The path does not support this method' },
   request_timeout: { status: 408, title: 'The body did not arrive in time' },
   conflict: { status: 409, title: 'The current state does not allow the request' },
@@ -24,9 +24,9 @@ export const PROBLEMS = {
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   idempotency_mismatch: { status: 422, title: 'The Idempotency-Key was used with another body' },
   too_many_attempts: { status: 429, title: 'Too many requests with a wrong API key' },
-  insufficient_quota: { status: 429, title: 'A budget has been spent' },
-  rate_limit_exceeded: { status: 429, title: 'The provider of the model asks to wait' },
-  inbox_full: { status: 429, title: 'Too many messages wait' },
+  insufficient_quota: { status: 429, title: 'A budget is used up' },
+  rate_limit_exceeded: { status: 429, title: 'The provider limits the rate of requests' },
+  inbox_full: { status: 429, title: 'The inbox is full' },
   spawn_limit: { status: 429, title: 'Too many subagents are active' },
   internal: { status: 500, title: 'Internal error' },
   turn_failed: { status: 500, title: 'The turn failed' },
@@ -34,12 +34,12 @@ export const PROBLEMS = {
   database_unavailable: { status: 503, title: 'The database cannot be reached' },
   read_timeout: { status: 503, title: 'The read took too long' },
   timeout: { status: 503, title: 'The request took too long' },
-  wait_ended: { status: 504, title: 'The turn has not ended in time' },
+  wait_ended: { status: 504, title: 'The turn did not end in time' },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** One field that does not fit: `history[0].body`, empty for the whole. */
+/** One invalid field: `history[0].body`; empty for the whole body. */
 export interface FieldError {
   path: string;
   message: string;
@@ -49,7 +49,7 @@ export interface FieldError {
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly errors: FieldError[] | undefined;
-  /** When it may be tried again; becomes `Retry-After`, in whole seconds. */
+  /** The time until a retry is useful; becomes `Retry-After`, in whole seconds. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
@@ -87,13 +87,13 @@ export function notFound(what: string): Problem {
   return new Problem('not_found', `There is no ${what}.`);
 }
 
-/** The refusal of a model that no provider serves. */
+/** The problem for a model that no provider serves. */
 export function modelProblem(fault: string): Problem {
   const message = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;
   return new Problem('invalid_body', `model: ${message}`, { errors: [{ path: 'model', message }] });
 }
 
-/** The refusal of a field whose value cannot be used now. */
+/** The problem for a field whose value cannot be used now. */
 export function fieldProblem(path: string, message: string): Problem {
   return new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
 }

@@ -11,16 +11,22 @@ const LABEL_VALUES_MAX = 100;
 const TRANSACTION_SHOWN_MS = 1_000;
 
 const BY_STATUS = {
-  batches: ['batches', 'Batches that have not ended'],
-  batchItems: ['batch_items', 'Items of batches that have not ended'],
-  providerBatches: ['provider_batches', 'Submissions to the provider whose results were not read'],
+  batches: ['batches', 'Batches that have not ended, by status'],
+  batchItems: ['batch_items', 'Items of batches that have not ended, by status'],
+  providerBatches: ['provider_batches', 'Submissions to the provider whose results have not been read, by status'],
 } as const;
 
 const AGES = {
-  batchOldestMs: ['batch_oldest_seconds', 'Age of the oldest batch that has not ended'],
-  providerBatchOldestMs: ['provider_batch_oldest_seconds', 'Age of the oldest submission to the provider'],
-  outboxOldestMs: ['outbox_oldest_seconds', 'Age of the oldest delivery that was neither sent nor given up'],
-  cronOverdueMs: ['cron_overdue_seconds', 'How long the cron that is most overdue has been due'],
+  batchOldestMs: ['batch_oldest_seconds', 'Age of the oldest batch that has not ended; 0 if there is none'],
+  providerBatchOldestMs: [
+    'provider_batch_oldest_seconds',
+    'Age of the oldest submission whose results have not been read; 0 if there is none',
+  ],
+  outboxOldestMs: [
+    'outbox_oldest_seconds',
+    'Age of the oldest delivery that is neither sent nor abandoned; 0 if there is none',
+  ],
+  cronOverdueMs: ['cron_overdue_seconds', 'Delay of the most overdue cron; 0 if no cron is overdue'],
   heldBackMs: [
     'events_held_back_seconds',
     'Age of the oldest event that readers do not see yet because of an open transaction',
@@ -55,26 +61,30 @@ export class ScrapeGauges {
     };
     this.#unpriced = new Counter({
       name: 'holdfast_model_calls_unpriced_total',
-      help: 'Model calls whose cost is not known',
+      help: 'Model calls with an unknown cost',
       labelNames: ['model'] as const,
       registers: [registry],
     });
     this.#byStatus = all(BY_STATUS, ['status']);
     this.#ages = all(AGES, []);
-    this.#workers = gauge('workers', 'Processes that run, by role', ['role']);
-    this.#troubles = gauge('troubles', 'What keeps the service from working: 0, or how often it is there', ['kind']);
+    this.#workers = gauge('workers', 'Running processes, by role', ['role']);
+    this.#troubles = gauge(
+      'troubles',
+      'Problems that keep the service from working, by kind; 0 if the problem does not exist',
+      ['kind'],
+    );
     this.#cacheHits = gauge(
       'cache_hit_ratio',
-      "Part of the prompts of the last hour that came from the provider's cache",
+      "Share of prompt tokens of the last hour that were read from the provider's cache",
       ['tier'],
     );
     this.#deleted = new Counter({
       name: 'holdfast_retention_deleted_total',
-      help: 'Old rows that were deleted, by kind',
+      help: 'Deleted old rows, by kind',
       labelNames: ['kind'] as const,
       registers: [registry],
     });
-    this.#reach = gauge('retention_reach_seconds', 'Age over which old rows have been deleted, by kind', ['kind']);
+    this.#reach = gauge('retention_reach_seconds', 'Age beyond which rows have been deleted, by kind', ['kind']);
     this.#transaction = gauge('oldest_transaction_seconds', 'Age of the open transaction that holds back live events', [
       'database',
       'application',

@@ -20,7 +20,7 @@ export function toProblem(error: unknown, bodyBytesMax: number): Problem {
 function internal(error: unknown): Problem {
   return new Problem(
     'internal',
-    'The service failed for a reason that it did not expect. The error is in its log, with the id of this request.',
+    'The service failed with an unexpected error. Find the error in its log with the request id.',
     {
       cause: error,
     },
@@ -32,7 +32,9 @@ function fromServer(error: unknown, bodyBytesMax: number): Problem | null {
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || !code.startsWith('FST_ERR_')) return null;
   if (statusCode === 413) {
-    return new Problem('body_too_large', `A body may have up to ${bodyBytesMax} bytes.`, { cause: error });
+    return new Problem('body_too_large', `The body is larger than ${bodyBytesMax} bytes. Send a smaller one.`, {
+      cause: error,
+    });
   }
   if (statusCode === 415) {
     return new Problem('unsupported_media_type', 'Send the body as application/json.', { cause: error });
@@ -46,7 +48,7 @@ function fromServer(error: unknown, bodyBytesMax: number): Problem | null {
 const REASONS: Record<string, string> = {
   FST_ERR_BAD_URL: 'The path is not valid percent-encoded UTF-8.',
   FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long.',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as Content-Length says.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The length of the body differs from Content-Length.',
 };
 
 /** The problem for a database that is down, full or busy, however deep the error is wrapped. */

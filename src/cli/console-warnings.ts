@@ -13,7 +13,7 @@ export function logConsoleWarnings(logger: Pick<Logger, 'warn'>): () => void {
     const warning = format(...parts);
     if (logged.has(warning) || logged.size >= TEXTS_MAX) return;
     logged.add(warning);
-    logger.warn({ warning }, 'A library warns');
+    logger.warn({ warning }, 'A library printed a warning');
   };
   return () => {
     console.warn = warn;

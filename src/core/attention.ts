@@ -64,21 +64,21 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
   }),
   worker_silent: (name) => ({
     severity: 'error',
-    text: `The worker ${name} has been silent for three reports; other workers resume its turns`,
+    text: `The worker ${name} has missed three reports; other workers resume its turns`,
     href: '/#workers',
-    fix: 'Check the end of its log, and restart it if its supervisor has not done so.',
+    fix: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
   }),
   lock_expired: (name) => ({
     severity: 'error',
-    text: `The lock of the session ${name} is past its lease, and no worker has taken it over`,
+    text: `The lease of the session ${name} has expired, and no worker has taken it over`,
     href: `/sessions/${encodeURIComponent(name)}`,
     fix: 'Start a worker that serves its lane: holdfast start --roles worker',
   }),
   paused: (name) => ({
     severity: 'warning',
-    text: `A person has paused ${name === '' ? 'everything' : `the ${name}`}`,
+    text: `${name === '' ? 'Everything' : `The ${name}`} is paused by an operator`,
     href: '/waiting',
-    fix: `When it can run again: holdfast resume${name === '' ? '' : `, with the options of the pause (${name})`}`,
+    fix: `To resume: holdfast resume${name === '' ? '' : `, with the options of the pause (${name})`}`,
   }),
   cron_missed: (name, count) => ({
     severity: 'warning',
@@ -94,15 +94,15 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
   }),
   deliveries_failing: (name, count) => ({
     severity: 'warning',
-    text: `${counted(count, 'delivery', 'deliveries')} through ${name} failed three times or more, and are tried again`,
+    text: `${counted(count, 'delivery', 'deliveries')} through ${name} have failed at least three times and are retried`,
     href: '/deliveries?status=pending',
     fix: 'Look at `lastError` of the deliveries, and check the recipient.',
   }),
   model_blocked: (name) => ({
     severity: 'warning',
-    text: `The provider of ${name} has asked to wait; no worker calls it until then`,
+    text: `The provider of ${name} has rejected calls until a given time; no worker calls the model before`,
     href: '/waiting',
-    fix: 'Wait, or set `models.limits` below what the provider allows.',
+    fix: 'Wait, or set `models.limits` below the limits of the provider.',
   }),
   model_away: (name, count) => ({
     severity: 'error',
@@ -118,7 +118,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
   }),
   provider_batch_unknown: (name, count) => ({
     severity: 'error',
-    text: `It is not known whether the provider has a submission of ${counted(count, 'request')}; it is looked for`,
+    text: `It is not known whether the provider accepted a submission of ${counted(count, 'request')}; Holdfast searches for it`,
     href: '/batches',
     fix: `If this persists: POST /v1/provider-batches/${name}/forget`,
   }),
@@ -126,7 +126,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'warning',
     text: `A submission of ${counted(count, 'request')} has been at the provider for more than 20 hours`,
     href: '/batches',
-    fix: `Its requests expire after 24 hours. To make live calls instead, cancel it at the provider, or POST /v1/provider-batches/${name}/forget`,
+    fix: `Its requests expire after 24 hours. To make live calls instead, cancel the batch at the provider, or POST /v1/provider-batches/${name}/forget`,
   }),
 };
 
@@ -150,7 +150,7 @@ export function budgetItem(budget: UsedBudget): AttentionItem | null {
   return {
     kind: 'budget',
     severity: isFull ? 'error' : 'warning',
-    text: `${Math.floor(percent)} % of the budget ${budgetName(budget)} is used${isFull ? '; turns wait for room in it' : ''}`,
+    text: `${Math.floor(percent)} % of the budget ${budgetName(budget)} is used${isFull ? '; turns wait for it' : ''}`,
     count: 1,
     since: budget.startsAt,
     href: '/costs#budgets',

@@ -51,13 +51,13 @@ const START_WORKER = 'Start a worker: holdfast start --roles worker';
 const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => HealthWords>> = {
   no_worker: (lane, count) => ({
     severity: 'error',
-    text: `No worker serves the lane ${lane}, in which ${sessions(count)} work`,
+    text: `No worker serves the lane ${lane}; ${sessions(count)} work in it`,
     href: `/waiting?lane=${lane}`,
     fix: `${START_WORKER} (with HOLDFAST_CONCURRENCY over 0 for the lane)`,
   }),
   no_scheduler: (_, count) => ({
     severity: 'error',
-    text: `No scheduler runs, and ${count} of crons, delayed messages and batches ${count === 1 ? 'waits' : 'wait'} for one`,
+    text: `No scheduler is running; ${count === 1 ? '1 cron, delayed message or batch waits' : `${count} crons, delayed messages and batches wait`} for one`,
     href: '/crons',
     fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
   }),
@@ -69,13 +69,13 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   }),
   outbox_stalled: (channel, count) => ({
     severity: 'error',
-    text: `${count === 1 ? '1 delivery' : `${count} deliveries`} through ${channel} should have been sent and have not been`,
+    text: `${count === 1 ? '1 delivery' : `${count} deliveries`} through ${channel} ${count === 1 ? 'is' : 'are'} overdue`,
     href: '/deliveries?status=pending',
     fix: START_WORKER,
   }),
   versions_differ: (versions) => ({
     severity: 'warning',
-    text: `Processes of different versions run: ${versions}`,
+    text: `Processes of different versions are running: ${versions}`,
     href: '/#workers',
     fix: 'Finish the deployment: restart the processes of the older version.',
   }),

@@ -97,7 +97,7 @@ async function findServer(cluster: Cluster, deadline: number): Promise<ServerSta
 }
 
 function announceLaunch({ cluster: { dir, user }, logger }: AdoptOrLaunchRequest, stalePid: number | null): void {
-  if (stalePid !== null) logger.info({ dir, stalePid }, 'Embedded PostgreSQL was killed; starting it again');
+  if (stalePid !== null) logger.info({ dir, stalePid }, 'Embedded PostgreSQL was killed and is started again');
   if (pathForServer(dir, user) === dir) return;
   logger.info(
     { dir, ...user },

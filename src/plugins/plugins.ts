@@ -157,7 +157,7 @@ export class Plugins {
       if (leftMs <= 0) {
         this.#logger.error(
           { plugin: registered.plugin, hook, session: facts.sessionKey },
-          'Hook was skipped: no time is left',
+          'Hook was skipped because no time is left',
         );
         continue;
       }

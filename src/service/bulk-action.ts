@@ -119,26 +119,26 @@ async function attempt(service: Service, item: LeasedItem, idempotency: KeyedReq
 async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
   const result = await redoTurn(service, turnId, idempotency);
   if (result.kind === 'ok') return done(result.messageIds);
-  if (result.kind === 'unknown') return skipped('There is no such turn.');
-  return skipped('Only a turn that ended badly can be retried, and only once.');
+  if (result.kind === 'unknown') return skipped('The turn does not exist.');
+  return skipped('Only a turn that did not succeed can be retried, and only once.');
 }
 
 async function abort(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
   const result = await stopTurn(service, turnId, idempotency);
   if (result === 'stopped') return done();
-  return skipped(result === 'ended' ? 'The turn has ended.' : 'There is no such turn.');
+  return skipped(result === 'ended' ? 'The turn has ended.' : 'The turn does not exist.');
 }
 
 async function cancel({ database, publish }: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
-  const reason = 'Cancelled by a bulk action before a turn took it.';
+  const reason = 'Cancelled by a bulk action before a turn claimed it.';
   const result = publish(await cancelMessage(database, { id, reason, idempotency }));
   switch (result.kind) {
     case 'done':
       return done();
     case 'unknown':
-      return skipped('There is no such message.');
+      return skipped('The message does not exist.');
     case 'taken':
-      return skipped('A worker may be taking it into a turn. Cancel it again, or abort the turn.');
+      return skipped('A worker may be claiming it for a turn. Cancel it again, or abort the turn.');
     case 'settled':
       return skipped(`The message is ${result.status}.`);
     default:
@@ -151,14 +151,14 @@ async function decide(service: Service, action: BulkVerb, id: string, idempotenc
   const result: DeliveryDecision = await carryOutDecision(service.views, id, idempotency);
   if (result === 'done') return done();
   return skipped(
-    result === 'unknown' ? 'There is no such delivery.' : `The status of the delivery does not allow ${action}.`,
+    result === 'unknown' ? 'The delivery does not exist.' : `The status of the delivery does not allow ${action}.`,
   );
 }
 
 async function redriveLetter(service: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
   const { letters } = await readOpenLetters(service.database, { ids: [id] }, 1);
   const [letter] = letters;
-  if (letter === undefined) return skipped('The letter is not open any more.');
+  if (letter === undefined) return skipped('The letter is no longer open.');
   if (letter.deliveryId !== null) return decide(service, 'redrive', letter.deliveryId, idempotency);
   if (letter.turnId === null)
     return skipped('The session that should receive it no longer exists. Discard the letter.');
@@ -167,5 +167,5 @@ async function redriveLetter(service: Service, id: string, idempotency: KeyedReq
 
 async function discardLetter({ database }: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
   const count = await discardLetters(database, { ids: [id] }, idempotency);
-  return count === 1 ? done() : skipped('The letter is not open any more.');
+  return count === 1 ? done() : skipped('The letter is no longer open.');
 }

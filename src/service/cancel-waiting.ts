@@ -9,7 +9,7 @@ export async function cancelWaiting(
   messageId: string,
   idempotency: KeyedRequest | null,
 ): Promise<boolean> {
-  const reason = 'The client wants no answer any more.';
+  const reason = 'The client cancelled the request.';
   const { kind } = publish(await cancelMessage(database, { id: messageId, reason, idempotency }));
   return kind === 'done';
 }

@@ -36,7 +36,7 @@ export async function uploadFile(
     }
     const keepMs = config.openai.fileDays * DAY_MS;
     isComplete = await completeFile(database, { id: file.id, bytes, keepMs, idempotency: finish() });
-    if (!isComplete) throw new Error(`The upload of the file ${file.id} was deleted before its end. Send it again.`);
+    if (!isComplete) throw new Error(`The file ${file.id} was deleted during its upload. Send it again.`);
   } finally {
     if (!isComplete) await deleteFile(database, file.id);
   }

@@ -158,7 +158,7 @@ async function eraseFenced(
     return;
   }
   throw new Error(
-    `The session ${key} received inputs at each of ${PASSES_MAX} attempts to erase it. Send the request again.`,
+    `The session ${key} received new messages during each of ${PASSES_MAX} attempts to erase it. Send the request again.`,
   );
 }
 

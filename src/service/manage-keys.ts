@@ -43,6 +43,6 @@ export function dropApiKey({ database }: Service, id: string): Promise<boolean> 
 /** Notes that a key is in use. That a note fails is reported and changes nothing. */
 export function noteUse({ database }: Service, id: string): void {
   noteKeyUse(database, id).catch((error: unknown) =>
-    database.outages.report(error, 'The use of an API key could not be noted'),
+    database.outages.report(error, 'The last use of an API key could not be stored'),
   );
 }

@@ -12,7 +12,7 @@ export async function reloadConfig(live: LiveConfig, logger: Logger): Promise<Co
     return changes;
   } catch (error) {
     const faults = error instanceof ConfigError ? error.issues.map(({ path, message }) => `${path} ${message}`) : [];
-    logger.error({ err: error, faults }, 'Configuration was not reloaded; the running one stays in use');
+    logger.error({ err: error, faults }, 'Configuration was not reloaded; the running configuration stays in use');
     throw error;
   }
 }

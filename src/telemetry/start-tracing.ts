@@ -68,7 +68,7 @@ export function startTracing(options: TracingOptions): RunningTracing {
         ...batches.map((batch) => batchSpan(batch, BASIS)).filter(({ traceId }) => sampled({ traceId, parent: null })),
       ]);
     } catch (error) {
-      logger.warn({ err: error, traces: waiting.size }, 'Traces could not be read; they are not exported');
+      logger.warn({ err: error, traces: waiting.size }, 'Traces could not be read and are not exported');
       return false;
     }
   }

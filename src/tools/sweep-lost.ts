@@ -17,7 +17,7 @@ export async function sweepLost({
   logger: Pick<Logger, 'warn'>;
 }): Promise<void> {
   for (const { id, machine, pid, startedTicks } of await store.takeLost()) {
-    logger.warn({ processId: id }, 'Background command is lost');
+    logger.warn({ processId: id }, 'Background command was lost');
     if (pid === null || startedTicks === null || machine !== (await machineName())) continue;
     if ((await startedTicksOf(pid)) === startedTicks) await endProcessGroup(pid, KILL_GRACE_MS);
   }

@@ -199,7 +199,7 @@ export class LockKeeper {
         if (stop !== undefined) one.stop(stop);
       }
     } catch (error) {
-      this.#options.logger.debug({ err: error }, 'Stop signals could not be read');
+      this.#options.logger.debug({ err: error }, 'Abort requests could not be read');
     }
   }
 }

@@ -119,7 +119,7 @@ describe('an item', () => {
     const unknown = newId<string>();
     const action = await submit({ action: 'abort', target: 'turns', ids: [unknown] });
     expect(await workOff(action.id)).toMatchObject({ status: 'completed', done: 0, skipped: 1 });
-    expect(await itemsOf(action.id)).toMatchObject([{ id: unknown, reason: 'There is no such turn.' }]);
+    expect(await itemsOf(action.id)).toMatchObject([{ id: unknown, reason: 'The turn does not exist.' }]);
   });
 
   test('is processed by one of two schedulers', async () => {

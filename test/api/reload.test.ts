@@ -82,5 +82,7 @@ test('an invalid configuration changes nothing, and the answer and the log name 
   expect(body).toMatchObject({ code: 'conflict', errors: [{ path: fault.path, message: fault.message }] });
   expect((await holder.rig.get('/v1/config/diff')).status).toBe(409);
   expect(holder.rig.context.config.limits).toBe(before);
-  expect(holder.rig.logLines.join('')).toContain('Configuration was not reloaded; the running one stays in use');
+  expect(holder.rig.logLines.join('')).toContain(
+    'Configuration was not reloaded; the running configuration stays in use',
+  );
 });

@@ -67,7 +67,7 @@ const BAD_LINES: BadLine[] = [
     name: 'a line of Anthropic that is no item',
     line: '{"custom_id":"a","params":{"model":"m","max_tokens":1,"messages":[],"tools":[]}}',
     field: 'params.tools',
-    message: /cannot carry/,
+    message: /cannot contain/,
   },
   {
     name: 'a line of OpenAI that is no item',

@@ -10,8 +10,8 @@ test('a warning that a library repeats at every call is one line of the log', ()
   for (let call = 1; call <= 3; call += 1) console.warn('The model %s is deprecated', 'old');
   console.warn('Another text');
   expect(lines).toEqual([
-    { warning: 'The model old is deprecated', message: 'A library warns' },
-    { warning: 'Another text', message: 'A library warns' },
+    { warning: 'The model old is deprecated', message: 'A library printed a warning' },
+    { warning: 'Another text', message: 'A library printed a warning' },
   ]);
 });
 

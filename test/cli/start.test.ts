@@ -154,7 +154,7 @@ describe('on a fresh data directory', () => {
       const { code, stderr } = await service.ended;
       expect(code).toBe(0);
       expect(stderr.match(/Configuration reloaded/g)).toHaveLength(2);
-      expect(stderr).toContain('Configuration was not reloaded; the running one stays in use');
+      expect(stderr).toContain('Configuration was not reloaded; the running configuration stays in use');
     },
   );
 

@@ -88,7 +88,7 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
     });
     expect(found).toMatchObject({
       reason: expect.stringContaining('storage (53100)'),
-      fix: expect.stringContaining('make room on the disk'),
+      fix: expect.stringContaining('free space on the disk'),
     });
     expect((await api.ask('GET', '/metrics')).body).toMatch(
       /^holdfast_dependency_faults_total\{dependency="database"\} [1-9]/m,

@@ -150,6 +150,6 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
     expectSeen('no_scheduler', 'scheduler'),
   ]);
   expect(unserved).toContain('No worker serves the lane main');
-  expect(unscheduled).toContain('No scheduler runs');
+  expect(unscheduled).toContain('No scheduler is running');
   expect((await api.ask('GET', `/v1/messages/${waiting.id}`)).body.why).toMatchObject({ code: 'no_worker' });
 });

@@ -59,7 +59,7 @@ test('requests of a batch that the provider has not known for 10 minutes go into
   );
   await rig.round(lane);
   expect(await statusOf(submissionId)).toBe('failed');
-  expect(warnings).toContain('Provider has not known a batch for 10 minutes; its requests are queued again');
+  expect(warnings).toContain('Provider did not find a batch for 10 minutes; its requests are queued again');
   await rig.untilSettled(rig.lane());
   expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'unknown' });
 });

@@ -75,12 +75,12 @@ async function settle(
     case 'unknown':
       logger.warn(
         { submission: id, reason: outcome.message },
-        'Outcome of a submission is unknown; the list of batches decides',
+        'Outcome of a submission is unknown; the list of batches is searched',
       );
       await noteUnknown(database, { id, owner, message: outcome.message });
       return;
     case 'refused':
-      logger.warn({ submission: id, status: outcome.status, reason: outcome.message }, 'Submission refused');
+      logger.warn({ submission: id, status: outcome.status, reason: outcome.message }, 'Submission was refused');
       await afterRefusal(parts, { id, numbers }, outcome);
   }
 }

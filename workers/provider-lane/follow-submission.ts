@@ -47,7 +47,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     if (isPassingFault(error)) throw error;
     logger.warn(
       { err: error, submission: id, status: submission.status },
-      'Look at a submission failed; it is repeated',
+      'Submission could not be polled; the next poll retries',
     );
     const message = error instanceof Error ? error.message : String(error);
     await noteLook(
@@ -108,7 +108,7 @@ async function search(parts: LaneParts, submission: ProviderSubmission): Promise
       if (isLost) return await noteLook(database, { id, owner }, { dueInMs: again, isAbsent: true });
       logger.warn(
         { submission: id, requests: submission.assigned },
-        'Submission was not made; its requests are queued again',
+        'Submission did not reach the provider; its requests are queued again',
       );
       await returnRequests(
         database,
@@ -202,7 +202,7 @@ async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<v
   }
   // No turn waits for it any more. It is cancelled only if it is proved to be ours: other programs share the workspace.
   if (submission.assigned === 0 && isProved && status === 'submitted') {
-    logger.info({ submission: id, providerId }, 'Batch is cancelled: no turn waits for it');
+    logger.info({ submission: id, providerId }, 'Batch is being cancelled because no turn waits for it');
     await port.cancel(providerId);
     return await noteLook(database, { id, owner }, { status: 'canceling', dueInMs, counts, expiresAt });
   }
@@ -221,8 +221,9 @@ async function afterMissing(
   }
   logger.warn(
     { submission: id, providerId, requests: assigned },
-    'Provider has not known a batch for 10 minutes; its requests are queued again',
+    'Provider did not find a batch for 10 minutes; its requests are queued again',
   );
-  const message = 'The provider did not know the batch for 10 minutes. Check whether the key belongs to its workspace.';
+  const message =
+    'The provider did not find the batch for 10 minutes. Check that the key belongs to the workspace of the batch.';
   await returnRequests(database, { id, owner }, { status: 'failed', message });
 }

@@ -50,7 +50,7 @@ export class ProviderLane {
       await this.#repeat(() => followSubmission(this.#parts));
     } catch (error) {
       if (error instanceof LeaseLostError) logger.warn({ err: error }, 'Submission was not sent');
-      else database.outages.report(error, 'Round of the provider lane failed; the next round repeats it');
+      else database.outages.report(error, 'Round of the provider lane failed; the next round retries');
     }
     this.#schedule(laneRoundMs(this.#parts.config.batches));
   }

@@ -30,11 +30,14 @@ export async function readResults(parts: LaneParts, submission: ProviderSubmissi
   if (providerId === null) return;
   const lines = await port.read(providerId);
   if (lines === null) {
-    logger.warn({ submission: id, providerId }, 'Results are gone; the requests are queued again');
+    logger.warn(
+      { submission: id, providerId },
+      'Results no longer exist at the provider; the requests are queued again',
+    );
     await returnRequests(
       database,
       { id, owner },
-      { status: 'read', message: 'The results were gone before they were read.' },
+      { status: 'read', message: 'The results no longer existed when they were read.' },
     );
     return;
   }
@@ -56,8 +59,11 @@ async function disown(
   { database, owner, logger, config }: LaneParts,
   { id, providerId }: ProviderSubmission,
 ): Promise<void> {
-  logger.warn({ submission: id, providerId }, 'Adopted batch is of another program; the list of batches decides again');
-  const message = 'The adopted batch is of another program.';
+  logger.warn(
+    { submission: id, providerId },
+    'Adopted batch belongs to another program; the list of batches is searched again',
+  );
+  const message = 'The adopted batch belongs to another program.';
   if (!(await noteUnknown(database, { id, owner, message })))
     await noteLook(database, { id, owner }, { dueInMs: config.batches.pollMs.min });
 }
@@ -169,7 +175,7 @@ class Reading {
   async #prove(): Promise<void> {
     this.#isProved = true;
     const { providerId, id } = this.#submission;
-    this.#parts.logger.info({ submission: id, providerId }, 'Adopted batch is proved to be the submission');
+    this.#parts.logger.info({ submission: id, providerId }, 'Adopted batch was confirmed to be the submission');
   }
 }
 

@@ -70,9 +70,13 @@ export async function follow(
   { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
 ): Promise<Followed> {
   if (services.streams.isFull)
-    throw new Problem('overloaded', 'The service has its largest number of open streams. Try again later.', {
-      retryAfterMs: 1000,
-    });
+    throw new Problem(
+      'overloaded',
+      'The limit of open streams of the service is reached. Close a stream, or try again later.',
+      {
+        retryAfterMs: 1000,
+      },
+    );
   const { segment, turn, after, isPast } = call;
   services.admission.leave(request.reply.request);
   const followed = new FollowedTurn({
@@ -157,15 +161,13 @@ export function problemOf(
   followed: Followed | { kind: 'ended'; end: Extract<SegmentEnd, { kind: 'failed' }> },
 ): Problem {
   if (followed.kind === 'late' || followed.kind === 'stopped')
-    return new Problem(
-      'wait_ended',
-      'The turn has not ended yet and continues. Send the request again to wait for the same answer.',
-      { retryAfterMs: 1000 },
-    );
+    return new Problem('wait_ended', 'The turn is still running. Send the request again to wait for the same answer.', {
+      retryAfterMs: 1000,
+    });
   if (followed.kind !== 'ended' || followed.end.kind !== 'failed')
     return new Problem(
       'turn_failed',
-      'The worker crashed during the answer, and another one is writing it again. Send the request again to get all of it.',
+      'The worker crashed during the answer, and another worker repeats it. Send the request again to get the whole answer.',
     );
   const { code, message } = followed.end;
   if (code === 'budget_exceeded' || code === 'budget_reached') return new Problem('insufficient_quota', message);

@@ -114,7 +114,11 @@ export async function beginCall(
   });
   if (accepted.kind === 'refused') throw new Problem('model_not_found', accepted.message);
   if (accepted.kind === 'full')
-    throw new Problem('inbox_full', 'Too many messages wait.', { retryAfterMs: accepted.retryAfterMs });
+    throw new Problem(
+      'inbox_full',
+      'The inbox of the session is full. Wait for a reply, or raise limits.waitingPerSession.',
+      { retryAfterMs: accepted.retryAfterMs },
+    );
   if (accepted.kind === 'mismatch') throw idempotencyMismatch();
   return { messageId: accepted.messageId, afterStep: 0, isReplay: accepted.isReplay, ignored };
 }
@@ -223,7 +227,7 @@ async function beginResults(
   if (missing.length > 0) {
     throw fieldProblem(
       'messages',
-      `results are missing for ${missing.length} tool calls of the same answer; send all of them together`,
+      `results are missing for ${missing.length} tool calls of the same answer; send the results of all calls together`,
     );
   }
   await answerCallerCalls(context.service, {

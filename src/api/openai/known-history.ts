@@ -64,5 +64,5 @@ async function forkAfter(
   });
   if (copied.kind === 'ok' || copied.kind === 'exists') return { key, entries: copied.entries };
   // A reset or a compaction has just removed the entry from the path.
-  throw new Problem('conflict', 'The history of the session changed while it was compared. Send the request again.');
+  throw new Problem('conflict', 'Another request changed the history of the session. Send the request again.');
 }

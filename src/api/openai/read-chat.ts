@@ -167,7 +167,7 @@ export function parameterProblem(issues: readonly z.core.$ZodIssue[]): Problem {
   const [first] = errors;
   return new Problem(
     'invalid_body',
-    first === undefined ? 'The body does not fit.' : `${first.path}: ${first.message}`,
+    first === undefined ? 'The body is not valid.' : `${first.path}: ${first.message}`,
     { errors },
   );
 }

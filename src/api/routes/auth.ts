@@ -60,7 +60,7 @@ function wrongProof({ key }: z.output<typeof schemas.signInRequest>): Problem {
   if (key !== undefined) return new Problem('unauthorized', 'The API key is not valid. Check that it is complete.');
   return new Problem(
     'unauthorized',
-    'The code is not valid: it was used, or is older than a minute. Run "holdfast open" again.',
+    'The code is not valid: it was already used, or is older than a minute. Run "holdfast open" again.',
   );
 }
 
@@ -87,14 +87,14 @@ const deleteSession = defineRoute({
   summary: 'Sign out',
   role: 'viewer',
   query: z.strictObject({ all: z.enum(['true', 'false']).optional() }),
-  answers: { 204: NO_CONTENT, 404: { description: 'The request has no sign-in to end: it came with a key' } },
+  answers: { 204: NO_CONTENT, 404: { description: 'The request was sent with a key, so there is no sign-in to end' } },
   async handle({ principal, query, reply }, { context, services }) {
     const { request } = reply;
     const session = request.identity?.session ?? null;
     if (query.all === 'true') await signOut(context.service, { keySha256: principal.keySha256 });
     else if (session === null)
       throw notFound(
-        'sign-in of this request: it came with a key. With ?all=true, every browser that signed in with the key is signed out',
+        'sign-in to end: the request was sent with a key. Send ?all=true to sign out every browser that signed in with the key',
       );
     else await signOut(context.service, { id: session.id });
     services.keys.forget();

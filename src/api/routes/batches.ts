@@ -217,7 +217,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
   if (result.kind === 'done') return;
   if (result.kind === 'unknown') throw notFound(`batch ${id}`);
   if (result.isOverCap && result.status === 'paused') {
-    throw new Problem('conflict', 'The batch has cost what it may cost. Raise maxCostUsd, then resume it.');
+    throw new Problem('conflict', 'The batch has reached its cost limit. Raise maxCostUsd, then resume the batch.');
   }
   throw new Problem('conflict', `The batch is ${result.status}, so it cannot ${done}.`);
 }

@@ -53,7 +53,7 @@ const getUsage = defineRoute({
     to: z.iso.datetime({ offset: true }).optional(),
     group: z.enum(USAGE_GROUPS).optional(),
   }),
-  answers: { 200: { description: 'Steps in which something was used', schema: usageReport } },
+  answers: { 200: { description: 'The intervals with usage', schema: usageReport } },
   async handle({ query }, { context }) {
     const { by = 'day', group = null } = query;
     const stepMs = STEP_MS[by];
@@ -64,9 +64,9 @@ const getUsage = defineRoute({
     const from = new Date(Math.floor(fromMs / stepMs) * stepMs);
     const steps = Math.ceil((to.getTime() - from.getTime()) / stepMs);
     if (steps > STEPS_MAX) {
-      const detail = `From ${from.toISOString()} to ${to.toISOString()} there are ${steps} steps of a ${by}; at most ${STEPS_MAX} are answered. Send a later \`from\` or a longer \`by\`.`;
+      const detail = `From ${from.toISOString()} to ${to.toISOString()} there are ${steps} intervals of a ${by}; at most ${STEPS_MAX} are allowed. Send a later \`from\` or a longer \`by\`.`;
       throw new Problem('invalid_query', detail, {
-        errors: [{ path: 'from', message: `expected at most ${STEPS_MAX} steps` }],
+        errors: [{ path: 'from', message: `expected at most ${STEPS_MAX} intervals` }],
       });
     }
     const items = await viewUsage(context.views, { by, from, to, group });

@@ -27,7 +27,7 @@ const SLOTS_MAX = 1000;
 /** Of each cron in a summary. */
 const SUMMARY_SLOTS = 3;
 const FIXED = 'The cron is in the configuration file: change it there. Only whether it is enabled can be changed here.';
-const conflictDoc = { description: 'Its origin or state does not allow it' };
+const conflictDoc = { description: 'The origin or state of the cron does not allow the request' };
 
 const getCrons = defineRoute({
   method: 'GET',
@@ -57,10 +57,7 @@ const postCron = defineEffect({
       addCron(context.service, { input: body, origin: 'api', causeKey: null, idempotency }),
     );
     if (made.kind === 'full')
-      throw new Problem(
-        'conflict',
-        'The agent has the largest number of crons that it may have. Delete one, then try again.',
-      );
+      throw new Problem('conflict', 'The agent has reached the largest number of crons. Delete one, then try again.');
     return made.row;
   },
   answer: async (made) => ({ status: 201, body: cronViewOf(cronOfRow(made)) }),
@@ -122,11 +119,18 @@ const deleteCron = defineRoute({
 const runCron = defineEffect({
   path: '/v1/crons/{id}/run',
   summary: 'Run a cron now; its schedule does not change',
-  answers: { 202: { description: 'The fire', schema: cronFire }, 429: { description: 'Too many messages wait' } },
+  answers: {
+    202: { description: 'The fire', schema: cronFire },
+    429: { description: 'The inbox is full; nothing was stored' },
+  },
   async perform({ params: { id }, idempotency }, { context }) {
     const result = await runCronNow(context.service, { id, by: null }, { causeKey: newId<string>(), idempotency });
     if (result.kind === 'unknown') throw notFound(`cron ${id}`);
-    if (result.kind === 'full') throw new Problem('inbox_full', 'Too many messages wait in the session of the cron.');
+    if (result.kind === 'full')
+      throw new Problem(
+        'inbox_full',
+        'The inbox of the session of the cron is full. Wait for a reply, or raise limits.waitingPerSession.',
+      );
     return { scheduledFor: result.scheduledFor.toISOString() };
   },
   async answer({ scheduledFor }, { params: { id } }, { context }) {

@@ -101,7 +101,7 @@ async function decided(context: ApiContext, id: string, result: DeliveryDecision
   if (result === 'done') return {};
   const found = result === 'unknown' ? null : await viewDelivery(context.views, id);
   if (found === null) throw notFound(`delivery ${id}`);
-  throw new Problem('conflict', `The delivery is ${found.status}, which does not allow it.`);
+  throw new Problem('conflict', `The delivery is ${found.status}; this status does not allow the request.`);
 }
 
 async function answerNow(context: ApiContext, id: string): Promise<Answer> {

@@ -141,7 +141,7 @@ async function stream(
   if (services.streams.isFull) {
     throw new Problem(
       'overloaded',
-      'The service has its largest number of open event streams. Close one, or try again later.',
+      'The limit of open event streams of the service is reached. Close a stream, or try again later.',
       { retryAfterMs: 1000 },
     );
   }

@@ -45,9 +45,13 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
     const { name, role } = body;
     const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
     if (expiresAt !== null && expiresAt.getTime() <= context.clock.now().getTime()) {
-      throw new Problem('invalid_body', 'expiresAt: is in the past; send a later time, or leave it out.', {
-        errors: [{ path: 'expiresAt', message: 'expected a time in the future' }],
-      });
+      throw new Problem(
+        'invalid_body',
+        'expiresAt: the time is in the past. Send a later time, or leave the field out.',
+        {
+          errors: [{ path: 'expiresAt', message: 'expected a time in the future' }],
+        },
+      );
     }
     if (name === 'admin' || context.config.api.keys.some((key) => key.name === name)) throw nameTaken(name);
     const settings = { name, role, createdBy: principal.name, expiresAt };
@@ -76,14 +80,14 @@ const deleteKey = defineRoute({
   summary:
     'Revoke a key and sign out every browser that signed in with it; takes effect in all processes within a second',
   role: 'admin',
-  answers: { 200: { description: 'The key as it is now', schema: schemas.apiKey } },
+  answers: { 200: { description: 'The updated key', schema: schemas.apiKey } },
   async handle({ params: { id } }, { context, services }) {
     const isRevoked = await dropApiKey(context.service, id);
     services.keys.forget();
     const found = isRevoked ? await viewApiKey(context.views, id) : null;
     if (found === null)
       throw notFound(
-        `key ${id}: "holdfast keys list" shows those there are. Keys of the configuration are removed there`,
+        `key ${id}. List the keys with "holdfast keys list"; remove a key of the configuration in the configuration`,
       );
     return { status: 200, body: found };
   },

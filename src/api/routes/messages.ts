@@ -41,7 +41,7 @@ const postMessage = defineRoute({
   answers: {
     200: { description: 'Settled within the wait', schema: settled },
     202: { description: 'Committed', schema: accepted },
-    429: { description: 'Too many messages wait; nothing was written' },
+    429: { description: 'The inbox is full; nothing was stored' },
   },
   async handle(request, { context, services }) {
     const { key } = request.params;
@@ -85,7 +85,7 @@ function takenOf(result: AcceptResult): TakenMessage {
     case 'full':
       throw new Problem(
         'inbox_full',
-        'The inbox of the session is full; nothing was written. Wait for a reply, or raise limits.waitingPerSession.',
+        'The inbox of the session is full; nothing was stored. Wait for a reply, or raise limits.waitingPerSession.',
         {
           retryAfterMs: result.retryAfterMs,
         },

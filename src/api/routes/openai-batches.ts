@@ -151,7 +151,7 @@ const cancelBatch = defineEffect({
     const command = { kind: 'cancel', stopsRunning: false } as const;
     const result = await controlBatch(context.service, { batchId, command, idempotency });
     if (result.kind !== 'done')
-      throw new Problem('conflict', `The batch is ${asked.status}; only one in progress can be cancelled.`);
+      throw new Problem('conflict', `The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
     return { batchId };
   },
   answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await shown(context, batchId) }),

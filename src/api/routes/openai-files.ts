@@ -163,7 +163,10 @@ const deleteFile = defineRoute({
   async handle({ params: { fileId } }, { context }) {
     const { file: found } = await fileOf(context, fileId);
     if (found.kind !== 'upload')
-      throw new Problem('conflict', 'The output of a batch is made of its items; delete the batch instead.');
+      throw new Problem(
+        'conflict',
+        'The output of a batch is generated from its items and cannot be deleted. Delete the batch instead.',
+      );
     await removeFile(context.service, found.id);
     return { status: 200, body: { id: fileId, object: 'file', deleted: true } };
   },

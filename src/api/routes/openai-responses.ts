@@ -161,7 +161,7 @@ function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/res
       if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
       throw new Problem(
         'conflict',
-        `The response has ended: its message is ${call.turn.status}. Only one that runs can be cancelled.`,
+        `The response has ended: its message is ${call.turn.status}. Only a running response can be cancelled.`,
       );
     },
     async answer(_result, request, api) {

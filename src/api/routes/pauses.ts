@@ -22,7 +22,10 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
     if (body.agent !== undefined) agentOf(context.config, body.agent);
     const made = await pauseWork(context.service, scopeOf(body), facts);
     if (made === null)
-      throw new Problem('conflict', `There are ${PAUSES_MAX} pauses, which is the most. End some of them first.`);
+      throw new Problem(
+        'conflict',
+        `There are already ${PAUSES_MAX} pauses, the largest number. End some of them first.`,
+      );
     return made;
   },
   async answer(made) {

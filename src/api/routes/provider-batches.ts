@@ -37,7 +37,7 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
     const result = await forgetSubmission(context.service, { id, idempotency });
     if (result.kind === 'unknown') throw notFound(`submission ${id}`);
     if (result.kind === 'refused')
-      throw new Problem('conflict', `The submission is ${result.status}, so it cannot be given up.`);
+      throw new Problem('conflict', `The submission is ${result.status}, so it cannot be abandoned.`);
     return { id };
   },
   async answer({ id }, _request, { context }) {

@@ -25,8 +25,8 @@ const postSpawn = defineEffect({
   body: spawnRequest,
   answers: {
     202: { description: 'Committed', schema: spawned },
-    409: { description: 'The session is too deep in its family, or its own run has ended' },
-    429: { description: 'Too many subagents are active; nothing was written' },
+    409: { description: 'The session has too many sessions above it, or its own run has ended' },
+    429: { description: 'Too many subagents are active; nothing was stored' },
   },
   async perform({ params: { key }, body, idempotency }, { context }) {
     const origin = { sessionKey: key, turnId: null, causeKey: null, idempotency };
@@ -108,7 +108,7 @@ const postSteer = defineEffect({
   answers: {
     202: { description: 'Committed', schema: steered },
     409: { description: 'The subagent has ended and accepts no further tasks' },
-    429: { description: 'Too many subagents are active; nothing was written' },
+    429: { description: 'Too many subagents are active; nothing was stored' },
   },
   async perform({ params: { runId }, body, idempotency }, { context }) {
     const text = body.text ?? body.message ?? '';

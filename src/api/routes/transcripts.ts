@@ -51,7 +51,7 @@ const compact = defineRoute({
       schema: compacted,
     },
     202: { description: 'Committed', schema: compactionRequested },
-    429: { description: 'Too many messages wait; nothing was written' },
+    429: { description: 'The inbox is full; nothing was stored' },
   },
   async handle(request, { context, services }) {
     const { key } = request.params;
@@ -64,7 +64,7 @@ const compact = defineRoute({
     if (acceptance.kind === 'full')
       throw new Problem(
         'inbox_full',
-        'The inbox of the session is full; nothing was written. Wait for a reply, or raise limits.waitingPerSession.',
+        'The inbox of the session is full; nothing was stored. Wait for a reply, or raise limits.waitingPerSession.',
       );
     const isReplay = acceptance.kind === 'duplicate';
     const messageId = acceptance.kind === 'duplicate' ? acceptance.id : acceptance.message.id;
@@ -126,7 +126,7 @@ const restore = defineEffect({
     'Undo a compaction and all later compactions: the compacted entries become active again, and newer entries stay',
   answers: {
     200: { description: 'The compaction is undone', schema: restored },
-    409: { description: 'A turn runs, the compaction did not succeed, or a reset has ended its transcript' },
+    409: { description: 'A turn is running, the compaction did not succeed, or its transcript was ended by a reset' },
   },
   async perform({ params, idempotency }, { context }) {
     const wish = { sessionKey: params.key, compactionId: params.id, idempotency };
@@ -135,9 +135,9 @@ const restore = defineEffect({
       case 'ok':
         return {};
       case 'running':
-        throw new Problem('conflict', 'A turn of the session is running. Abort it or wait for its end.');
+        throw new Problem('conflict', 'A turn of the session is running. Abort it, or wait until it ends.');
       case 'conflict':
-        throw new Problem('conflict', 'Only a compaction that succeeded, of the current transcript, can be undone.');
+        throw new Problem('conflict', 'Only a successful compaction of the current transcript can be undone.');
       case 'unknown':
         throw notFound(`compaction ${params.id} of session ${params.key}`);
       default:
@@ -160,14 +160,14 @@ const resetRoute = defineEffect({
   body: resetRequest,
   answers: {
     200: { description: 'The session with its new transcript', schema: reset },
-    409: { description: 'A turn runs' },
+    409: { description: 'A turn is running' },
   },
   async perform({ params, body, idempotency }, { context }) {
     const isAborting = body.abort === true;
     const done = await startTranscript(context.service, { sessionKey: params.key, isAborting, idempotency });
     if (done.kind === 'unknown') throw notFound(`session ${params.key}`);
     if (done.kind === 'running') {
-      throw new Problem('conflict', 'A turn of the session is running. Wait for its end, or send {"abort": true}.');
+      throw new Problem('conflict', 'A turn of the session is running. Wait until it ends, or send {"abort": true}.');
     }
     return { transcriptNo: done.transcriptNo, previousNo: done.previousNo };
   },
@@ -199,7 +199,7 @@ const fork = defineEffect({
   body: forkRequest,
   answers: {
     201: { description: 'The new session', schema: forked },
-    409: { description: 'A session with that key exists' },
+    409: { description: 'A session with this key already exists' },
   },
   async perform({ params, body, idempotency }, { context }) {
     const targetKey = parseSessionKey(body.key, 'key');

@@ -168,7 +168,7 @@ const retry = defineEffect({
       case 'ok':
         return { retried: params.id, messageIds: result.messageIds };
       case 'conflict':
-        throw new Problem('conflict', 'Only a turn that ended badly can be retried, and only once.');
+        throw new Problem('conflict', 'Only a turn that did not succeed can be retried, and only once.');
       case 'unknown':
         throw notFound(`turn ${params.id}`);
       default:

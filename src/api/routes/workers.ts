@@ -33,7 +33,7 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
   summary: 'Drain a process: it notices within 3 s, finishes or releases its turns, and ends',
   answers: {
     202: { description: 'The updated process', schema: worker },
-    409: { description: 'It is lost' },
+    409: { description: 'The process is lost' },
   },
   async perform({ params: { id }, idempotency }, { context }) {
     const result = await drainWorker(context.service, { id, idempotency });
@@ -41,8 +41,8 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
     if (result.kind === 'lost')
       throw new Problem(
         'conflict',
-        `The worker ${id} is lost: it has not reported since ${result.seenAt.toISOString()}, so it cannot be drained. ` +
-          'Other workers resume its turns when its leases have expired.',
+        `The worker ${id} is lost: it has not reported since ${result.seenAt.toISOString()} and cannot be drained. ` +
+          'Other workers resume its turns after its leases expire.',
       );
     return { id };
   },

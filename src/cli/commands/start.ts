@@ -49,7 +49,7 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   // A service that is killed would otherwise never store what it compiled.
   flushCompileCache();
   const signal = await Promise.race([stop, service.drainRequested.then(() => 'request' as const)]);
-  if (signal === 'request') logger.info({ signal }, 'Draining; a person asked for it');
+  if (signal === 'request') logger.info({ signal }, 'Draining, as requested through the API');
   const isDrained = await drainInTime(service, { graceMs: config.shutdown.graceMs, logger });
   if (service.url !== null) await rm(urlFile, { force: true });
   if (isDrained) logger.info({ signal }, 'Drained');
@@ -136,7 +136,7 @@ function stopSignal(logger: Logger, reload: () => void): Promise<StopSignal> {
     const nowMs = performance.now();
     if (firstAtMs === undefined) {
       firstAtMs = nowMs;
-      logger.info({ signal }, 'Draining; a second signal ends the process immediately');
+      logger.info({ signal }, 'Draining; send a second signal to end the process immediately');
       resolve(signal);
     } else if (nowMs - firstAtMs > SAME_SIGNAL_MS) {
       logger.warn({ signal }, 'Process ended without draining');

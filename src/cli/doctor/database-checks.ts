@@ -29,8 +29,8 @@ export function databaseChecks(config: Config): Check[] {
         return reach(url, databaseUrl === undefined ? 'embedded PostgreSQL' : 'PostgreSQL', seen);
       },
     },
-    { code: 'migrations', title: 'layout of the database', run: whenReached(migrationsFinding) },
-    { code: 'clock', title: 'clock against the database', run: whenReached(async () => skewFinding(seen.skewMs)) },
+    { code: 'migrations', title: 'database schema', run: whenReached(migrationsFinding) },
+    { code: 'clock', title: 'clock', run: whenReached(async () => skewFinding(seen.skewMs)) },
     ...healthChecks(() => seen.url),
     { code: 'retention', title: 'retention', run: whenReached((url) => retentionFinding(url, config)) },
   ];
@@ -93,7 +93,7 @@ async function migrationsFinding(url: string): Promise<Finding> {
     return {
       status: 'error',
       reason: reasonOf(error),
-      fix: 'run the version of Holdfast that this database belongs to',
+      fix: 'run the version of Holdfast that migrated this database, or a newer one',
     };
   }
 }

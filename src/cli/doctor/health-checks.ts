@@ -5,13 +5,13 @@ import { inspectService } from '../../store/inspect-service.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
-  no_worker: { code: 'workers', title: 'workers', ok: 'every lane with work has one' },
-  no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'one runs, or nothing waits for one' },
-  reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'none has stalled' },
+  no_worker: { code: 'workers', title: 'workers', ok: 'every lane with work has a worker' },
+  no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'a scheduler is running, or no work waits for one' },
+  reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'no reconciler has stalled' },
   outbox_stalled: { code: 'outbox', title: 'outbox', ok: 'no delivery is overdue' },
-  versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'the same' },
-  clock_off: { code: 'clocks', title: 'clocks of the processes', ok: 'agree with the database' },
-  events_held: { code: 'transactions', title: 'open transactions', ok: 'none holds back live events' },
+  versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'all processes run the same version' },
+  clock_off: { code: 'clocks', title: 'clocks of the processes', ok: 'all clocks agree with the database' },
+  events_held: { code: 'transactions', title: 'open transactions', ok: 'no transaction holds back live events' },
 };
 
 /** The checks, which share one query of the database. `url` returns null while the database could not be reached. */
@@ -30,7 +30,7 @@ export function healthChecks(url: () => string | null): Check[] {
           ok,
         );
       } catch (error) {
-        return { status: 'skipped', reason: `the processes could not be looked at: ${reasonOf(error)}` };
+        return { status: 'skipped', reason: `the processes could not be read: ${reasonOf(error)}` };
       }
     },
   }));

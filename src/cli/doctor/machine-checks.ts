@@ -32,7 +32,7 @@ export function nodeFinding(version: string): Finding {
   return {
     status: 'error',
     reason: `${version} is too old`,
-    fix: 'run "npm ci", which installs the right one on Linux, or install Node 24',
+    fix: 'run "npm ci", which installs the required version on Linux, or install Node 24',
   };
 }
 
@@ -42,7 +42,7 @@ const WEB_INDEX = join(import.meta.dirname, '../../../web/dist/index.html');
 async function dashboardFinding(): Promise<Finding> {
   try {
     await access(WEB_INDEX, constants.R_OK);
-    return { status: 'ok', reason: 'is built' };
+    return { status: 'ok', reason: 'built' };
   } catch {
     return { status: 'warning', reason: 'was not built', fix: 'npm install && npm run build:web' };
   }

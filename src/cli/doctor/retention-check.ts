@@ -16,10 +16,10 @@ export async function retentionFinding(url: string, { retention }: Pick<Config, 
     const named = late.map(({ kind, lagMs }) => `${kind} by ${Math.floor(lagMs / HOUR_MS)} h`).join(', ');
     return {
       status: 'warning',
-      reason: `old rows are deleted too late: ${named}`,
+      reason: `the deletion of old rows is late: ${named}`,
       fix: 'start a process with the role scheduler; if one is running, its log contains the reason ("Deletion of old rows failed")',
     };
   } catch (error) {
-    return { status: 'skipped', reason: `could not be looked at: ${reasonOf(error)}` };
+    return { status: 'skipped', reason: `could not be read: ${reasonOf(error)}` };
   }
 }

@@ -61,8 +61,9 @@ function isReadiness(answer: unknown): answer is Readiness {
 
 /** What to do about a dependency that a service misses; the others have checks of their own. */
 const FIXES: Readonly<Record<string, string>> = {
-  storage: 'make room on the disk of the database (53100) or repair it (58030); everything continues by itself then',
-  layout: 'run "holdfast migrate" with the version that runs',
+  storage:
+    'free space on the disk of the database (53100) or repair the disk (58030); the service then continues without a restart',
+  layout: 'run "holdfast migrate" with the running version',
   queue: 'start Redis, or correct REDIS_URL',
 };
 
@@ -72,7 +73,7 @@ async function readinessFinding(): Promise<Finding> {
   if (readiness === null) return { status: 'skipped', reason: `no service answers at ${url}` };
   const failed = readiness.dependencies.filter(({ status }) => status === 'failed');
   // Each fault has a separate check.
-  if (failed.length === 0) return { status: 'ok', reason: `${url} reaches all that it depends on` };
+  if (failed.length === 0) return { status: 'ok', reason: `${url} reaches all its dependencies` };
   const named = failed.map(({ name, error }) => `${name} (${error ?? 'failed'})`).join(', ');
   return {
     status: readiness.status === 'unavailable' ? 'error' : 'warning',

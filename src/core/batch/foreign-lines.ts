@@ -80,7 +80,7 @@ function itemOf(
   const { prefix, model, system, provider } = found;
   const messages = arrayAt(found.messages, `${prefix}.messages`);
   if (messages.length !== 1) {
-    throw new ForeignLineError(`${prefix}.messages`, `expected one message of the user, got ${messages.length}`);
+    throw new ForeignLineError(`${prefix}.messages`, `expected one message with the role user, got ${messages.length}`);
   }
   const message = objectAt(messages[0], `${prefix}.messages[0]`);
   if (message['role'] !== 'user') throw new ForeignLineError(`${prefix}.messages[0].role`, 'expected "user"');
@@ -112,7 +112,7 @@ function refuseOthers(value: Json, allowed: ReadonlySet<string>, prefix: string)
   if (other !== undefined) {
     throw new ForeignLineError(
       `${prefix}${other}`,
-      'an item cannot carry this field; remove it, or write the item as {"text": …}',
+      'an item cannot contain this field; remove it, or write the item as {"text": …}',
     );
   }
 }
@@ -135,7 +135,7 @@ function textOf(content: unknown, path: string): string {
   const texts = arrayAt(content, path).map((block, index) => {
     const { type, text } = objectAt(block, `${path}[${index}]`);
     if (type !== 'text' || typeof text !== 'string') {
-      throw new ForeignLineError(`${path}[${index}]`, 'expected a text block; an item carries text alone');
+      throw new ForeignLineError(`${path}[${index}]`, 'expected a text block; an item can only contain text');
     }
     return text;
   });

@@ -52,11 +52,11 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
   if (batch.pauseReason === 'cost_cap' && batch.isCapFreed && !isOverCap(batch)) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
   if (batch.isCapReached) {
-    const detail = `The cap of ${dollarsOf(batch.maxCostMicros ?? 0)} has no room for the next call.`;
+    const detail = `The next call would exceed the cost limit of ${dollarsOf(batch.maxCostMicros ?? 0)}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
   if (batch.budget !== null) {
-    return { kind: 'pause', reason: 'budget', detail: `The budget "${batch.budget}" has no room for the next call.` };
+    return { kind: 'pause', reason: 'budget', detail: `The next call would exceed the budget "${batch.budget}".` };
   }
   if (isOverCap(batch)) {
     const detail = `The ended items cost ${dollarsOf(batch.costMicros ?? 0)} of at most ${dollarsOf(batch.maxCostMicros ?? 0)}.`;

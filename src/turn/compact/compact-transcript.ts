@@ -180,7 +180,10 @@ async function finish(
     // The worker may have been paused for a long time after the previous write; the file is not fenced.
     turn.held.assertHeld();
     await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
-      context.logger.warn({ err: error, sessionKey: turn.session.key }, 'Memory before a compaction was not written');
+      context.logger.warn(
+        { err: error, sessionKey: turn.session.key },
+        'Notes before a compaction could not be written',
+      );
     });
   }
   const cut = { firstKeptSeq: ready.firstKeptSeq, pinnedSeqs: ready.pinnedSeqs };

@@ -83,7 +83,7 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
     // The session need not wait for the end of the lease.
     context.logger.error(
       { err: error, ...logIdsOf(context, turn) },
-      'Model call that was broken off could not be stored; its cost is not known',
+      'Interrupted model call could not be stored; its cost is not known',
     );
     return true;
   }
