@@ -31,6 +31,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /v1/turns': 'listTurns',
   'GET /v1/turns/count': 'countTurns',
   'GET /v1/turns/{id}': 'getTurn',
+  'GET /v1/turns/{id}/inputs': 'getTurnInputs',
   'GET /v1/turns/{id}/requests/{n}': 'getModelRequest',
   'GET /v1/turns/{id}/tools/{callId}': 'getToolCall',
   'POST /v1/turns/{id}/abort': 'abortTurn',

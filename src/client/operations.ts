@@ -2907,6 +2907,47 @@ export interface OperationFunctions {
     /** The id */
     id: string;
   }, options?: CallOptions): Promise<Schemas['Turn']>;
+  /** What a turn answers: its messages, each with its cause, and the system events in its prompt. `GET /v1/turns/{id}/inputs` */
+  getTurnInputs(input: {
+    /** The id */
+    id: string;
+  }, options?: CallOptions): Promise<{
+    /** The messages that it answers, in their order */
+    messages: ({
+      /** The id */
+      id: string;
+      /** Its number in the session */
+      seq: number;
+      /** The kind */
+      kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
+      /** The text, up to 16,384 characters */
+      text: string;
+      /** When it was accepted */
+      receivedAt: string;
+      /** What caused the message; a field is null if it does not apply or its object was deleted */
+      cause: {
+        /** `request`: the API or a plugin; `cron`: a cron or a heartbeat; `spawn`: a session that spawned this one; `subagent`: the end of a subagent; `session`: a message from another session; `steering`: a message that first joined a running turn; `wait`: the end of a wait for subagents; `batch`: a batch; `retry`: the retry of a failed message */
+        kind: 'request' | 'cron' | 'spawn' | 'subagent' | 'session' | 'steering' | 'wait' | 'batch' | 'retry';
+        /** The turn that sent the message, spawned the session, or failed; null: no turn is known */
+        turnId: string | null;
+        /** The session of that turn, or of the subagent that ended */
+        sessionKey: string | null;
+        /** The message that is repeated or followed */
+        messageId: string | null;
+        /** The cron */
+        cron: {
+          /** The id */
+          id: string;
+          /** The name */
+          name: string;
+        } | null;
+        /** The batch */
+        batchId: string | null;
+      };
+    })[];
+    /** The system events in its prompt, oldest first */
+    systemEvents: Schemas['SystemEvent'][];
+  }>;
   /** The exact model request of one call of a turn. `GET /v1/turns/{id}/requests/{n}` */
   getModelRequest(input: {
     /** The id */

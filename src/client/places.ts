@@ -32,6 +32,7 @@ export const OPERATIONS = {
   listTurns: 'GET /v1/turns',
   countTurns: 'GET /v1/turns/count',
   getTurn: 'GET /v1/turns/{id}',
+  getTurnInputs: 'GET /v1/turns/{id}/inputs',
   getModelRequest: 'GET /v1/turns/{id}/requests/{n}',
   getToolCall: 'GET /v1/turns/{id}/tools/{callId}',
   abortTurn: 'POST /v1/turns/{id}/abort',

@@ -54,6 +54,27 @@ test('a turn is opened from the list by keyboard, with its timeline and the exac
   expect(new URL(page.url()).search).toBe('?session=told');
 });
 
+test('a turn shows what triggered it, and the messages and system events in its prompt', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  await rig.post('/v1/sessions/prompted/system-events', { text: 'the door is open' });
+  await rig.post('/v1/sessions/prompted/spawn', { task: 'look [[reply: seen]]' });
+  const [{ childSessionKey }] = (await rig.get('/v1/sessions/prompted/subagents')).body.items;
+  await rig.work(childSessionKey);
+  await rig.work('prompted');
+  const [turn] = (await rig.get('/v1/turns?session=prompted')).body.items;
+  await signIn();
+  await open(`/turns/${turn.id}?tab=prompt`);
+  await page.getByRole('region', { name: 'Parts of the prompt' }).getByText('announcement').first().waitFor();
+  await page.getByRole('region', { name: 'System events' }).getByText('the door is open').waitFor();
+  const message = page.getByRole('region', { name: 'Messages' }).getByRole('article');
+  await message.getByText('[System Message]').waitFor();
+  await message.getByRole('link', { name: childSessionKey }).click();
+  await page.getByRole('heading', { name: childSessionKey }).waitFor();
+  const [child] = (await rig.get(`/v1/turns?session=${childSessionKey}`)).body.items;
+  await open(`/turns/${child.id}`);
+  await page.getByText('a spawn:').getByRole('link', { name: 'agent:main:prompted' }).waitFor();
+});
+
 test('untrusted text is shown as text: none of it is executed, and invisible characters are marked', async () => {
   const { page, signIn, open } = dashboard;
   await seed();
@@ -167,6 +188,7 @@ describe.each(looks)('every screen $name', ({ colorScheme, forcedColors, width }
       '/waiting',
       '/turns',
       `/turns/${turnId}`,
+      `/turns/${turnId}?tab=prompt`,
       `/turns/${turnId}?tab=request`,
       `/compare?a=${turnId}&b=${turnId}`,
       '/sessions',

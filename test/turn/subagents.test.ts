@@ -8,6 +8,7 @@ import { abortSession } from '../../src/store/control.ts';
 import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
 import { killRun } from '../../src/store/subagents.ts';
 import { viewFamily } from '../../src/store/views/family.ts';
+import { viewTurnInputs } from '../../src/store/views/turn-inputs.ts';
 import type { Tool, ToolCall } from '../../src/tools/tool.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -125,6 +126,18 @@ describe('spawning', () => {
     expect(names).toEqual(expect.arrayContaining(['sessions_spawn', 'subagents', 'sessions_yield']));
     expect(names).not.toContain('sessions_send');
     expect(names).not.toContain('agents_list');
+    worker.stop();
+  });
+
+  test('by a tool is the cause of the first turn of the subagent', async () => {
+    const { worker, runs, id, key } = await parentOf('causing', ['[[reply: done]]']);
+    await worker.runSession(runs[0]!.child_id);
+    const turnOf = async (sessionId: unknown) =>
+      String((await rig.rows('select id from holdfast.turns where session_id = $1', [sessionId]))[0]?.['id']);
+    const inputs = await viewTurnInputs(drizzle({ client: rig.database.views }), await turnOf(runs[0]!.child_id));
+    expect(inputs?.messages).toMatchObject([
+      { cause: { kind: 'spawn', turnId: await turnOf(id), sessionKey: key, messageId: null } },
+    ]);
     worker.stop();
   });
 

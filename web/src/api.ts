@@ -8,6 +8,7 @@ export type Turn = Schemas['Turn'];
 export type Session = Schemas['Session'];
 export type Entry = Schemas['Entry'];
 export type Span = Schemas['Span'];
+export type TurnInputs = Awaited<ReturnType<typeof api.getTurnInputs>>;
 export type ModelRequest = Schemas['ModelRequest'];
 export type Delivery = Schemas['Delivery'];
 export type DeadLetterGroup = Schemas['DeadLetterGroup'];

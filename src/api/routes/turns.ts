@@ -7,12 +7,13 @@ import { stopTurn } from '../../service/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';
 import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
 import { viewToolCall } from '../../store/views/tool-call.ts';
+import { viewTurnInputs } from '../../store/views/turn-inputs.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { cappedCount, listOf, turnAborted } from '../schemas/answers.ts';
-import { toolCallDetail } from '../schemas/details.ts';
+import { toolCallDetail, turnInputs } from '../schemas/details.ts';
 import { modelRequest } from '../schemas/model-requests.ts';
 import {
   countText,
@@ -115,6 +116,18 @@ const getTurn = defineRoute({
   },
 });
 
+const getInputs = defineRoute({
+  method: 'GET',
+  path: '/v1/turns/{id}/inputs',
+  summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
+  answers: { 200: { description: 'The messages and system events', schema: turnInputs } },
+  async handle({ params }, { context }) {
+    const inputs = await viewTurnInputs(context.views, params.id);
+    if (inputs === null) throw notFound(`turn ${params.id}`);
+    return { status: 200, body: inputs };
+  },
+});
+
 const getRequest = defineRoute({
   method: 'GET',
   path: '/v1/turns/{id}/requests/{n}',
@@ -178,4 +191,4 @@ const retry = defineEffect({
   answer: async (retried) => ({ status: 202, body: retried }),
 });
 
-export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getRequest, getToolCall, abort, retry];
+export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getInputs, getRequest, getToolCall, abort, retry];

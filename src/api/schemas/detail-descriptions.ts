@@ -38,6 +38,19 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'getFamily.isCapped': 'Whether there are more runs than are shown',
   arguments: 'The arguments of the call, as JSON text; null: they are no longer in the transcript',
   'getToolCall.result': 'The result of the tool, as the model saw it; null: the call has not ended',
+  'getTurnInputs.messages': 'The messages that it answers, in their order',
+  'getTurnInputs.messages.text': 'The text, up to 16,384 characters',
+  'getTurnInputs.messages.cause':
+    'What caused the message; a field is null if it does not apply or its object was deleted',
+  'getTurnInputs.messages.cause.kind':
+    '`request`: the API or a plugin; `cron`: a cron or a heartbeat; `spawn`: a session that spawned this one; `subagent`: the end of a subagent; `session`: a message from another session; `steering`: a message that first joined a running turn; `wait`: the end of a wait for subagents; `batch`: a batch; `retry`: the retry of a failed message',
+  'getTurnInputs.messages.cause.turnId':
+    'The turn that sent the message, spawned the session, or failed; null: no turn is known',
+  'getTurnInputs.messages.cause.sessionKey': 'The session of that turn, or of the subagent that ended',
+  'getTurnInputs.messages.cause.messageId': 'The message that is repeated or followed',
+  'getTurnInputs.messages.cause.cron': 'The cron',
+  'getTurnInputs.messages.cause.batchId': 'The batch',
+  'getTurnInputs.systemEvents': 'The system events in its prompt, oldest first',
   'listTurns.textChars': 'A longer `reply` is cut after this many characters; `GET /v1/turns/{id}` returns all of it',
   'listWaiting.textChars':
     'A longer `text` is cut after this many characters; `GET /v1/messages/{id}` returns all of it',

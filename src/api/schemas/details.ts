@@ -1,11 +1,13 @@
 // One thing with all that belongs to it: a family of sessions, a call of a tool.
 import { z } from 'zod';
+import { CAUSE_KINDS } from '../../core/message-cause.ts';
 import { ANNOUNCED_HOW, type FamilyView } from '../../store/views/family.ts';
 import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import { RUN_STATUSES } from '../../store/views/subagents.ts';
 import type { ToolCallDetail } from '../../store/views/tool-call.ts';
+import type { TurnInputs } from '../../store/views/turn-inputs.ts';
 import { costOf } from './costs.ts';
-import { toolCall } from './views.ts';
+import { MESSAGE_KINDS, systemEvent, toolCall } from './views.ts';
 
 const count = z.int().min(0);
 const iso = z.iso.datetime();
@@ -52,3 +54,24 @@ export const toolCallDetail = toolCall.extend({
   arguments: z.string().nullable(),
   result: z.strictObject({ text: z.string(), isError: z.boolean() }).nullable(),
 }) satisfies z.ZodType<ToolCallDetail>;
+
+export const turnInputs = z.strictObject({
+  messages: z.array(
+    z.strictObject({
+      id: z.uuid(),
+      seq: count,
+      kind: z.enum(MESSAGE_KINDS),
+      text: z.string(),
+      receivedAt: iso,
+      cause: z.strictObject({
+        kind: z.enum(CAUSE_KINDS),
+        turnId: z.uuid().nullable(),
+        sessionKey: z.string().nullable(),
+        messageId: z.uuid().nullable(),
+        cron: z.strictObject({ id: z.uuid(), name: z.string() }).nullable(),
+        batchId: z.uuid().nullable(),
+      }),
+    }),
+  ),
+  systemEvents: z.array(systemEvent),
+}) satisfies z.ZodType<TurnInputs>;

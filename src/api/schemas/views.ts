@@ -20,7 +20,15 @@ import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } f
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 
-const MESSAGE_KINDS = ['message', 'announcement', 'cron', 'heartbeat', 'followup', 'batch', 'compaction'] as const;
+export const MESSAGE_KINDS = [
+  'message',
+  'announcement',
+  'cron',
+  'heartbeat',
+  'followup',
+  'batch',
+  'compaction',
+] as const;
 const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
 const uuid = z.uuid();

@@ -107,7 +107,8 @@ function Proof({ request: { matches, requestSha256 } }: { request: ModelRequest 
   );
 }
 
-function PartBlock({ part, text, isNew }: { part: Part; text: string; isNew: boolean }): ReactElement {
+/** One part of a request: where it comes from, and its text when it is opened. */
+export function PartBlock({ part, text, isNew }: { part: Part; text: string; isNew: boolean }): ReactElement {
   return (
     <details className="part" data-trust={part.trust} open={isNew}>
       <summary className="row">

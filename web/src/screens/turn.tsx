@@ -15,10 +15,11 @@ import { me } from '../me.ts';
 import { Request } from './request.tsx';
 import { ToolDetails } from './tool-details.tsx';
 import { TurnAnnouncement, TurnDeliveries } from './turn-ends.tsx';
+import { TurnPrompt, TurnTrigger } from './turn-prompt.tsx';
 import { Waterfall } from './waterfall.tsx';
 
 const route = getRouteApi('/app/turns/$id');
-const TABS = ['timeline', 'steps', 'request', 'deliveries', 'announcement'] as const;
+const TABS = ['timeline', 'steps', 'prompt', 'request', 'deliveries', 'announcement'] as const;
 const RETRYABLE: ReadonlySet<string> = new Set(['failed', 'aborted', 'timedOut']);
 
 export function TurnScreen(): ReactElement {
@@ -64,6 +65,7 @@ export function TurnScreen(): ReactElement {
       <Tabs id={id} tab={tab} />
       {tab === 'timeline' && <Waterfall turn={data} />}
       {tab === 'steps' && <Steps turn={data} />}
+      {tab === 'prompt' && <TurnPrompt turn={data} />}
       {tab === 'request' && (
         <Request turn={data} call={Number(call ?? '1')} against={against === undefined ? null : Number(against)} />
       )}
@@ -113,6 +115,9 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
         <Link to="/sessions/$key" params={{ key: turn.sessionKey }}>
           <SafeText text={turn.sessionKey} />
         </Link>
+      </Fact>
+      <Fact name="Trigger">
+        <TurnTrigger turn={turn} />
       </Fact>
       <Fact name="Kind and lane">
         {turn.kind}, {turn.lane}

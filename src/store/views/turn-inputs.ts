@@ -1,0 +1,127 @@
+// What a turn answers: its messages, each with its cause, and the system events in its prompt.
+import type { Announcement } from '../../core/announcement.ts';
+import { causeOfKey, type CauseKind } from '../../core/message-cause.ts';
+import { isUuid } from '../../core/ids.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import { messageText } from './messages.ts';
+import type { ViewDatabase } from './page.ts';
+import type { SystemEventView } from './system-events.ts';
+
+/** More of a text is in the transcript. */
+const TEXT_CHARS_MAX = 16_384;
+
+/** The cause of a message; a field is null where it does not apply or the row was deleted. */
+export interface CauseView {
+  kind: CauseKind;
+  /** The turn that sent or spawned it, or whose message it repeats. */
+  turnId: string | null;
+  /** The session of that turn; for a subagent's announcement, the subagent's session. */
+  sessionKey: string | null;
+  /** The message that it repeats or follows. */
+  messageId: string | null;
+  cron: { id: string; name: string } | null;
+  batchId: string | null;
+}
+
+export interface TurnInputView {
+  id: string;
+  seq: number;
+  kind: string;
+  /** At most 16,384 characters. */
+  text: string;
+  receivedAt: string;
+  cause: CauseView;
+}
+
+export interface TurnInputs {
+  messages: TurnInputView[];
+  systemEvents: SystemEventView[];
+}
+
+export const TURN_INPUTS = literal({
+  name: 'turn-inputs',
+  purpose: 'Read the messages that a turn ($1) answers, and the system events in its prompt.',
+  text: `select coalesce((select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'causeKey', i.cause_key,
+      'text', left(i.body ->> 'text', ${TEXT_CHARS_MAX}), 'announcement', i.body -> 'announcement', 'receivedAt', ${isoSql('i.received_at')})
+      order by i.seq)
+    from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'), '[]') as messages,
+  coalesce((select json_agg(json_build_object('id', e.id, 'sessionKey', s.key, 'text', e.text, 'contextKey', e.context_key,
+      'trusted', e.is_trusted, 'state', e.state, 'turnId', e.turn_id, 'dropReason', e.drop_reason,
+      'createdAt', ${isoSql('e.created_at')}, 'settledAt', ${isoSql('e.settled_at')}) order by e.id)
+    from holdfast.system_events e where e.session_id = t.session_id and e.turn_id = t.id), '[]') as "systemEvents"
+from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1`,
+});
+
+export const CAUSES = literal({
+  name: 'message-causes',
+  purpose: 'Read what caused messages: crons ($1), runs of subagents ($2), turns ($3) and messages ($4).',
+  // The cause of a spawn is its tool call: call:<turn>:<call>.
+  text: `select c.id, 'cron' as "table", c.name, null::text as "parentKey", null::text as "childKey", null::uuid as "turnId"
+from holdfast.crons c where c.id = any ($1::uuid[])
+union all select r.id, 'run', null, p.key, c.key,
+  case when r.cause_key like 'call:%' then split_part(r.cause_key, ':', 2)::uuid end
+from holdfast.subagent_runs r join holdfast.sessions p on p.id = r.parent_id join holdfast.sessions c on c.id = r.child_id
+where r.id = any ($2::uuid[])
+union all select t.id, 'turn', null, s.key, null, t.id
+from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($3::uuid[])
+union all select i.id, 'message', null, s.key, null, i.turn_id
+from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = any ($4::uuid[])`,
+});
+
+interface InputsRow {
+  messages: (Omit<TurnInputView, 'cause' | 'text'> & {
+    causeKey: string | null;
+    text: string | null;
+    announcement: Announcement | null;
+  })[];
+  systemEvents: SystemEventView[];
+}
+
+interface CauseRow {
+  id: string;
+  table: 'cron' | 'run' | 'turn' | 'message';
+  name: string | null;
+  parentKey: string | null;
+  childKey: string | null;
+  turnId: string | null;
+}
+
+/** What the turn answers; null: there is no such turn. */
+export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<TurnInputs | null> {
+  const { rows } = await db.$client.query<InputsRow>(TURN_INPUTS.prepared([turnId]));
+  const [row] = rows;
+  if (row === undefined) return null;
+  const causes = await readCauses(
+    db,
+    row.messages.map(({ causeKey }) => causeKey),
+  );
+  const messages = row.messages.map(({ causeKey, text, announcement, ...message }) => ({
+    ...message,
+    text: messageText(text, announcement),
+    cause: causeView(causeKey, causes),
+  }));
+  return { messages, systemEvents: row.systemEvents };
+}
+
+async function readCauses(db: ViewDatabase, keys: (string | null)[]): Promise<Map<string, CauseRow>> {
+  const named = keys.flatMap((key) => causeOfKey(key).row ?? []).filter(({ id }) => isUuid(id));
+  const idsOf = (table: string): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
+  const ids = ['cron', 'run', 'turn', 'message'].map(idsOf);
+  if (ids.every(({ length }) => length === 0)) return new Map();
+  const { rows } = await db.$client.query<CauseRow>(CAUSES.prepared(ids));
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
+function causeView(causeKey: string | null, causes: ReadonlyMap<string, CauseRow>): CauseView {
+  const { kind, row } = causeOfKey(causeKey);
+  const found = row === null ? undefined : causes.get(row.id);
+  return {
+    kind,
+    turnId: kind === 'subagent' ? null : (found?.turnId ?? null),
+    sessionKey: (kind === 'subagent' ? found?.childKey : found?.parentKey) ?? null,
+    messageId: row?.table === 'message' && found !== undefined ? row.id : null,
+    cron: found?.name == null ? null : { id: found.id, name: found.name },
+    batchId: row?.table === 'batch' ? row.id : null,
+  };
+}
