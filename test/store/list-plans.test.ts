@@ -16,6 +16,7 @@ import { exportQueries } from '../../src/store/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/store/views/subjects.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
+import { CAUSES, TURN_INPUTS } from '../../src/store/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
 import { createManyRows, growingReads } from './many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
@@ -85,6 +86,8 @@ test.each([
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
+  [TURN_INPUTS, [newId()]],
+  [CAUSES, [[newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],
   [DELIVERIES_OF_TURNS, [newId(), [newId()]]],
   [DELIVERY_LOG, [newId()]],
@@ -99,6 +102,11 @@ test.each([
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);
   expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+});
+
+test.each(['failed', 'running'])('a count of %s turns reads only an index', async (status) => {
+  const { sql: text, params } = dialect.sqlToQuery(await countQuery(views(), { statuses: [status] }));
+  expect((await growingReads(client, text, params)).map(({ node }) => node)).toEqual(['Index Only Scan']);
 });
 
 test('an export reads by indexes', async () => {

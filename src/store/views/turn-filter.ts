@@ -119,6 +119,8 @@ function indexedOf(filter: ResolvedFilter, after: string | null): SQL[] {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
   }
   if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
+  const status = statusOf(filter);
+  if (status !== null) conditions.push(sql`t.status = ${sql.raw(`'${status}'`)}`);
   if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
     conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
   }
@@ -142,7 +144,7 @@ function indexedOf(filter: ResolvedFilter, after: string | null): SQL[] {
 function restOf(filter: ResolvedFilter): SQL[] {
   const { statuses, kind, lane, since, until, agentId, model, tool, code, worker, msMin, costMicrosMin } = filter;
   const conditions: SQL[] = [];
-  if (statuses !== undefined) conditions.push(sql`t.status = any (${wordsOf(statuses)})`);
+  if (statuses !== undefined && statusOf(filter) === null) conditions.push(sql`t.status = any (${wordsOf(statuses)})`);
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
   if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
   if (since !== undefined) conditions.push(sql`t.started_at >= ${since.toISOString()}`);
@@ -167,6 +169,12 @@ function restOf(filter: ResolvedFilter): SQL[] {
   const { text, named } = filter;
   if (text !== undefined && named === null) conditions.push(containsSql(text));
   return conditions;
+}
+
+/** The only status of the filter, if an index has the turns with it in the order of their ids; else null. */
+function statusOf({ statuses }: ResolvedFilter): string | null {
+  const [status, ...others] = statuses ?? [];
+  return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
 }
 
 function containsSql(text: string): SQL {
