@@ -10,7 +10,7 @@ import { createExecTool } from ${JSON.stringify(new URL('../../src/tools/exec-to
 const [workspaceDir, first, command] = process.argv.slice(1);
 const exec = createExecTool({ timeoutSeconds: 600, environment: { PATH: process.env.PATH } });
 const lease = { epoch: 1, assertHeld: () => undefined };
-const call = { workspaceDir, idempotencyKey: 'key', lease, signal: new AbortController().signal };
+const call = { workspaceDir, idempotencyKey: crypto.randomUUID(), lease, signal: new AbortController().signal };
 // The first ends by itself: the guard must notice that and still watch the second.
 await exec.run({ command: first }, call);
 await exec.run({ command }, call);

@@ -28,7 +28,6 @@ export async function createProcessRig() {
   const workspace = await createWorkspace();
   const store = createProcessStore(rig.database);
   const keepers: ProcessKeeper[] = [];
-  let calls = 0;
 
   async function rows<Row>(sql: string, values: unknown[] = []): Promise<Row[]> {
     return (await rig.database.views.query(sql, values)).rows as Row[];
@@ -60,11 +59,9 @@ export async function createProcessRig() {
 
   /** A call in the session, with its own idempotency key. */
   function call(of: Omit<OpenTurn, 'sessionId'>, more: Partial<ToolCall> = {}): ToolCall {
-    calls += 1;
     const { sessionKey, turnId, epoch } = of;
     const lease = { epoch, assertHeld: () => undefined };
-    const own = { workspaceDir: workspace.dir, sessionKey, turnId, idempotencyKey: `key-${calls}`, lease };
-    return aToolCall({ ...own, ...more });
+    return aToolCall({ workspaceDir: workspace.dir, sessionKey, turnId, lease, ...more });
   }
 
   return {

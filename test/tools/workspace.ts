@@ -1,5 +1,6 @@
 // Builders for tool tests: a workspace on the real file system with a directory outside, and calls in it.
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { closeSync, createReadStream, existsSync, openSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
@@ -26,7 +27,10 @@ export async function createWorkspace(): Promise<Workspace> {
   return { dir, outsideDir, remove: () => rm(base, { recursive: true, force: true }) };
 }
 
-/** A call in `workspaceDir`, without an abort signal unless one is given. */
+/**
+ * A call in `workspaceDir`, without an abort signal unless one is given. Its key is unique on the machine: the end of a command also ends
+ * processes outside its group that have its key.
+ */
 export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): ToolCall {
   return {
     sessionKey: 'agent:main:test',
@@ -35,7 +39,7 @@ export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): T
     thinking: 'off',
     turnId: '0198c0de-0000-7000-8000-000000000001',
     callId: 'toolu_1',
-    idempotencyKey: 'key-1',
+    idempotencyKey: `key-${randomUUID()}`,
     lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
     ...call,
