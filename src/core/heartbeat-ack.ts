@@ -7,6 +7,9 @@ const PASSES_MAX = 8;
 const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
 const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
 
+/** What can be left of a token in markup. Not `< >`: a stream has shown `<HEARTBEAT_OK<b>>` before the inner tag made it one. */
+const ONLY_MARKS = /^[\s*`~_]*$/;
+
 /** The meaning of an answer to a poll: nothing to report (`isAck`), or the text that is left without the token. */
 export interface HeartbeatReply {
   isAck: boolean;
@@ -34,7 +37,7 @@ export function withoutHeartbeatToken(reply: string): string {
   const rest = withoutEdges(given);
   if (rest !== given) return withoutMarkup(rest) === '' ? '' : rest;
   const bare = withoutMarkup(given);
-  return bare !== given && withoutToken(bare) === '' ? '' : given;
+  return bare !== given && ONLY_MARKS.test(withoutEdges(bare)) ? '' : given;
 }
 
 /** The start of a reply's own text, after its leading tokens. */

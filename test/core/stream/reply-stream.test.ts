@@ -78,6 +78,12 @@ describe('the shown text of a streamed reply', () => {
     );
   });
 
+  test('is the whole reply when a tag inside of another one surrounds a token', () => {
+    const text = '<HEARTBEAT_OK<b>>';
+    expect(shownOf([text]).join('')).toBe(text);
+    expect(decideOutcome(text, PLAIN).reply).toBe(text);
+  });
+
   test('is shown completely, except for text that may still become a token', () => {
     expect(shownOf(['Hello', ', wor', 'ld. ', 'Bye'])).toEqual(['Hello', ', wor', 'ld.', ' Bye', '']);
     expect(shownOf(['No', 'tes: ', 'a H', 'at [', '1]'])).toEqual(['', 'Notes:', ' a', ' Hat', ' [1]', '']);
