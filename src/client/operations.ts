@@ -3592,6 +3592,61 @@ export interface OperationFunctions {
     /** Whether a part was answered by the scripted model, which costs nothing */
     simulated: boolean;
   }>;
+  /** The most expensive turns, sessions and crons among the newest 10,000 turns of a time span. `GET /v1/usage/top` */
+  getTopUsage(input?: {
+    /** Only turns that started at this time or later; absent: a day ago */
+    from?: string | undefined;
+    /** The number of turns, of sessions and of crons; absent: 10; at most 100 */
+    limit?: number | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The turns with the highest costs */
+    turns: {
+      /** The id */
+      id: string;
+      /** The key of the session */
+      sessionKey: string;
+      /** The kind */
+      kind: 'message' | 'cron' | 'heartbeat' | 'announce' | 'followup' | 'batch' | 'compaction';
+      /** A model as provider/model, or an alias; null or absent: as configured */
+      model: string;
+      /** When it began */
+      startedAt: string;
+      /** The cost in US dollars; null: not known, because the model has no price */
+      costUsd: number;
+      /** The same in whole micro-dollars, which add up exactly */
+      costMicros: number;
+    }[];
+    /** The sessions whose turns cost the most together */
+    sessions: {
+      /** The key of the session */
+      sessionKey: string;
+      /** The number of its turns with a cost */
+      turns: number;
+      /** The cost in US dollars; null: not known, because the model has no price */
+      costUsd: number;
+      /** The same in whole micro-dollars, which add up exactly */
+      costMicros: number;
+    }[];
+    /** The crons whose turns cost the most together; deleted ones are left out */
+    crons: {
+      /** The id */
+      id: string;
+      /** The name */
+      name: string;
+      /** The number of its turns with a cost */
+      turns: number;
+      /** The cost in US dollars; null: not known, because the model has no price */
+      costUsd: number;
+      /** The same in whole micro-dollars, which add up exactly */
+      costMicros: number;
+    }[];
+    /** The number of turns that were compared */
+    turnsRead: number;
+    /** Whether there are older turns in the time span, which were not compared */
+    isCapped: boolean;
+    /** Whether a part was answered by the scripted model, which costs nothing */
+    simulated: boolean;
+  }>;
   /** The price table in use. `GET /v1/prices` */
   getPrices(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The version of the price table */

@@ -20,7 +20,7 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
   const table = page.getByRole('region', { name: 'By model' });
   await table.getByRole('rowheader', { name: /claude/ }).waitFor();
   await page.getByRole('combobox', { name: 'By' }).selectOption('agent');
-  await page.getByRole('rowheader', { name: 'main' }).waitFor();
+  await page.getByRole('rowheader', { name: 'main', exact: true }).waitFor();
   expect(new URL(page.url()).searchParams.get('group')).toBe('agent');
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -44,6 +44,8 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
       usage.costUsd,
     ].join(','),
   );
+  const top = page.getByRole('region', { name: 'Most expensive turns' });
+  await top.getByRole('link', { name: /agent:main:spent/ }).waitFor();
   await page.getByRole('figure').first().getByRole('button', { name: 'Table' }).click();
   const today = page.getByRole('figure').first().getByRole('row').last();
   await today.getByText(dollarsText(usage.costMicros), { exact: true }).waitFor();

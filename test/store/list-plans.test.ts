@@ -7,6 +7,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
+import { EXPENSIVE } from '../../src/store/views/expensive.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
@@ -86,6 +87,7 @@ test.each([
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
+  [EXPENSIVE, [newId(), new Date(), 10]],
   [TURN_INPUTS, [newId()]],
   [CAUSES, [[newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],

@@ -2,10 +2,12 @@
 import { z } from 'zod';
 import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
 import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/usage-steps.ts';
+import { viewExpensive } from '../../store/views/expensive.ts';
 import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { prices, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
+import { expensive, prices, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
+import { countText } from '../schemas/queries.ts';
 
 const getPrices = defineRoute({
   method: 'GET',
@@ -74,4 +76,25 @@ const getUsage = defineRoute({
   },
 });
 
-export const costRoutes: Route[] = [getUsage, getPrices];
+/** How many of each are shown when `limit` does not say, and at most. */
+const EXPENSIVE_DEFAULT = 10;
+const EXPENSIVE_MAX = 100;
+
+const getExpensive = defineRoute({
+  method: 'GET',
+  path: '/v1/usage/top',
+  summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
+  query: z.strictObject({
+    from: z.iso.datetime({ offset: true }).optional(),
+    limit: countText.optional(),
+  }),
+  answers: { 200: { description: 'The most expensive first', schema: expensive } },
+  async handle({ query }, { context }) {
+    const dayAgoMs = context.clock.now().getTime() - STEP_MS.day;
+    const from = query.from === undefined ? new Date(dayAgoMs) : new Date(query.from);
+    const limit = Math.min(query.limit ?? EXPENSIVE_DEFAULT, EXPENSIVE_MAX);
+    return { status: 200, body: await viewExpensive(context.views, from, limit) };
+  },
+});
+
+export const costRoutes: Route[] = [getUsage, getExpensive, getPrices];

@@ -1,6 +1,8 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
+import type { Expensive } from '../../store/views/expensive.ts';
 import type { UsageItem } from '../../store/views/usage.ts';
+import { TURN_KINDS } from '../../core/turn-kind.ts';
 
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */
 export const costOf = { costUsd: z.number().nullable(), costMicros: z.int().min(0).nullable() };
@@ -55,3 +57,23 @@ const usageItem = z.strictObject({
 }) satisfies z.ZodType<UsageItem>;
 
 export const usageReport = z.strictObject({ items: z.array(usageItem), simulated: z.boolean() });
+
+const knownCost = { costUsd: z.number(), costMicros: count };
+
+export const expensive = z.strictObject({
+  turns: z.array(
+    z.strictObject({
+      id: z.uuid(),
+      sessionKey: z.string(),
+      kind: z.enum(TURN_KINDS),
+      model: z.string(),
+      startedAt: z.iso.datetime(),
+      ...knownCost,
+    }),
+  ),
+  sessions: z.array(z.strictObject({ sessionKey: z.string(), turns: count, ...knownCost })),
+  crons: z.array(z.strictObject({ id: z.uuid(), name: z.string(), turns: count, ...knownCost })),
+  turnsRead: count,
+  isCapped: z.boolean(),
+  simulated: z.boolean(),
+}) satisfies z.ZodType<Expensive>;

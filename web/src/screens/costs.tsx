@@ -14,6 +14,7 @@ import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { microsOf } from './batch-figures.ts';
 import { Budgets, budgetsQuery } from './budgets.tsx';
 import { Choice, Filters } from './filters.tsx';
+import { TopCosts } from './top-costs.tsx';
 
 const route = getRouteApi('/app/costs');
 
@@ -47,6 +48,7 @@ export function Costs(): ReactElement {
       {haveBegun(useUsage(by, group), useQuery(budgetsQuery)) ? (
         <>
           <Spent by={by} group={group} />
+          <TopCosts from={beginningOf(by)} span={SPANS[by]} />
           <Budgets />
           <p className="soft">
             Prices are in the{' '}
@@ -130,11 +132,13 @@ function stepsOf(by: By, used: readonly UsedStep[]): string[] {
 function useUsage(by: By, group: (typeof GROUPS)[number]) {
   return useQuery({
     queryKey: ['usage', by, group],
-    queryFn: () => {
-      const fromMs = Math.floor(serverNowMs() / STEPS[by] - STEPS_SHOWN[by] + 1) * STEPS[by];
-      return api.getUsage({ by, group, from: new Date(fromMs).toISOString() });
-    },
+    queryFn: () => api.getUsage({ by, group, from: beginningOf(by) }),
   });
+}
+
+/** When the first step begins that is shown. */
+function beginningOf(by: By): string {
+  return new Date(Math.floor(serverNowMs() / STEPS[by] - STEPS_SHOWN[by] + 1) * STEPS[by]).toISOString();
 }
 
 function FigureList({ sum, saved, span }: { sum: Spend; saved: number | null; span: string }): ReactElement {

@@ -1,0 +1,73 @@
+// What cost the most of the newest turns: the turns themselves, their sessions and their crons.
+import { dollarsSql } from '../cost-sql.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+import { idAt } from './turn-filter.ts';
+
+/** The newest turns are read, up to this many. */
+const TURNS_READ_MAX = 10_000;
+
+interface Cost {
+  costUsd: number;
+  costMicros: number;
+}
+
+export interface Expensive {
+  turns: (Cost & { id: string; sessionKey: string; kind: string; model: string; startedAt: string })[];
+  sessions: (Cost & { sessionKey: string; turns: number })[];
+  crons: (Cost & { id: string; name: string; turns: number })[];
+  turnsRead: number;
+  /** Whether there are more turns since then. */
+  isCapped: boolean;
+  simulated: boolean;
+}
+
+const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros`;
+
+export const EXPENSIVE = literal({
+  name: 'expensive',
+  purpose:
+    'Read the turns, sessions and crons with the highest costs ($3 of each) among the newest turns since $2, whose ids are at least $1.',
+  text: `with recent as materialized (
+  select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
+  from holdfast.turns t where t.id >= $1 and t.started_at >= $2 order by t.id desc limit ${TURNS_READ_MAX}
+),
+paid as materialized (select * from recent where cost_micros > 0),
+top_turns as (select * from paid order by cost_micros desc, id desc limit $3),
+top_sessions as (
+  select session_id, count(*)::int as turns, sum(cost_micros)::bigint as cost_micros from paid
+  group by session_id order by 3 desc, 1 limit $3
+),
+of_crons as (
+  select paid.cost_micros,
+    (select split_part(i.cause_key, ':', 2)::uuid from holdfast.inbox i
+      where i.turn_id = paid.id and i.cause_key like 'cron:%' order by i.seq limit 1) as cron_id
+  from paid where paid.kind in ('cron', 'heartbeat')
+),
+top_crons as (
+  select o.cron_id, count(*)::int as turns, sum(o.cost_micros)::bigint as cost_micros from of_crons o
+  where o.cron_id is not null and exists (select from holdfast.crons c where c.id = o.cron_id)
+  group by o.cron_id order by 3 desc, 1 limit $3
+)
+select
+  coalesce((select json_agg(json_build_object('id', id, 'sessionKey', (select s.key from holdfast.sessions s where s.id = session_id),
+    'kind', kind, 'model', model, 'startedAt', ${isoSql('started_at')}, ${COST}) order by cost_micros desc, id desc) from top_turns), '[]') as turns,
+  coalesce((select json_agg(json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = session_id),
+    'turns', turns, ${COST}) order by cost_micros desc, session_id) from top_sessions), '[]') as sessions,
+  coalesce((select json_agg(json_build_object('id', cron_id, 'name', (select c.name from holdfast.crons c where c.id = cron_id),
+    'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
+  (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} from recent) as "isCapped",
+  (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
+});
+
+/** The most expensive, `limit` of each kind, among the newest 10,000 turns that started at `from` or later. */
+export async function viewExpensive(db: ViewDatabase, from: Date, limit: number): Promise<Expensive> {
+  // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
+  const values = [idAt(from.getTime() - DAY_MS), from, limit];
+  const { rows } = await db.$client.query<Expensive>(EXPENSIVE.prepared(values));
+  // The statement always returns one row.
+  return rows[0] as Expensive;
+}
+
+const DAY_MS = 86_400_000;

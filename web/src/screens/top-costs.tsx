@@ -1,0 +1,105 @@
+// What cost the most: turns, sessions and crons.
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import type { ReactElement, ReactNode } from 'react';
+import { api } from '../api.ts';
+import { countText, dollarsText } from '../format/amounts.ts';
+import { Age } from '../parts/bits.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+
+export function TopCosts({ from, span }: { from: string; span: string }): ReactElement | null {
+  const top = useQuery({ queryKey: ['usage', 'top', from], queryFn: () => api.getTopUsage({ from }) });
+  if (top.isError) return <Problem error={top.error} onRetry={() => void top.refetch()} />;
+  if (top.data === undefined || top.data.turns.length === 0) return null;
+  const { turns, sessions, crons, turnsRead, isCapped } = top.data;
+  return (
+    <>
+      <h2>Most expensive</h2>
+      <p className="soft">
+        {isCapped ? `Of the newest ${countText(turnsRead)} turns of the ${span}.` : `Of all turns of the ${span}.`}
+      </p>
+      <div className="split">
+        <CostTable
+          title="Turns"
+          rows={turns.map(({ id, sessionKey, startedAt, costMicros }) => ({
+            key: id,
+            costMicros,
+            name: (
+              <Link to="/turns/$id" params={{ id }}>
+                {id.slice(-6)} <SafeText text={sessionKey} />
+              </Link>
+            ),
+            note: <Age at={startedAt} />,
+          }))}
+          note="Started"
+        />
+        <CostTable
+          title="Sessions"
+          rows={sessions.map(({ sessionKey, turns: count, costMicros }) => ({
+            key: sessionKey,
+            costMicros,
+            name: (
+              <Link to="/sessions/$key" params={{ key: sessionKey }}>
+                <SafeText text={sessionKey} />
+              </Link>
+            ),
+            note: countText(count),
+          }))}
+          note="Turns"
+        />
+        {crons.length > 0 && (
+          <CostTable
+            title="Crons"
+            rows={crons.map(({ id, name, turns: count, costMicros }) => ({
+              key: id,
+              costMicros,
+              name: (
+                <Link to="/crons/$id" params={{ id }}>
+                  <SafeText text={name} />
+                </Link>
+              ),
+              note: countText(count),
+            }))}
+            note="Turns"
+          />
+        )}
+      </div>
+    </>
+  );
+}
+
+function CostTable(props: {
+  title: string;
+  rows: { key: string; name: ReactNode; note: ReactNode; costMicros: number }[];
+  /** The head of the column of notes. */
+  note: string;
+}): ReactElement {
+  const { title, rows, note } = props;
+  return (
+    <section className="panel scroll-x" aria-label={`Most expensive ${title.toLowerCase()}`} tabIndex={0}>
+      <table className="plain">
+        <thead>
+          <tr>
+            <th scope="col">{title}</th>
+            <th scope="col" className="number">
+              {note}
+            </th>
+            <th scope="col" className="number">
+              Cost
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.key}>
+              <th scope="row">{row.name}</th>
+              <td className="number">{row.note}</td>
+              <td className="number">{dollarsText(row.costMicros)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
