@@ -68,7 +68,7 @@ function meaningOf(
     case 404:
       return {
         exitCode: EXIT.notFound,
-        fix: 'check the name; "holdfast sessions list" and "holdfast turns list" show the existing ones',
+        fix: 'check the name; the command "list" of its kind shows the existing ones, for example "holdfast sessions list"',
       };
     case 409:
     case 422:

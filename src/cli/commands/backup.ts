@@ -24,7 +24,7 @@ export interface BackupFlags {
   yes?: boolean;
 }
 
-/** Writes the file, or nothing. */
+/** Writes the file, or nothing. It is on the disk before it has its name. */
 export async function runBackup(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
   const { runtime } = embeddedOnly('backup', 'pg_dump');
   const path = resolve(file);
@@ -59,7 +59,7 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
   try {
     await requireLayout(database.url);
     await mkdir(dirname(path), { recursive: true });
-    await pipeline(Readable.from(frames()), createGzip(), createWriteStream(partial, { mode: 0o600 }));
+    await pipeline(Readable.from(frames()), createGzip(), createWriteStream(partial, { mode: 0o600, flush: true }));
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });
@@ -69,10 +69,13 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
   }
   const { size } = await stat(path);
   if (terminal.isJson) terminal.json({ file: path, bytes: size, ...counted });
-  else
-    terminal.print(`${path}: ${(size / 1024 / 1024).toFixed(1)} MB, ${counted.tables} tables, ${counted.files} files`);
+  else terminal.print(`${path}: ${sizeText(size)}, ${counted.tables} tables, ${counted.files} files`);
   terminal.note('It has all conversations and the keys of the service: keep it as safe as those.');
   return EXIT.ok;
+}
+
+function sizeText(bytes: number): string {
+  return bytes < NOTED_BYTES ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / NOTED_BYTES).toFixed(1)} MB`;
 }
 
 /** Restores the database, then the files. */
