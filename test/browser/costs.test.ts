@@ -44,6 +44,7 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
       usage.costUsd,
     ].join(','),
   );
+  await page.getByText('Most expensive turns, sessions and crons').click();
   const top = page.getByRole('region', { name: 'Most expensive turns' });
   await top.getByRole('link', { name: /agent:main:spent/ }).waitFor();
   await page.getByRole('figure').first().getByRole('button', { name: 'Table' }).click();

@@ -1,21 +1,33 @@
 // What cost the most: turns, sessions and crons.
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactElement, ReactNode } from 'react';
+import { useState, type ReactElement, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
-import { Age } from '../parts/bits.tsx';
+import { Age, Empty } from '../parts/bits.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
-export function TopCosts({ from, span }: { from: string; span: string }): ReactElement | null {
+/** Read when it is opened: it compares thousands of turns. */
+export function TopCosts({ from, span }: { from: string; span: string }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>Most expensive turns, sessions and crons</summary>
+      {isOpen && <TopTables from={from} span={span} />}
+    </details>
+  );
+}
+
+function TopTables({ from, span }: { from: string; span: string }): ReactElement {
   const top = useQuery({ queryKey: ['usage', 'top', from], queryFn: () => api.getTopUsage({ from }) });
   if (top.isError) return <Problem error={top.error} onRetry={() => void top.refetch()} />;
-  if (top.data === undefined || top.data.turns.length === 0) return null;
+  if (top.data === undefined) return <Loading />;
+  if (top.data.turns.length === 0) return <Empty>No turn has a cost in this time.</Empty>;
   const { turns, sessions, crons, turnsRead, isCapped } = top.data;
   return (
     <>
-      <h2>Most expensive</h2>
       <p className="soft">
         {isCapped ? `Of the newest ${countText(turnsRead)} turns of the ${span}.` : `Of all turns of the ${span}.`}
       </p>
