@@ -1,10 +1,12 @@
 // PostgreSQL for tests. One server is shared by a whole run (`global-setup.ts` starts it); each test file works in a database
 // of its own, cloned from one that has all migrations, so files can run at once and see nothing of each other.
 import { randomBytes } from 'node:crypto';
-import { existsSync, statfsSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statfsSync } from 'node:fs';
 import { freemem } from 'node:os';
+import { join } from 'node:path';
 import pg from 'pg';
 import { inject } from 'vitest';
+import { readPostmasterFile } from '../../src/embedded-postgres/postmaster.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { startPostgresServer, type PostgresServer } from './postgres-server.ts';
@@ -47,11 +49,30 @@ export function startSharedPostgres(): Promise<PostgresServer> {
 function memoryDirectory(): string | undefined {
   const directory = '/dev/shm';
   if (!existsSync(directory)) return undefined;
+  removeLeftovers(directory);
   const { bavail, bsize } = statfsSync(directory);
   return Math.min(bavail * bsize, freemem()) >= neededBytes ? directory : undefined;
 }
 
 const neededBytes = 6 * 1024 ** 3;
+
+/** Removes the clusters of runs that were killed: in memory nothing else does. */
+function removeLeftovers(directory: string): void {
+  for (const name of readdirSync(directory).filter((found) => found.startsWith('holdfast-postgres-'))) {
+    const cluster = join(directory, name);
+    const file = readPostmasterFile(join(cluster, 'data'));
+    if (file !== null && !isRunning(file.pid)) rmSync(cluster, { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it runs as another user.
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  }
+}
 
 /** Makes the migrated database from which all others are cloned. No connection to it must remain. */
 export async function createTemplate(server: PostgresServer): Promise<void> {
