@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { modelFinding } from '../../src/cli/doctor/service-checks.ts';
 import { loadConfig, modelNotices, type Config } from '../../src/config.ts';
+import { linesOf } from '../../workers/start-lines.ts';
 
 let cwd: string;
 
@@ -32,6 +33,20 @@ test('a model that ends is named once, with its day and all places that name it'
       'It is the model of agent "main", the alias "old" of agent "main", the cron "tea".',
   ]);
   expect(modelNotices(config, '2026-11-30')[0]).toContain('has ended: its provider announced the end for 2026-11-30');
+});
+
+test('the start lines warn of a model that ends', async () => {
+  const config = await load('{agents: {defaults: {model: "anthropic/claude-sonnet-4-5"}}}');
+  const facts = {
+    database: 'embedded',
+    queue: 'postgres',
+    model: 'anthropic/claude-sonnet-4-5',
+    isScripted: false,
+  } as const;
+  expect(linesOf(config, ['api'], facts)).toContainEqual(
+    expect.stringMatching(/^warning .*claude-sonnet-4-5 .*2026-11-30/),
+  );
+  expect(linesOf(await load('{}'), ['api'], facts).join('\n')).not.toContain('warning');
 });
 
 test('a fallback that ends is named, too', async () => {
