@@ -92,7 +92,7 @@ export const OPERATION_IDS: Readonly<Record<string, string>> = {
   'GET /readyz': 'getReadiness',
   'GET /metrics': 'getMetrics',
   'GET /v1/usage': 'getUsage',
-  'GET /v1/usage/top': 'getTopUsage',
+  'GET /v1/usage/top': 'getTopCosts',
   'GET /v1/prices': 'getPrices',
   'GET /v1/budgets': 'listBudgets',
   'POST /v1/budgets': 'createBudget',

@@ -3593,7 +3593,7 @@ export interface OperationFunctions {
     simulated: boolean;
   }>;
   /** The most expensive turns, sessions and crons among the newest 10,000 turns of a time span. `GET /v1/usage/top` */
-  getTopUsage(input?: {
+  getTopCosts(input?: {
     /** Only turns that started at this time or later; absent: a day ago */
     from?: string | undefined;
     /** The number of turns, of sessions and of crons; absent: 10; at most 100 */

@@ -73,7 +73,7 @@ export const OPERATIONS = {
   listBulkItems: 'GET /v1/bulk-actions/{id}/items',
   cancelBulkAction: 'POST /v1/bulk-actions/{id}/cancel',
   getUsage: 'GET /v1/usage',
-  getTopUsage: 'GET /v1/usage/top',
+  getTopCosts: 'GET /v1/usage/top',
   getPrices: 'GET /v1/prices',
   listBudgets: 'GET /v1/budgets',
   createBudget: 'POST /v1/budgets',

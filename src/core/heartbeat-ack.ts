@@ -7,7 +7,10 @@ const PASSES_MAX = 8;
 const AT_START = new RegExp(`^${HEARTBEAT_TOKEN}(?!\\w)`);
 const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
 
-/** What can be left of a token in markup. Not `< >`: a stream has shown `<HEARTBEAT_OK<b>>` before the inner tag made it one. */
+/**
+ * What can be left beside a token in markup. `< >` cannot: it is left of `<HEARTBEAT_OK<b>>`, of which a stream has shown the beginning
+ * before the inner tag ends.
+ */
 const ONLY_MARKS = /^[\s*`~_]*$/;
 
 /** The meaning of an answer to a poll: nothing to report (`isAck`), or the text that is left without the token. */

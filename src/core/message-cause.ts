@@ -15,16 +15,19 @@ export const CAUSE_KINDS = [
 ] as const;
 
 export type CauseKind = (typeof CAUSE_KINDS)[number];
-type CausingRow = 'cron' | 'run' | 'turn' | 'message' | 'batch';
+/** The tables whose rows cause messages: crons, runs of subagents, turns, messages and batches. */
+export const CAUSING_TABLES = ['cron', 'run', 'turn', 'message', 'batch'] as const;
+
+export type CausingTable = (typeof CAUSING_TABLES)[number];
 
 export interface MessageCause {
   kind: CauseKind;
-  /** The row that caused it; null: none is named. */
-  row: { table: CausingRow; id: string } | null;
+  /** The row that caused it; null: the key names none. */
+  row: { table: CausingTable; id: string } | null;
 }
 
 /** By the beginning of the key: the kind, and the table whose id follows. */
-const BEGINNINGS: Readonly<Record<string, readonly [CauseKind, CausingRow | null]>> = {
+const BEGINNINGS: Readonly<Record<string, readonly [CauseKind, CausingTable | null]>> = {
   cron: ['cron', 'cron'],
   spawn: ['spawn', 'run'],
   announce: ['subagent', 'run'],

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { batchRig } from '../batches/batch-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -67,6 +68,26 @@ test('a retried message of a session that has moved on names the failed turn', a
   const { inputs } = await inputsOf('again');
   const cause = { kind: 'retry', turnId: failed.turn.id, sessionKey: 'agent:main:again', messageId: body.message.id };
   expect(inputs.messages).toMatchObject([{ cause: { ...NOTHING, ...cause } }]);
+});
+
+test('an item of a batch names the batch until it is deleted', async () => {
+  const { rig } = holder;
+  const batches = batchRig(rig);
+  const batchId = (await batches.submit({ items: [{ text: 'hello' }] })).body.id;
+  await batches.run(batchId);
+  const [turn] = (await rig.get(`/v1/turns?batch=${batchId}`)).body.items;
+  const causeNow = async () => (await rig.get(`/v1/turns/${turn.id}/inputs`)).body.messages[0].cause;
+  expect(await causeNow()).toEqual({ ...NOTHING, kind: 'batch', batchId });
+  expect((await rig.ask('DELETE', `/v1/batches/${batchId}`)).status).toBeLessThan(300);
+  expect(await causeNow()).toEqual({ ...NOTHING, kind: 'batch' });
+});
+
+test('a long text is cut after 16,384 characters, and a character of two units stays whole', async () => {
+  const { rig } = holder;
+  await rig.post('/v1/sessions/long/messages', { text: `${'x'.repeat(16_383)}🎈 [[reply: ok]]` });
+  const { inputs } = await inputsOf('long');
+  expect(inputs.messages[0].text.length).toBe(16_385);
+  expect(inputs.messages[0].text.endsWith('x🎈')).toBe(true);
 });
 
 test('an unknown turn is 404', async () => {

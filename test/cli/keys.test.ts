@@ -21,7 +21,11 @@ test('a key is made, used, listed and revoked', async () => {
   expect(await run(['turns', 'list'], key)).toMatchObject({ code: 0 });
 
   const refused = await run(['send', 'main', 'Hello'], key);
-  expect(refused).toMatchObject({ code: 10, stdout: '', stderr: expect.stringContaining('this request needs operator') });
+  expect(refused).toMatchObject({
+    code: 10,
+    stdout: '',
+    stderr: expect.stringContaining('this request needs operator'),
+  });
 
   const { items } = JSON.parse((await run(['keys', 'list', '--json'])).stdout);
   expect(items).toMatchObject([{ name: 'night-shift', role: 'viewer', revokedAt: null }]);

@@ -7,7 +7,7 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
-import { EXPENSIVE } from '../../src/store/views/expensive.ts';
+import { TOP_COSTS, viewTopCosts } from '../../src/store/views/top-costs.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
@@ -87,9 +87,9 @@ test.each([
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
-  [EXPENSIVE, [newId(), new Date(), 10]],
+  [TOP_COSTS, [newId(), new Date(), 10]],
   [TURN_INPUTS, [newId()]],
-  [CAUSES, [[newId()], [newId()], [newId()], [newId()]]],
+  [CAUSES, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],
   [DELIVERIES_OF_TURNS, [newId(), [newId()]]],
   [DELIVERY_LOG, [newId()]],
@@ -125,6 +125,12 @@ test('a count of turns stops at 10,000 and says so', async () => {
   expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });
   expect(await countTurns(views(), { kind: 'message' })).toEqual({ count: 10_000, isCapped: true });
   expect(await countTurns(views(), { statuses: ['running'] })).toEqual({ count: 20, isCapped: false });
+});
+
+test('the most expensive turns are looked for among 10,000, and the answer says that there are more', async () => {
+  expect(await viewTopCosts(views(), new Date(0), 10)).toMatchObject({ turnsRead: 10_000, isCapped: true });
+  const later = new Date(Date.now() + 172_800_000);
+  expect(await viewTopCosts(views(), later, 10)).toMatchObject({ turnsRead: 0, isCapped: false });
 });
 
 test('a page of a rare filter ends after 20,000 rows, and the next one continues there', async () => {

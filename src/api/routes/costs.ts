@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { perMillionTokens, type PriceRow } from '../../core/prices/price-row.ts';
 import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/usage-steps.ts';
-import { viewExpensive } from '../../store/views/expensive.ts';
+import { viewTopCosts } from '../../store/views/top-costs.ts';
 import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { expensive, prices, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
+import { prices, topCosts, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
 import { countText } from '../schemas/queries.ts';
 
 const getPrices = defineRoute({
@@ -77,10 +77,10 @@ const getUsage = defineRoute({
 });
 
 /** How many of each are shown when `limit` does not say, and at most. */
-const EXPENSIVE_DEFAULT = 10;
-const EXPENSIVE_MAX = 100;
+const TOP_COSTS_DEFAULT = 10;
+const TOP_COSTS_MAX = 100;
 
-const getExpensive = defineRoute({
+const getTopCosts = defineRoute({
   method: 'GET',
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
@@ -88,13 +88,13 @@ const getExpensive = defineRoute({
     from: z.iso.datetime({ offset: true }).optional(),
     limit: countText.optional(),
   }),
-  answers: { 200: { description: 'The most expensive first', schema: expensive } },
+  answers: { 200: { description: 'The most expensive first', schema: topCosts } },
   async handle({ query }, { context }) {
     const dayAgoMs = context.clock.now().getTime() - STEP_MS.day;
     const from = query.from === undefined ? new Date(dayAgoMs) : new Date(query.from);
-    const limit = Math.min(query.limit ?? EXPENSIVE_DEFAULT, EXPENSIVE_MAX);
-    return { status: 200, body: await viewExpensive(context.views, from, limit) };
+    const limit = Math.min(query.limit ?? TOP_COSTS_DEFAULT, TOP_COSTS_MAX);
+    return { status: 200, body: await viewTopCosts(context.views, from, limit) };
   },
 });
 
-export const costRoutes: Route[] = [getUsage, getExpensive, getPrices];
+export const costRoutes: Route[] = [getUsage, getTopCosts, getPrices];

@@ -1,6 +1,6 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
-import type { Expensive } from '../../store/views/expensive.ts';
+import type { TopCosts } from '../../store/views/top-costs.ts';
 import type { UsageItem } from '../../store/views/usage.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
 
@@ -60,7 +60,7 @@ export const usageReport = z.strictObject({ items: z.array(usageItem), simulated
 
 const knownCost = { costUsd: z.number(), costMicros: count };
 
-export const expensive = z.strictObject({
+export const topCosts = z.strictObject({
   turns: z.array(
     z.strictObject({
       id: z.uuid(),
@@ -76,4 +76,4 @@ export const expensive = z.strictObject({
   turnsRead: count,
   isCapped: z.boolean(),
   simulated: z.boolean(),
-}) satisfies z.ZodType<Expensive>;
+}) satisfies z.ZodType<TopCosts>;

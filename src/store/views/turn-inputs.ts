@@ -1,14 +1,15 @@
 // What a turn answers: its messages, each with its cause, and the system events in its prompt.
 import type { Announcement } from '../../core/announcement.ts';
-import { causeOfKey, type CauseKind } from '../../core/message-cause.ts';
 import { isUuid } from '../../core/ids.ts';
+import { CAUSING_TABLES, causeOfKey, type CauseKind, type CausingTable } from '../../core/message-cause.ts';
+import { pieceOf } from '../../core/transcript-parts.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { messageText } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
 import type { SystemEventView } from './system-events.ts';
 
-/** More of a text is in the transcript. */
+/** The transcript has the rest of a longer text. */
 const TEXT_CHARS_MAX = 16_384;
 
 /** The cause of a message; a field is null where it does not apply or the row was deleted. */
@@ -55,7 +56,7 @@ from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id
 
 export const CAUSES = literal({
   name: 'message-causes',
-  purpose: 'Read what caused messages: crons ($1), runs of subagents ($2), turns ($3) and messages ($4).',
+  purpose: 'Read what caused messages: crons ($1), runs of subagents ($2), turns ($3), messages ($4) and batches ($5).',
   // The cause of a spawn is its tool call: call:<turn>:<call>.
   text: `select c.id, 'cron' as "table", c.name, null::text as "parentKey", null::text as "childKey", null::uuid as "turnId"
 from holdfast.crons c where c.id = any ($1::uuid[])
@@ -66,7 +67,8 @@ where r.id = any ($2::uuid[])
 union all select t.id, 'turn', null, s.key, null, t.id
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($3::uuid[])
 union all select i.id, 'message', null, s.key, null, i.turn_id
-from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = any ($4::uuid[])`,
+from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = any ($4::uuid[])
+union all select b.id, 'batch', null, null, null, null from holdfast.batches b where b.id = any ($5::uuid[])`,
 });
 
 interface InputsRow {
@@ -80,7 +82,7 @@ interface InputsRow {
 
 interface CauseRow {
   id: string;
-  table: 'cron' | 'run' | 'turn' | 'message';
+  table: CausingTable;
   name: string | null;
   parentKey: string | null;
   childKey: string | null;
@@ -98,7 +100,8 @@ export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<
   );
   const messages = row.messages.map(({ causeKey, text, announcement, ...message }) => ({
     ...message,
-    text: messageText(text, announcement),
+    // The database counts a pair of units as one.
+    text: pieceOf(messageText(text, announcement), 0, TEXT_CHARS_MAX),
     cause: causeView(causeKey, causes),
   }));
   return { messages, systemEvents: row.systemEvents };
@@ -106,8 +109,8 @@ export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<
 
 async function readCauses(db: ViewDatabase, keys: (string | null)[]): Promise<Map<string, CauseRow>> {
   const named = keys.flatMap((key) => causeOfKey(key).row ?? []).filter(({ id }) => isUuid(id));
-  const idsOf = (table: string): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
-  const ids = ['cron', 'run', 'turn', 'message'].map(idsOf);
+  const idsOf = (table: CausingTable): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
+  const ids = CAUSING_TABLES.map(idsOf);
   if (ids.every(({ length }) => length === 0)) return new Map();
   const { rows } = await db.$client.query<CauseRow>(CAUSES.prepared(ids));
   return new Map(rows.map((row) => [row.id, row]));
@@ -120,8 +123,8 @@ function causeView(causeKey: string | null, causes: ReadonlyMap<string, CauseRow
     kind,
     turnId: kind === 'subagent' ? null : (found?.turnId ?? null),
     sessionKey: (kind === 'subagent' ? found?.childKey : found?.parentKey) ?? null,
-    messageId: row?.table === 'message' && found !== undefined ? row.id : null,
-    cron: found?.name == null ? null : { id: found.id, name: found.name },
-    batchId: row?.table === 'batch' ? row.id : null,
+    messageId: found?.table === 'message' ? found.id : null,
+    cron: found === undefined || found.name === null ? null : { id: found.id, name: found.name },
+    batchId: found?.table === 'batch' ? found.id : null,
   };
 }

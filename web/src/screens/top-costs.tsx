@@ -21,7 +21,7 @@ export function TopCosts({ from, span }: { from: string; span: string }): ReactE
 }
 
 function TopTables({ from, span }: { from: string; span: string }): ReactElement {
-  const top = useQuery({ queryKey: ['usage', 'top', from], queryFn: () => api.getTopUsage({ from }) });
+  const top = useQuery({ queryKey: ['usage', 'top', from], queryFn: () => api.getTopCosts({ from }) });
   if (top.isError) return <Problem error={top.error} onRetry={() => void top.refetch()} />;
   if (top.data === undefined) return <Loading />;
   if (top.data.turns.length === 0) return <Empty>No turn has a cost in this time.</Empty>;

@@ -38,49 +38,43 @@ export function TurnTrigger({ turn }: { turn: Turn }): ReactElement {
 }
 
 function CauseLink({ cause }: { cause: Cause }): ReactElement {
-  const { kind, cron, batchId, turnId, sessionKey } = cause;
-  const what = CAUSES[kind];
-  if (cron !== null) {
+  const link = linkOf(cause);
+  return link === null ? (
+    <>{CAUSES[cause.kind]}</>
+  ) : (
+    <>
+      {CAUSES[cause.kind]}: {link}
+    </>
+  );
+}
+
+/** To the most specific row that caused a message; null: none is known. */
+function linkOf({ cron, batchId, turnId, sessionKey }: Cause): ReactElement | null {
+  if (cron !== null)
     return (
-      <>
-        {what}:{' '}
-        <Link to="/crons/$id" params={{ id: cron.id }}>
-          <SafeText text={cron.name} />
-        </Link>
-      </>
+      <Link to="/crons/$id" params={{ id: cron.id }}>
+        <SafeText text={cron.name} />
+      </Link>
     );
-  }
-  if (batchId !== null) {
+  if (batchId !== null)
     return (
-      <>
-        {what}:{' '}
-        <Link to="/batches/$id" params={{ id: batchId }}>
-          {batchId.slice(-6)}
-        </Link>
-      </>
+      <Link to="/batches/$id" params={{ id: batchId }}>
+        {batchId.slice(-6)}
+      </Link>
     );
-  }
-  if (turnId !== null) {
+  if (turnId !== null)
     return (
-      <>
-        {what}:{' '}
-        <Link to="/turns/$id" params={{ id: turnId }}>
-          turn {turnId.slice(-6)}
-        </Link>
-      </>
+      <Link to="/turns/$id" params={{ id: turnId }}>
+        turn {turnId.slice(-6)}
+      </Link>
     );
-  }
-  if (sessionKey !== null) {
+  if (sessionKey !== null)
     return (
-      <>
-        {what}:{' '}
-        <Link to="/sessions/$key" params={{ key: sessionKey }}>
-          <SafeText text={sessionKey} />
-        </Link>
-      </>
+      <Link to="/sessions/$key" params={{ key: sessionKey }}>
+        <SafeText text={sessionKey} />
+      </Link>
     );
-  }
-  return <>{what}</>;
+  return null;
 }
 
 export function TurnPrompt({ turn }: { turn: Turn }): ReactElement {

@@ -13,7 +13,7 @@ interface Cost {
   costMicros: number;
 }
 
-export interface Expensive {
+export interface TopCosts {
   turns: (Cost & { id: string; sessionKey: string; kind: string; model: string; startedAt: string })[];
   sessions: (Cost & { sessionKey: string; turns: number })[];
   crons: (Cost & { id: string; name: string; turns: number })[];
@@ -25,14 +25,15 @@ export interface Expensive {
 
 const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros`;
 
-export const EXPENSIVE = literal({
-  name: 'expensive',
+export const TOP_COSTS = literal({
+  name: 'top-costs',
   purpose:
     'Read the turns, sessions and crons with the highest costs ($3 of each) among the newest turns since $2, whose ids are at least $1.',
-  text: `with recent as materialized (
+  text: `with newest as materialized (
   select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
-  from holdfast.turns t where t.id >= $1 and t.started_at >= $2 order by t.id desc limit ${TURNS_READ_MAX}
+  from holdfast.turns t where t.id >= $1 order by t.id desc limit ${TURNS_READ_MAX}
 ),
+recent as materialized (select * from newest where started_at >= $2),
 paid as materialized (select * from recent where cost_micros > 0),
 top_turns as (select * from paid order by cost_micros desc, id desc limit $3),
 top_sessions as (
@@ -57,17 +58,17 @@ select
     'turns', turns, ${COST}) order by cost_micros desc, session_id) from top_sessions), '[]') as sessions,
   coalesce((select json_agg(json_build_object('id', cron_id, 'name', (select c.name from holdfast.crons c where c.id = cron_id),
     'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
-  (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} from recent) as "isCapped",
+  (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
   (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
 });
 
 /** The most expensive, `limit` of each kind, among the newest 10,000 turns that started at `from` or later. */
-export async function viewExpensive(db: ViewDatabase, from: Date, limit: number): Promise<Expensive> {
+export async function viewTopCosts(db: ViewDatabase, from: Date, limit: number): Promise<TopCosts> {
   // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
   const values = [idAt(from.getTime() - DAY_MS), from, limit];
-  const { rows } = await db.$client.query<Expensive>(EXPENSIVE.prepared(values));
+  const { rows } = await db.$client.query<TopCosts>(TOP_COSTS.prepared(values));
   // The statement always returns one row.
-  return rows[0] as Expensive;
+  return rows[0] as TopCosts;
 }
 
 const DAY_MS = 86_400_000;
