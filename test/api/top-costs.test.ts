@@ -60,7 +60,7 @@ test('a time or a number that cannot be read is refused by its name', async () =
   const { rig } = holder;
   expect(await rig.get('/v1/usage/top?from=yesterday')).toMatchObject({
     status: 400,
-    body: { errors: [{ path: 'from' }] },
+    body: { errors: [{ path: 'from', message: expect.stringContaining('such as 2026-11-25T08:00:00Z') }] },
   });
   expect(await rig.get('/v1/usage/top?limit=0')).toMatchObject({ status: 400, body: { errors: [{ path: 'limit' }] } });
 });

@@ -7,7 +7,7 @@ import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { prices, topCosts, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
-import { countText } from '../schemas/queries.ts';
+import { countText, timeText } from '../schemas/queries.ts';
 
 const getPrices = defineRoute({
   method: 'GET',
@@ -51,8 +51,8 @@ const getUsage = defineRoute({
   summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
   query: z.strictObject({
     by: z.enum(USAGE_STEPS).optional(),
-    from: z.iso.datetime({ offset: true }).optional(),
-    to: z.iso.datetime({ offset: true }).optional(),
+    from: timeText.optional(),
+    to: timeText.optional(),
     group: z.enum(USAGE_GROUPS).optional(),
   }),
   answers: { 200: { description: 'The intervals with usage', schema: usageReport } },
@@ -85,7 +85,7 @@ const getTopCosts = defineRoute({
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
   query: z.strictObject({
-    from: z.iso.datetime({ offset: true }).optional(),
+    from: timeText.optional(),
     limit: countText.optional(),
   }),
   answers: { 200: { description: 'The most expensive first', schema: topCosts } },
