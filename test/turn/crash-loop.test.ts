@@ -1,5 +1,6 @@
 // Processes that are killed repeatedly: a turn that kills its process is found and given up (G17), and turns that only ran in the same process are not.
 import { describe, expect, test } from 'vitest';
+import { createLogger } from '../../src/logger.ts';
 import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -173,6 +174,38 @@ describe('a process that is killed', () => {
     },
   );
 });
+
+test(
+  'a turn that was taken over is one line that names it, its attempt and its deaths',
+  { timeout: generousMs },
+  async () => {
+    const { rig, gate, kill, close } = await openRig();
+    await rig.send('taken', '[[tool: gate {"key":"taken"}]] [[reply: there]]');
+    const dying = rig.worker();
+    void dying.run('taken');
+    await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(1);
+    await kill(dying);
+    gate.state.isClosed = false;
+    const lines: Record<string, unknown>[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+    const worker = rig.worker({ logger: createLogger({ level: 'info', format: 'json', name: 'test', destination }) });
+    expect(await worker.run('taken')).toMatchObject({ kind: 'ended' });
+    const [turn] = await rig.rows('select id from holdfast.turns');
+    expect(lines.filter(({ msg }) => msg === 'Turn taken over')).toMatchObject([
+      {
+        turnId: turn?.['id'],
+        sessionKey: 'agent:main:taken',
+        agentId: 'main',
+        kind: 'message',
+        lane: 'main',
+        attempt: 2,
+        deaths: 1,
+      },
+    ]);
+    worker.stop();
+    await close();
+  },
+);
 
 test(
   'a stopped suspect ends immediately, though another suspect is running (G24)',

@@ -34,6 +34,7 @@ function transportOf(provider: string, more: object) {
         ? [{ type: 'text', text: 'done' }]
         : [
             { type: 'thinking', thinking: 'hm', signature: 'c2lnbmVk' },
+            ...(provider === 'oai' ? [{ type: 'thinking', thinking: 'so', signature: 'rs_0123456789' }] : []),
             { type: 'tool_use', id: CALL_ID, name: 'echo', input: { text: 'a &lt; b' } },
           ];
       const stop_reason = hasResult ? 'end_turn' : 'tool_use';
@@ -47,6 +48,7 @@ function transportOf(provider: string, more: object) {
 const transports = [
   transportOf('nine', { family: 'mistral', toolCallArgumentsEncoding: 'html-entities' }),
   transportOf('gem', { family: 'google' }),
+  transportOf('oai', { family: 'openai' }),
   transportOf('plain', {}),
 ];
 
@@ -104,6 +106,15 @@ test('a provider of the mistral family gets ids of nine characters, and no think
 test('a provider of the google family gets plain ids, and signed thinking', async () => {
   const { called, thoughts } = idsOf((await play('gem')).blocks);
   expect(called).toEqual([expect.stringMatching(/^[a-zA-Z0-9]+$/)]);
+  expect(thoughts).toBe(1);
+});
+
+test('a provider of the openai family gets ids of at most forty characters, and only its own reasoning items', async () => {
+  const { blocks } = await play('oai');
+  const { called, answered, thoughts } = idsOf(blocks);
+  expect(CALL_ID.length).toBeGreaterThan(40);
+  expect(called).toEqual([expect.stringMatching(/^toolu_01.{1,32}$/)]);
+  expect(answered).toEqual(called);
   expect(thoughts).toBe(1);
 });
 

@@ -121,14 +121,22 @@ export async function createTurnRig(
 
   /** A worker that runs turns when it is called; with its own wake it behaves as if in another process. */
   function worker(
-    more: { isDraining?: () => boolean; tools?: Tool[]; plugins?: Plugins; wake?: Wake; modelUrl?: string } = {},
+    more: {
+      isDraining?: () => boolean;
+      tools?: Tool[];
+      plugins?: Plugins;
+      wake?: Wake;
+      modelUrl?: string;
+      /** Absent: nothing is logged. */
+      logger?: Logger;
+    } = {},
   ) {
     const wake = more.wake ?? createWake();
     const publish = createPublish({ wake, doorbell: { ring: async () => undefined } });
     const plugins = more.plugins ?? options.plugins ?? withoutPlugins(logger);
     const context = createTurnContext({
       config,
-      logger,
+      logger: more.logger ?? logger,
       clock,
       database,
       budgets,
