@@ -64,7 +64,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const outages = createOutageLog({
     dependency: 'database',
     logger,
-    isOutage: (error) => isPassingFault(error) || isPassingFault(rootCauseOf(error)),
+    isOutage: isPassingFault,
     onFault: (error) => storage.note(rootCauseOf(error)),
   });
   const listeners = {
@@ -150,9 +150,10 @@ const CAUSES_MAX = 5;
  * it again is harmless.
  */
 export function isPassingFault(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && isFaultOfDatabase(code);
+  return [error, rootCauseOf(error)].some((one) => {
+    const code = one instanceof Error && 'code' in one ? one.code : null;
+    return typeof code === 'string' && isFaultOfDatabase(code);
+  });
 }
 
 /** The SQLSTATE and the words with which the database refused a statement; null for any other error. */

@@ -15,7 +15,10 @@ export const TURN_RETRY_MS = 10_000;
  */
 export const REQUEST_RETRY_MS = 5_000;
 
-/** What no caller repeats: the end of a command that only its worker knows, and the wake-up of the turns that wait for a provider. */
+/**
+ * What no caller repeats: the end of a command that only its worker knows, the wake-up of the turns that wait for a provider, and the traces
+ * of a turn.
+ */
 export const LASTING_RETRY_MS = 60_000;
 
 const RETRY_DELAY_MS = 50;

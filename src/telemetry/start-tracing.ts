@@ -10,6 +10,7 @@ import type { TracedTurn } from '../core/telemetry/traced-turn.ts';
 import { deliverySpans, turnSpans } from '../core/telemetry/turn-spans.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog } from '../outage-log.ts';
+import { LASTING_RETRY_MS, retryPassingFaults } from '../store/retry-passing-faults.ts';
 import { viewBatchTraces } from '../store/views/batch-traces.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { findTurnsOfLost, viewTurnTraces } from '../store/views/turn-traces.ts';
@@ -51,18 +52,19 @@ export function startTracing(options: TracingOptions): RunningTracing {
     samples(traceSampler, { parent, isKept: () => exporter.isKept(traceId) });
   const isSampled = ({ id, inputs }: TurnRef): boolean => sampled(traceOf(originOf(id, inputs)));
   const spansOf = createSpanMaker(config);
+  async function read(waiting: ReadonlyMap<string, WaitingTrace>) {
+    const ids = [...waiting.keys()];
+    const batchIds = ids.filter((id) => waiting.get(id) === 'batch');
+    const turnIds = ids.filter((id) => waiting.get(id) !== 'batch');
+    return {
+      turns: await viewTurnTraces(views, turnIds, config.telemetry.content),
+      batches: await viewBatchTraces(views, batchIds),
+    };
+  }
   async function exportTurns(waiting: ReadonlyMap<string, WaitingTrace>): Promise<boolean> {
     try {
-      const ids = [...waiting.keys()];
-      const turns = await viewTurnTraces(
-        views,
-        ids.filter((id) => waiting.get(id) !== 'batch'),
-        config.telemetry.content,
-      );
-      const batches = await viewBatchTraces(
-        views,
-        ids.filter((id) => waiting.get(id) === 'batch'),
-      );
+      // An export that is given up is lost, so a restart of the database is waited for.
+      const { turns, batches } = await retryPassingFaults(() => read(waiting), LASTING_RETRY_MS);
       return await sendAll([
         ...turns.filter(isSampled).flatMap((turn) => spansOf(turn, waiting.get(turn.id) ?? 'turn')),
         ...batches.map((batch) => batchSpan(batch, BASIS)).filter(({ traceId }) => sampled({ traceId, parent: null })),
@@ -87,7 +89,7 @@ export function startTracing(options: TracingOptions): RunningTracing {
     batchEnded: (batchId) => queue.add(batchId, 'batch'),
     deliveryEnded: (turnId) => queue.add(turnId, 'deliveries'),
     processesLost(names) {
-      findTurnsOfLost(views, names, clock.now()).then(
+      retryPassingFaults(() => findTurnsOfLost(views, names, clock.now()), LASTING_RETRY_MS).then(
         (turnIds) => turnIds.forEach((turnId) => queue.add(turnId, 'turn')),
         (error: unknown) => logger.warn({ err: error }, 'Traces of a lost process could not be exported again'),
       );
