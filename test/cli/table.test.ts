@@ -26,6 +26,14 @@ test('a narrow terminal loses the least important columns first, then the widest
   expect(layOutTable(columns, rows, 10, plain)).toEqual(['ID', 'a-long-id…']);
 });
 
+test('a long text is shortened before a column leaves, but stays readable', () => {
+  const withText = columns.map((column) => (column.title === 'NOTE' ? { ...column, isProse: true } : column));
+  const rows: [string, string, string][] = [['1', 'name', 'a note that takes more room than there is']];
+  expect(layOutTable(withText, rows, 36, plain)[1]).toBe('1   name  a note that takes more ro…');
+  expect(layOutTable(withText, rows, 30, plain)).toEqual(['ID  NAME', '1   name']);
+  expect(layOutTable(withText, rows, Number.POSITIVE_INFINITY, plain)[1]).toBe(`1   name  ${rows[0]?.[2]}`);
+});
+
 test('no line is wider than the terminal, for any cells', () => {
   const row = fc.tuple(fc.string({ unit: 'grapheme' }), fc.string({ unit: 'grapheme' }), fc.string());
   fc.assert(
