@@ -77,7 +77,7 @@ const onlyInLongForm = [
   'test/cli/command-user.test.ts',
   'test/cli/costs.test.ts',
   'test/cli/demo.test.ts',
-  'test/cli/every-command.test.ts',
+  'test/cli/every-command/refusals.test.ts',
   'test/cli/keys.test.ts',
   'test/cli/messages-and-turns.test.ts',
   'test/cli/newcomer.test.ts',

@@ -1,5 +1,5 @@
-// Tables for a terminal: columns as wide as their content, and when the lines would not fit, columns leave in a fixed order (the
-// least important first) before the last one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
+// Tables for a terminal: columns as wide as their content. When the lines would not fit, long texts are shortened first, then columns leave
+// in a fixed order (the least important first), then the widest one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
 import stringWidth from 'string-width';
 import type { Style } from './style.ts';
 
@@ -8,11 +8,15 @@ export interface TableColumn<Row> {
   value: (row: Row) => string;
   /** Columns with the highest number leave first when the table is too wide; absent: it never leaves. */
   dropOrder?: number;
+  /** A text of any length: it is shortened, down to `PROSE_CHARS_MIN`, before a column leaves. */
+  isProse?: boolean;
   align?: 'right';
   style?: (row: Row) => Style | undefined;
 }
 
 const GAP = '  ';
+/** Enough to recognize a text. */
+const PROSE_CHARS_MIN = 24;
 
 /** The lines of a table, head first. Cells lose line breaks and control characters. */
 export function layOutTable<Row>(
@@ -26,6 +30,7 @@ export function layOutTable<Row>(
     Math.max(stringWidth(column.title), ...cells.map((line) => stringWidth(line[at] ?? ''))),
   );
   const kept = fittingColumns(columns, widths, width);
+  shrinkProse(columns, { kept, widths, width });
   shrinkWidest(kept, widths, width);
   const line = (texts: readonly string[], style: (at: number) => Style | undefined) =>
     kept
@@ -48,8 +53,13 @@ export function layOutTable<Row>(
   return [head, ...cells.map((texts, at) => line(texts, (column) => columns[column]?.style?.(rows[at] as Row)))];
 }
 
-/** Which columns stay, by their index. */
-function fittingColumns<Row>(columns: readonly TableColumn<Row>[], widths: readonly number[], width: number): number[] {
+/** Which columns stay, by their index: texts are counted as short as they may become. */
+function fittingColumns<Row>(
+  columns: readonly TableColumn<Row>[],
+  content: readonly number[],
+  width: number,
+): number[] {
+  const widths = content.map((chars, at) => (columns[at]?.isProse === true ? Math.min(chars, PROSE_CHARS_MIN) : chars));
   const kept = columns.map((_, at) => at);
   const byDropOrder = kept
     .filter((at) => columns[at]?.dropOrder !== undefined)
@@ -59,6 +69,20 @@ function fittingColumns<Row>(columns: readonly TableColumn<Row>[], widths: reado
     kept.splice(kept.indexOf(leaving), 1);
   }
   return kept;
+}
+
+/** Shortens texts by the excess width, the last one first. */
+function shrinkProse<Row>(
+  columns: readonly TableColumn<Row>[],
+  { kept, widths, width }: { kept: readonly number[]; widths: number[]; width: number },
+): void {
+  for (const at of kept.toReversed()) {
+    const tooMuch = totalWidth(kept, widths) - width;
+    if (tooMuch <= 0) return;
+    const chars = widths[at] ?? 0;
+    if (columns[at]?.isProse === true && chars > PROSE_CHARS_MIN)
+      widths[at] = Math.max(PROSE_CHARS_MIN, chars - tooMuch);
+  }
 }
 
 /** Shortens the widest of the remaining columns by the excess width. */

@@ -60,7 +60,10 @@ export function openTerminal(options: TerminalOptions): Terminal {
   let drawn = 0;
   const paint = (style: Style, text: string) =>
     outHasColor ? styleText(style, text, { validateStream: false }) : text;
-  const writeData = (text: string) => void stdout.write(isTty && !options.isJson ? harmless(text, outHasColor) : text);
+  const writeData = (text: string) => {
+    if (isTty) stdout.write(options.isJson ? harmlessJson(text) : harmless(text, outHasColor));
+    else stdout.write(text);
+  };
   return {
     isJson: options.isJson,
     isTty,
@@ -100,6 +103,14 @@ export function relativeTime(thenMs: number, nowMs: number): string {
           : [Math.floor(seconds / 86_400), 'd'];
   if (amount === 0) return 'now';
   return thenMs > nowMs ? `in ${amount}${unit}` : `${amount}${unit} ago`;
+}
+
+/** JSON with those characters as escapes: the same value. JSON itself has no others outside of its strings. */
+export function harmlessJson(json: string): string {
+  return json.replaceAll(
+    /(?![\n\t\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Our own colours, and only those: others could hide text. */

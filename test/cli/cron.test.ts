@@ -76,7 +76,7 @@ test('cron edit, pause, resume, next, run, fires and rm', async () => {
   const id = await add('--every', '1h', '--message', 'Tick.');
   expect((await run('cron', 'edit', id, '--name', 'hourly', '--misfire', 'skip')).code).toBe(0);
   expect(await cronOf(id)).toMatchObject({ name: 'hourly', misfire: 'skip' });
-  expect((await run('cron', 'pause', id)).stdout).toBe(`${id}: next paused\n`);
+  expect((await run('cron', 'pause', id)).stdout).toBe(`${id}: paused\n`);
   expect((await run('cron', 'resume', id)).code).toBe(0);
   const next = await run('cron', 'next', id, '--count', '3');
   const times = next.stdout

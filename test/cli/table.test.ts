@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { expect, test } from 'vitest';
 import { cut, layOutTable, type TableColumn } from '../../src/cli/table.ts';
-import { harmless, relativeTime } from '../../src/cli/terminal.ts';
+import { harmless, harmlessJson, relativeTime } from '../../src/cli/terminal.ts';
 
 const plain = (_style: string, text: string) => text;
 
@@ -24,6 +24,14 @@ test('a narrow terminal loses the least important columns first, then the widest
   expect(layOutTable(columns, rows, 25, plain)).toEqual(['ID                 NAME', 'a-long-identifier  name']);
   expect(layOutTable(columns, rows, 20, plain)).toEqual(['ID', 'a-long-identifier']);
   expect(layOutTable(columns, rows, 10, plain)).toEqual(['ID', 'a-long-id…']);
+});
+
+test('a long text is shortened before a column leaves, but stays readable', () => {
+  const withText = columns.map((column) => (column.title === 'NOTE' ? { ...column, isProse: true } : column));
+  const rows: [string, string, string][] = [['1', 'name', 'a note that takes more room than there is']];
+  expect(layOutTable(withText, rows, 36, plain)[1]).toBe('1   name  a note that takes more ro…');
+  expect(layOutTable(withText, rows, 30, plain)).toEqual(['ID  NAME', '1   name']);
+  expect(layOutTable(withText, rows, Number.POSITIVE_INFINITY, plain)[1]).toBe(`1   name  ${rows[0]?.[2]}`);
 });
 
 test('no line is wider than the terminal, for any cells', () => {
@@ -61,6 +69,13 @@ test('text from elsewhere cannot drive the terminal', () => {
   expect(harmless('a\u001b]0;title\u0007b\u001b[2J\u001b[8mc\u202e\td\n', true)).toBe('a]0;titleb[2Jc\td\n');
   expect(harmless('\u001b[32mok\u001b[39m', true)).toBe('\u001b[32mok\u001b[39m');
   expect(harmless('\u001b[32mok\u001b[39m', false)).toBe('ok');
+});
+
+test('JSON at a terminal cannot drive it either, and has the same value', () => {
+  const value = { text: 'a\u009b2J\u202eb\u007f\n' };
+  const json = harmlessJson(JSON.stringify(value, undefined, 2));
+  expect(json).toBe(String.raw`{${'\n'}  "text": "a\u009b2J\u202eb\u007f\n"${'\n'}}`);
+  expect(JSON.parse(json)).toEqual(value);
 });
 
 test.each([

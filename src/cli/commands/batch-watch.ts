@@ -4,13 +4,13 @@ import type { BatchAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { cut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
 const LOOK_MS = 500;
 /** In a pipe: one line per this much progress, or per this time. */
 const STEP_PERCENT = 5;
 const STEP_MS = 30_000;
-const ERASE_LINE = '\r\u001b[2K';
 
 /** Watches a batch; `waitSeconds` absent: without a limit. */
 export function runBatchWatch(
@@ -65,12 +65,14 @@ function left(terminal: Terminal, id: string, exit: ExitCode): ExitCode {
 
 /** Shows progress: a bar in place, a line now and then, or JSON lines. */
 function createShow(terminal: Terminal): (batch: BatchAnswer, isLast: boolean) => void {
-  if (terminal.isTty) terminal.note('');
   let shownPercent = -STEP_PERCENT;
   let shownAtMs = Number.NEGATIVE_INFINITY;
   return (batch, isLast) => {
     if (terminal.isTty && !terminal.isJson) {
-      terminal.note(`\u001b[1A${ERASE_LINE}${progressBar(batch, terminal.width)} ${progressLine(batch, terminal)}`);
+      // A line that the terminal wraps would be two.
+      terminal.redraw([
+        cut(`${progressBar(batch, terminal.width)} ${progressLine(batch, terminal)}`, terminal.width - 1),
+      ]);
       if (isLast) printEnd(batch, terminal);
       return;
     }

@@ -104,7 +104,7 @@ export async function runBatchItems(
       { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
       { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 3 },
       { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right', dropOrder: 4 },
-      { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1 },
+      { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
     ],
     body.items,

@@ -60,6 +60,9 @@ export async function runBudgetsAdd(
 export async function runBudgetsRemove(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).deleteBudget({ id });
   if (terminal.isJson) terminal.json(body);
-  else terminal.note('the budget is removed; turns that waited for it resume');
+  else {
+    terminal.print(`the budget ${id} is removed`);
+    terminal.note('turns that waited for it resume');
+  }
   return EXIT.ok;
 }

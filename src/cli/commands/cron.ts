@@ -124,7 +124,7 @@ export async function runCronFires(
       { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
       { title: 'SLOTS', value: (row) => String(row.slots), align: 'right', dropOrder: 3 },
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
-      { title: 'WHY', value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''), dropOrder: 1 },
+      { title: 'WHY', value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''), dropOrder: 1, isProse: true },
     ],
     body.items,
   );
@@ -135,7 +135,7 @@ export async function runCronFires(
 async function change(id: string, fields: object, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).updateCron({ id, body: fields });
   if (terminal.isJson) terminal.json(body);
-  else terminal.print(`${id}: next ${nextText(body, terminal)}`);
+  else terminal.print(`${id}: ${body.enabled && body.nextRunAt !== null ? 'next ' : ''}${nextText(body, terminal)}`);
   return EXIT.ok;
 }
 

@@ -34,7 +34,7 @@ export async function runDeadList(
       { title: 'OF', value: (row) => row.kind },
       { title: 'COUNT', value: (row) => String(row.count), align: 'right' },
       { title: 'LAST', value: (row) => terminal.time(row.lastAt), dropOrder: 2 },
-      { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1 },
+      { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1, isProse: true },
     ],
     body.items,
   );
@@ -63,7 +63,7 @@ export async function runDeadShow(which: string, flags: ClientFlags, terminal: T
       { title: 'SESSION', value: (row) => row.sessionKey ?? '', dropOrder: 2 },
       { title: 'TURN OR DELIVERY', value: (row) => row.deliveryId ?? row.turnId ?? '', dropOrder: 3 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
-      { title: 'REASON', value: (row) => row.reason, dropOrder: 1 },
+      { title: 'REASON', value: (row) => row.reason, dropOrder: 1, isProse: true },
     ],
     letters,
   );

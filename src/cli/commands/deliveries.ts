@@ -34,7 +34,7 @@ export async function runDeliveriesList(
       { title: 'TO', value: (row) => row.channel, dropOrder: 3 },
       { title: 'TRIES', value: (row) => String(row.attempts), align: 'right', dropOrder: 4 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
-      { title: 'LAST ERROR', value: (row) => row.lastError ?? '', dropOrder: 1 },
+      { title: 'LAST ERROR', value: (row) => row.lastError ?? '', dropOrder: 1, isProse: true },
     ],
     body.items,
   );

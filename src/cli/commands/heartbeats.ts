@@ -27,7 +27,7 @@ export async function runHeartbeatsList(
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
       { title: 'RESULT', value: (row) => row.result ?? row.reason ?? '' },
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
-      { title: 'DETAIL', value: (row) => row.detail ?? '', dropOrder: 1 },
+      { title: 'DETAIL', value: (row) => row.detail ?? '', dropOrder: 1, isProse: true },
     ],
     body.items,
   );

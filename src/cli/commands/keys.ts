@@ -75,7 +75,10 @@ export async function runKeysRevoke(named: string, flags: ClientFlags, terminal:
   const id = isUuid(named) ? named : await idOf(api, named);
   const body = await api.revokeKey({ id });
   if (terminal.isJson) terminal.json(body);
-  else terminal.note(`the key ${body.name} is revoked; browsers that signed in with it are signed out`);
+  else {
+    terminal.print(`the key ${body.name} is revoked`);
+    terminal.note('browsers that signed in with it are signed out');
+  }
   return EXIT.ok;
 }
 

@@ -34,7 +34,7 @@ export async function runMessagesList(
       { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
       { title: 'RECEIVED', value: (row) => terminal.time(row.receivedAt), dropOrder: 3 },
       { title: 'WAITS FOR', value: (row) => row.why?.code ?? '', dropOrder: 4 },
-      { title: 'TEXT', value: (row) => row.text, dropOrder: 1 },
+      { title: 'TEXT', value: (row) => row.text, dropOrder: 1, isProse: true },
     ],
     body.items,
   );

@@ -38,7 +38,7 @@ export async function runPauses(flags: ClientFlags, terminal: Terminal): Promise
       { title: 'PAUSED', value: scopeText },
       { title: 'SINCE', value: (row) => terminal.time(row.since) },
       { title: 'BY', value: (row) => row.pausedBy },
-      { title: 'REASON', value: (row) => row.reason ?? '', dropOrder: 1 },
+      { title: 'REASON', value: (row) => row.reason ?? '', dropOrder: 1, isProse: true },
     ],
     body.items,
   );

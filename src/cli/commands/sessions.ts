@@ -28,7 +28,7 @@ export async function runSessionsList(
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
       { title: 'WAITING', value: (row) => String(row.waitingMessages), align: 'right', dropOrder: 1 },
       { title: 'TOKENS', value: (row) => String(row.tokens.context), align: 'right', dropOrder: 3 },
-      { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2 },
+      { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2, isProse: true },
       { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
     ],
     body.items,

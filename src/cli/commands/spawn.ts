@@ -100,11 +100,11 @@ export async function runSubagentsList(
     [
       { title: 'RUN', value: (row) => row.runId },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
-      { title: 'LABEL', value: (row) => row.label ?? row.task, dropOrder: 3 },
+      { title: 'LABEL', value: (row) => row.label ?? row.task, dropOrder: 3, isProse: true },
       { title: 'ANNOUNCED', value: (row) => row.announcement?.status ?? '', dropOrder: 2 },
       { title: 'TOKENS', value: (row) => String(row.tokens.input + row.tokens.output), align: 'right', dropOrder: 4 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
-      { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1 },
+      { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1, isProse: true },
     ],
     body.items,
   );

@@ -24,7 +24,7 @@ export async function runWaiting(options: WaitingOptions, flags: ClientFlags, te
       { title: 'PLACE', value: (row) => String(row.position), align: 'right', dropOrder: 4 },
       { title: 'WHY', value: (row) => row.why.code, style: () => 'yellow' },
       { title: 'UNTIL', value: (row) => (row.why.until === null ? '' : terminal.time(row.why.until)), dropOrder: 2 },
-      { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1 },
+      { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1, isProse: true },
     ],
     body.items,
   );

@@ -1,0 +1,35 @@
+// The table of all commands. A command without a row needs a reason here.
+import type { Command } from 'commander';
+import { buildProgram } from '../../../src/cli/program.ts';
+import { CHANGE_ROWS } from './change-rows.ts';
+import type { CommandRow } from './command-row.ts';
+import { LOCAL_ROWS } from './local-rows.ts';
+import { LOOK_ROWS } from './look-rows.ts';
+import { TALK_ROWS } from './talk-rows.ts';
+
+/** The commands with an output that each situation shows. */
+export const ROWS: readonly CommandRow[] = [...LOOK_ROWS, ...TALK_ROWS, ...CHANGE_ROWS, ...LOCAL_ROWS];
+
+/** Commands without a row: the reason, and the file that tests them. */
+export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: string }>> = {
+  start: { why: 'is the service', testedIn: 'test/cli/start.test.ts' },
+  'scripted-model': { why: 'is a server', testedIn: 'test/cli/readme-examples.test.ts' },
+  demo: { why: 'starts services of its own', testedIn: 'test/cli/demo.test.ts' },
+  backup: { why: 'needs an embedded database', testedIn: 'test/cli/backup.test.ts' },
+  restore: { why: 'replaces an embedded database', testedIn: 'test/cli/backup.test.ts' },
+  completion: { why: 'prints a script for a shell, with --json too', testedIn: 'test/cli/completion.test.ts' },
+  __complete: { why: 'answers a shell, and prints no errors', testedIn: 'test/cli/completion.test.ts' },
+};
+
+/** The full name of each command of the program. */
+export function allCommands(): string[] {
+  return pathsBelow(
+    buildProgram(() => {}),
+    [],
+  );
+}
+
+function pathsBelow(command: Command, before: readonly string[]): string[] {
+  const below = command.commands.filter((each) => each.name() !== 'help');
+  return below.length === 0 ? [before.join(' ')] : below.flatMap((each) => pathsBelow(each, [...before, each.name()]));
+}
