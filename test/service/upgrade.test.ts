@@ -42,7 +42,9 @@ async function begin(rig: ServiceRig, front: RunningProcess): Promise<{ batchId:
 test('versions n and n+1 run side by side, n restarts on the layout of n+1, and a rollback needs no change of data (G26)', async () => {
   const next = makeNextVersion();
   onTestFinished(() => next.remove());
-  const rig = await openServiceRig({ queue: 'postgres' });
+  // On a busy machine a scheduler can be later than the next slot.
+  const cron = { misfire: 'run_all', maxCatchUp: 1_000 };
+  const rig = await openServiceRig({ queue: 'postgres', config: { cron } });
   onTestFinished(() => rig.close());
   const start = (roles: string, isNext: boolean): Promise<RunningProcess> =>
     rig.start(roles, isNext ? { rootDir: next.rootDir } : {});
@@ -95,10 +97,12 @@ test('versions n and n+1 run side by side, n restarts on the layout of n+1, and 
   expect(await rig.rows(`select status, count(*)::int as n from holdfast.batch_items group by status`)).toEqual([
     { status: 'answered', n: items },
   ]);
-  const ticks = await rig.rows<{ status: string; n: number }>(
-    'select status, count(*)::int as n from holdfast.cron_fires group by status',
+  const ticks = await rig.rows<{ status: string; after: number | null }>(
+    `select status, extract(epoch from scheduled_for - lag(scheduled_for) over (order by scheduled_for))::float8 as after
+     from holdfast.cron_fires`,
   );
-  expect(ticks.filter(({ status }) => ['failed', 'missed'].includes(status))).toEqual([]);
+  expect(ticks.filter(({ status }) => !['claimed', 'completed'].includes(status))).toEqual([]);
+  expect(ticks.slice(1).filter(({ after }) => after !== 1)).toEqual([]);
   expect(await rig.rows(`select id from holdfast.turns where status in ('failed', 'timedOut') or deaths > 0`)).toEqual(
     [],
   );
