@@ -3,8 +3,9 @@
 // run use it (G18, G24).
 //
 // Locking: the rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids. The working
-// sessions below it are read before the rows are locked; if one was spawned or has ended meanwhile, the counts in the rows show it,
-// nothing is written, and the statement is sent again (`stale`).
+// sessions below it and the waiting messages are read before the rows are locked; if a run was spawned or has ended meanwhile, or a
+// message has arrived for a run that would end, the counts in the rows show it, nothing is written, and the statement is sent again
+// (`stale`).
 import type { Committed, Ring } from '../after-commit.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
@@ -104,6 +105,8 @@ const ctes: Cte<FamilyStop>[] = [
       when exists (
         select from family p
         where p.live_children <> (select count(*) from family c where c.parent_id = p.id and not c.is_self)
+          or p.run_id is not null and not (p.is_self and input.keeps_queued)
+            and p.waiting <> (select count(*) from holdfast.inbox i where i.session_id = p.id and i.status = 'waiting')
       ) then 'stale'
       else 'stopped'
     end as verdict

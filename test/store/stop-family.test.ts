@@ -1,7 +1,9 @@
 // `stop-family`: one statement stops a session and all runs below it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SessionId } from '../../src/core/ids.ts';
+import type { MessageId, SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
 import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
+import { steerRun } from '../../src/store/subagents.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -71,4 +73,44 @@ test('a run that has ended is not stopped again', async () => {
   await stop(childId, { runId });
   expect(await stop(childId, { runId })).toEqual({ kind: 'ended' });
   expect(await familyCounts(rig, sessionId)).toMatchObject({ waiting: 1 });
+});
+
+/** Starts the writes one after the other while they all wait for the row of a session, and then lets them run in this order. */
+async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>)[]): Promise<void> {
+  const client = await rig.database.views.connect();
+  await client.query('begin');
+  await client.query('select from holdfast.sessions where id = $1 for update', [sessionId]);
+  const waiting = async (): Promise<unknown> =>
+    (
+      await rig.rows(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+    )[0]?.n;
+  const running: Promise<unknown>[] = [];
+  for (const write of writes) {
+    running.push(write());
+    await expect.poll(waiting, { interval: 5 }).toBe(running.length);
+  }
+  await client.query('commit');
+  client.release();
+  await Promise.all(running);
+}
+
+const inboxOf = (sessionId: SessionId) =>
+  rig.rows('select kind, status from holdfast.inbox where session_id = $1 order by seq', [sessionId]);
+
+test('a message that arrives while a run is stopped is cancelled with it (G24)', async () => {
+  const sessionId = await rig.session();
+  const { childId, runId } = await childOf(rig, sessionId);
+  const steer = { runId, messageId: newId<MessageId>(), body: '{"text":"left"}', route: 'route', causeKey: null };
+  await queuedOn(
+    childId,
+    () => steerRun(rig.database, steer),
+    () => stop(childId, { runId }),
+  );
+  expect(await inboxOf(childId)).toEqual([
+    { kind: 'message', status: 'cancelled' },
+    { kind: 'message', status: 'cancelled' },
+  ]);
+  expect(await familyCounts(rig, childId)).toMatchObject({ waiting: 0 });
 });
