@@ -2745,10 +2745,14 @@ export interface OperationFunctions {
     /** The id of a run of a subagent */
     runId: string;
   }, options?: CallOptions): Promise<Schemas['Subagent']>;
-  /** Stop a subagent and all runs below it; the end is announced to its parent. `POST /v1/subagents/{runId}/kill` */
+  /** Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent. `POST /v1/subagents/{runId}/kill` */
   killSubagent(input: {
     /** The id of a run of a subagent */
     runId: string;
+    body?: {
+      /** What happens to the runs below it */
+      below?: 'keep' | 'stop';
+    };
   }, options?: CallOptions): Promise<{
     /** The number of stopped runs; 0: the run had already ended */
     killed: number;

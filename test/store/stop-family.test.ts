@@ -75,6 +75,26 @@ test('a run that has ended is not stopped again', async () => {
   expect(await familyCounts(rig, sessionId)).toMatchObject({ waiting: 1 });
 });
 
+test('a run that is stopped alone leaves the runs below it, whose ends reach the session above (G18, G24)', async () => {
+  const sessionId = await rig.session();
+  const middle = await childOf(rig, sessionId);
+  const below = await childOf(rig, middle.childId);
+  const stopped = await stop(middle.childId, { runId: middle.runId, keepsBelow: true });
+  expect(stopped).toMatchObject({ kind: 'stopped', runs: 1 });
+  expect(await Promise.all([middle, below].map(({ runId }) => statusOf(runId)))).toEqual(['killed', 'running']);
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 1, children: 0, descendants: 1 });
+  expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 1, descendants: 0 });
+
+  await stop(below.childId, { runId: below.runId });
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 2, children: 0, descendants: 0 });
+  expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+  const announced = await rig.rows(
+    `select cause_key from holdfast.inbox where session_id = $1 and kind = 'announcement' order by seq`,
+    [sessionId],
+  );
+  expect(announced).toEqual([{ cause_key: `announce:${middle.runId}` }, { cause_key: `announce:${below.runId}` }]);
+});
+
 /** Starts the writes one after the other while they all wait for the row of a session, and then lets them run in this order. */
 async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>)[]): Promise<void> {
   const client = await rig.database.views.connect();
@@ -98,6 +118,23 @@ async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>
 
 const inboxOf = (sessionId: SessionId) =>
   rig.rows('select kind, status from holdfast.inbox where session_id = $1 order by seq', [sessionId]);
+
+test('a result that arrives while its recipient is stopped alone is cancelled with its other messages (G24)', async () => {
+  const sessionId = await rig.session();
+  const middle = await childOf(rig, sessionId);
+  const below = await childOf(rig, middle.childId);
+  await queuedOn(
+    sessionId,
+    () => stop(below.childId, { runId: below.runId }),
+    () => stop(middle.childId, { runId: middle.runId, keepsBelow: true }),
+  );
+  expect(await inboxOf(middle.childId)).toEqual([
+    { kind: 'message', status: 'cancelled' },
+    { kind: 'announcement', status: 'cancelled' },
+  ]);
+  expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+  expect(await inboxOf(sessionId)).toEqual([{ kind: 'announcement', status: 'waiting' }]);
+});
 
 test('a message that arrives while a run is stopped is cancelled with it (G24)', async () => {
   const sessionId = await rig.session();
