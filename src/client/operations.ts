@@ -4281,18 +4281,36 @@ export interface OperationFunctions {
       costUsd: number[];
     };
     /** The slots of its lanes and how many are in use, by lane; empty without the role worker */
-    lanes: {
+    lanes: ({
       /** The lane: a class of turns with its own concurrency */
       lane: 'main' | 'subagent' | 'cron' | 'batch';
       /** Sessions that have work but no worker */
       depth: number;
       /** When the oldest waiting message arrived; null: none waits */
       oldestAt: string | null;
+      /** The session of the message that waits longest, and why the message waits; null: none waits */
+      oldest: {
+        /** The key of the session */
+        sessionKey: string;
+        /** Why the message waits */
+        why: {
+          /** A stable code for programs */
+          code: string;
+          /** The text */
+          text: string;
+          /** Only items from this time or later */
+          since: string;
+          /** When it ends at the latest; null: not known */
+          until: string | null;
+          /** The name of what it waits for; null: it has no name */
+          by: string | null;
+        };
+      } | null;
       /** Turns that are running on a worker */
       running: number;
       /** The number of turns that all workers together can run at once */
       slots: number;
-    }[];
+    })[];
   }>;
   /** Problems that need an operator, errors first; at most a second old. `GET /v1/attention` */
   getAttention(input?: Record<string, never>, options?: CallOptions): Promise<{

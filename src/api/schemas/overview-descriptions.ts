@@ -34,6 +34,9 @@ export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
   oldestWaitMs: 'How long the oldest waiting message had waited, in milliseconds; null: none waited',
   'getOverview.points.costUsd': 'The cost of the calls, in US dollars',
   lanes: 'The lanes, each with its current load',
+  'getOverview.lanes.oldest':
+    'The session of the message that waits longest, and why the message waits; null: none waits',
+  'getOverview.lanes.oldest.why': 'Why the message waits',
   'getOverview.lanes.depth': 'Sessions that have work but no worker',
   'getAttention.items': 'The problems that need an operator, errors first; empty if there are none',
   severity: 'error: something does not work; warning: something may stop working soon',

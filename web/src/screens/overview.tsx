@@ -199,11 +199,12 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
               <th scope="col">Lane</th>
               <th scope="col">Sessions that wait</th>
               <th scope="col">The oldest</th>
+              <th scope="col">Why it waits</th>
               <th scope="col">Turns that run</th>
             </tr>
           </thead>
           <tbody>
-            {lanes.map(({ lane, depth, oldestAt, running, slots }) => (
+            {lanes.map(({ lane, depth, oldestAt, oldest, running, slots }) => (
               <tr key={lane}>
                 <td>
                   <Link to="/turns" search={{ lane }}>
@@ -212,6 +213,7 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
                 </td>
                 <td>{countText(depth)}</td>
                 <td>{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
+                <td>{oldest !== null && <WhyFirst {...oldest} />}</td>
                 <td>
                   {countText(running)}
                   {slots !== null && ` of ${slots}`} {slots !== null && running >= slots && <Status status="full" />}
@@ -222,5 +224,20 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
         </table>
       </div>
     </section>
+  );
+}
+
+/** Why the message that waits longest in a lane does so. */
+function WhyFirst({ sessionKey, why }: NonNullable<Figures['lanes'][number]['oldest']>): ReactElement {
+  return (
+    <>
+      <span className="chip" data-tone="warn">
+        {why.code}
+      </span>{' '}
+      <SafeText text={why.text} />{' '}
+      <Link to="/sessions/$key" params={{ key: sessionKey }}>
+        <SafeText text={sessionKey} />
+      </Link>
+    </>
   );
 }
