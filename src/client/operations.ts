@@ -1951,6 +1951,13 @@ export interface Schemas {
     systemEventsWaiting: number;
     /** The number of open dead letters */
     deadLetters: number;
+    /** The number of problems that `GET /v1/attention` lists, at most a second old */
+    attention: {
+      /** Something does not work */
+      errors: number;
+      /** Something may stop working soon */
+      warnings: number;
+    };
   };
   Step: {
     /** The number, counted from 1 */
@@ -4068,7 +4075,7 @@ export interface OperationFunctions {
   /** The agents with a summary of their settings, their crons and their sessions. `GET /v1/agents` */
   listAgents(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The agents in the order of the configuration */
-    items: {
+    items: ({
       /** The id */
       id: string;
       /** The model as provider/model */
@@ -4094,6 +4101,17 @@ export interface OperationFunctions {
         everyMs: number;
         /** Where alerts go: none, last or a channel */
         target: string;
+        /** The hours in which it is polled; null: at any time */
+        activeHours: {
+          /** The first minute, as HH:MM */
+          start: string;
+          /** The minute at which they end, as HH:MM */
+          end: string;
+          /** user, local, or an IANA time zone */
+          timezone: string;
+        } | null;
+        /** What must have changed since the last poll for the agent to be called; null: it is called at each poll */
+        gate: 'command' | 'url' | 'file' | null;
       };
       /** The number of its crons */
       crons: {
@@ -4109,7 +4127,7 @@ export interface OperationFunctions {
         /** Whether older sessions were not counted */
         isCapped: boolean;
       };
-    }[];
+    })[];
     /** The cursor of the next page; null: this is the last page */
     nextCursor: null;
   }>;
@@ -4332,7 +4350,7 @@ export interface OperationFunctions {
       fix: string;
     }[];
   }>;
-  /** Counts of sessions, messages, turns and deliveries. `GET /v1/stats` */
+  /** Counts of sessions, messages, turns and deliveries, and of what needs attention. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;
   /** Whether this process is alive. `GET /healthz` */
   getHealth(input?: Record<string, never>, options?: CallOptions): Promise<{

@@ -107,3 +107,22 @@ test('the overview says of each lane why its oldest message waits', async () => 
   await table.getByRole('link', { name: oldest.sessionKey, exact: true }).click();
   await expect.poll(() => decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/${oldest.sessionKey}`);
 });
+
+test('a session shows its queue with the reason of each message', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await waitFor('queue', { lane: 'subagent' });
+  const [message] = (await rig.get('/v1/waiting?session=queue')).body.items;
+  await signIn();
+  await open('/sessions/agent:main:queue');
+  await page.getByText('1 message waits', { exact: true }).click();
+  await page.getByRole('listitem').getByText(`hello ${message.why.code} ${message.why.text}`).waitFor();
+  await page.getByRole('link', { name: 'all that wait in this session' }).click();
+  await expect
+    .poll(() =>
+      page
+        .getByRole('row')
+        .filter({ has: page.getByRole('cell') })
+        .count(),
+    )
+    .toBe(1);
+});

@@ -1,30 +1,27 @@
 // The state of the service: waiting and running work, spending, and problems that need an operator.
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
+import { useAttention } from '../attention.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Figure, Status } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
+import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
-import { useSettings } from '../settings.tsx';
 import { Workers, workersQuery } from './workers.tsx';
 
 type Figures = Awaited<ReturnType<typeof api.getOverview>>;
 
 const MICROS = 1_000_000;
-/** Some problems are the absence of something, for which there is no event. */
-const LOOK_MS = 30_000;
 const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
-
-const attentionQuery = queryOptions({ queryKey: ['stats', 'attention'], queryFn: () => api.getAttention() });
 
 export function Overview(): ReactElement {
   const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
-  const hasBegun = haveBegun(overview, useQuery(attentionQuery), useQuery(workersQuery));
+  const hasBegun = haveBegun(overview, useAttention(), useQuery(workersQuery));
   const { data } = overview;
   if (data === undefined || !hasBegun) {
     return overview.isError ? <Problem error={overview.error} /> : <Loading />;
@@ -149,11 +146,7 @@ function LastHour({ points }: { points: Figures['points'] }): ReactElement {
 }
 
 function Attention(): ReactElement {
-  const { isLive } = useSettings();
-  const list = useQuery({
-    ...attentionQuery,
-    refetchInterval: isLive ? LOOK_MS : false,
-  });
+  const list = useAttention();
   const { data } = list;
   if (data === undefined) return list.isError ? <Problem error={list.error} /> : <Loading />;
   if (data.items.length === 0) {
@@ -173,7 +166,9 @@ function Attention(): ReactElement {
           <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
             {item.severity}
           </span>{' '}
-          <SafeText text={item.text} />{' '}
+          <PathLink href={item.href}>
+            <SafeText text={item.text} />
+          </PathLink>{' '}
           {item.since !== null && (
             <span className="soft">
               since <Age at={item.since} />
