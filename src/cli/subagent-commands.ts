@@ -55,8 +55,9 @@ export function addSubagentCommands(program: Command, run: RunCommand): void {
     .command('kill')
     .description('stop a run and all runs below it')
     .argument('<run>', 'the id of the run')
-    .action((runId: string, _options: object, command: Command) =>
-      run(command, async (terminal, flags) => (await load()).runSubagentsKill(runId, flags, terminal)),
+    .option('--keep-below', 'stop only this run; the runs below it continue')
+    .action((runId: string, options: { keepBelow?: boolean }, command: Command) =>
+      run(command, async (terminal, flags) => (await load()).runSubagentsKill(runId, options, flags, terminal)),
     );
   subagents
     .command('steer')

@@ -1951,6 +1951,13 @@ export interface Schemas {
     systemEventsWaiting: number;
     /** The number of open dead letters */
     deadLetters: number;
+    /** The number of problems that `GET /v1/attention` lists, at most a second old */
+    attention: {
+      /** Something does not work */
+      errors: number;
+      /** Something may stop working soon */
+      warnings: number;
+    };
   };
   Step: {
     /** The number, counted from 1 */
@@ -2745,10 +2752,14 @@ export interface OperationFunctions {
     /** The id of a run of a subagent */
     runId: string;
   }, options?: CallOptions): Promise<Schemas['Subagent']>;
-  /** Stop a subagent and all runs below it; the end is announced to its parent. `POST /v1/subagents/{runId}/kill` */
+  /** Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent. `POST /v1/subagents/{runId}/kill` */
   killSubagent(input: {
     /** The id of a run of a subagent */
     runId: string;
+    body?: {
+      /** What happens to the runs below it */
+      below?: 'keep' | 'stop';
+    };
   }, options?: CallOptions): Promise<{
     /** The number of stopped runs; 0: the run had already ended */
     killed: number;
@@ -4064,7 +4075,7 @@ export interface OperationFunctions {
   /** The agents with a summary of their settings, their crons and their sessions. `GET /v1/agents` */
   listAgents(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The agents in the order of the configuration */
-    items: {
+    items: ({
       /** The id */
       id: string;
       /** The model as provider/model */
@@ -4090,6 +4101,17 @@ export interface OperationFunctions {
         everyMs: number;
         /** Where alerts go: none, last or a channel */
         target: string;
+        /** The hours in which it is polled; null: at any time */
+        activeHours: {
+          /** The first minute, as HH:MM */
+          start: string;
+          /** The minute at which they end, as HH:MM */
+          end: string;
+          /** user, local, or an IANA time zone */
+          timezone: string;
+        } | null;
+        /** What must have changed since the last poll for the agent to be called; null: it is called at each poll */
+        gate: 'command' | 'url' | 'file' | null;
       };
       /** The number of its crons */
       crons: {
@@ -4105,7 +4127,7 @@ export interface OperationFunctions {
         /** Whether older sessions were not counted */
         isCapped: boolean;
       };
-    }[];
+    })[];
     /** The cursor of the next page; null: this is the last page */
     nextCursor: null;
   }>;
@@ -4277,18 +4299,36 @@ export interface OperationFunctions {
       costUsd: number[];
     };
     /** The slots of its lanes and how many are in use, by lane; empty without the role worker */
-    lanes: {
+    lanes: ({
       /** The lane: a class of turns with its own concurrency */
       lane: 'main' | 'subagent' | 'cron' | 'batch';
       /** Sessions that have work but no worker */
       depth: number;
       /** When the oldest waiting message arrived; null: none waits */
       oldestAt: string | null;
+      /** The session of the message that waits longest, and why the message waits; null: none waits */
+      oldest: {
+        /** The key of the session */
+        sessionKey: string;
+        /** Why the message waits */
+        why: {
+          /** A stable code for programs */
+          code: string;
+          /** The text */
+          text: string;
+          /** Only items from this time or later */
+          since: string;
+          /** When it ends at the latest; null: not known */
+          until: string | null;
+          /** The name of what it waits for; null: it has no name */
+          by: string | null;
+        };
+      } | null;
       /** Turns that are running on a worker */
       running: number;
       /** The number of turns that all workers together can run at once */
       slots: number;
-    }[];
+    })[];
   }>;
   /** Problems that need an operator, errors first; at most a second old. `GET /v1/attention` */
   getAttention(input?: Record<string, never>, options?: CallOptions): Promise<{
@@ -4310,7 +4350,7 @@ export interface OperationFunctions {
       fix: string;
     }[];
   }>;
-  /** Counts of sessions, messages, turns and deliveries. `GET /v1/stats` */
+  /** Counts of sessions, messages, turns and deliveries, and of what needs attention. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;
   /** Whether this process is alive. `GET /healthz` */
   getHealth(input?: Record<string, never>, options?: CallOptions): Promise<{

@@ -3,7 +3,7 @@ import type { SessionKey } from '../core/ids.ts';
 import { abortSession, abortTurn, type Abortion } from '../store/control.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { StopCommand } from '../store/stop-family.ts';
-import { killRun } from '../store/subagents.ts';
+import { killRun, type RunKill } from '../store/subagents.ts';
 import type { Service } from './service.ts';
 
 export interface StopRequest {
@@ -32,13 +32,10 @@ export async function stopTurn(
   return publish(await abortTurn(database, { turnId, idempotency })).kind;
 }
 
-/**
- * Ends a run and all runs below it; resolves with how many have ended by it. `isTold`: the session that would be notified requests it. Null:
- * no such run.
- */
+/** Ends a run and, unless they are kept, all runs below it; resolves with how many have ended by it. Null: no such run. */
 export async function stopRun(
   { config, database, publish }: Service,
-  run: { runId: string; reason: string; isTold: boolean; idempotency?: KeyedRequest | null },
+  run: Omit<RunKill, 'modes'>,
 ): Promise<number | null> {
   const stopped = publish(await killRun(database, { ...run, modes: config.messages.queue }));
   if (stopped === null) return null;

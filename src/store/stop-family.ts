@@ -1,10 +1,12 @@
 // Stops a session and all sessions below it, in one statement: running turns receive a stop signal, waiting messages are cancelled, the
 // runs of subagents are settled, and the session above is notified. The abort of a session, the kill of a subagent and the deadline of its
-// run use it (G18, G24).
+// run use it (G18, G24). A kill can also stop one run alone: the runs below it continue, and their ends are announced to the nearest
+// session above it that is still active, as after any other end of the run (`subagent-ends.ts`).
 //
 // Locking: the rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids. The working
-// sessions below it are read before the rows are locked; if one was spawned or has ended meanwhile, the counts in the rows show it,
-// nothing is written, and the statement is sent again (`stale`).
+// sessions below it and the waiting messages are read before the rows are locked; if a run was spawned or has ended meanwhile, or a
+// message has arrived for a run that would end, the counts in the rows show it, nothing is written, and the statement is sent again
+// (`stale`).
 import type { Committed, Ring } from '../after-commit.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
@@ -30,6 +32,8 @@ export interface FamilyStop {
   sessionId: SessionId;
   /** Keeps the waiting messages of the session itself; its own run then ends only if it has no other work. */
   keepsQueued: boolean;
+  /** The runs below it continue. */
+  keepsBelow?: boolean;
   /** For people. */
   reason: string;
   /** The run to stop: nothing happens when the session no longer works on it. Absent: any work. */
@@ -68,7 +72,7 @@ const ctes: Cte<FamilyStop>[] = [
   cte(
     `input as materialized (
   select $session::uuid as session_id, $keeps_queued::boolean as keeps_queued, $reason::text as reason, $run::uuid as run_id,
-    $status::text as status, $result::text as result, $is_told::boolean as is_told
+    $status::text as status, $result::text as result, $is_told::boolean as is_told, $keeps_below::boolean as keeps_below
 )`,
     {
       binds: {
@@ -79,6 +83,7 @@ const ctes: Cte<FamilyStop>[] = [
         status: (stop) => stop.status,
         result: (stop) => stop.result,
         is_told: (stop) => stop.isTold,
+        keeps_below: (stop) => stop.keepsBelow ?? false,
       },
     },
   ),
@@ -86,7 +91,7 @@ const ctes: Cte<FamilyStop>[] = [
   select c.id, c.ancestors from holdfast.sessions self
   join holdfast.subagent_runs r on r.root_id = coalesce(self.ancestors[1], self.id) and r.status = 'running'
   join holdfast.sessions c on c.id = r.child_id
-  where self.id = $session::uuid and c.ancestors @> array[self.id]
+  where self.id = $session::uuid and c.ancestors @> array[self.id] and not $keeps_below::boolean
 )`),
   cte(`locked as materialized (
   select s.* from holdfast.sessions s
@@ -103,7 +108,9 @@ const ctes: Cte<FamilyStop>[] = [
       when input.run_id is not null and self.run_id is distinct from input.run_id then 'ended'
       when exists (
         select from family p
-        where p.live_children <> (select count(*) from family c where c.parent_id = p.id and not c.is_self)
+        where not input.keeps_below and p.live_children <> (select count(*) from family c where c.parent_id = p.id and not c.is_self)
+          or p.run_id is not null and not (p.is_self and input.keeps_queued)
+            and p.waiting <> (select count(*) from holdfast.inbox i where i.session_id = p.id and i.status = 'waiting')
       ) then 'stale'
       else 'stopped'
     end as verdict
@@ -224,7 +231,7 @@ const ctes: Cte<FamilyStop>[] = [
 export const STOP_FAMILY = statement<FamilyStop>({
   name: 'stop-family',
   purpose:
-    'Stop a session and all sessions below it. Answers one row; nothing is written when the family has changed (`stale`).',
+    'Stop a session, and all sessions below it unless they are kept. Answers one row; nothing is written when the family has changed (`stale`).',
   locking:
     'The rows of the session, of all sessions above it and of all working sessions below it, in the order of their ids.',
   ctes,

@@ -72,12 +72,20 @@ export async function listRecentRuns(
   return sendQuery<RunFacts>(database.hot, RECENT_RUNS.prepared([parentKey, recentMinutes]));
 }
 
-/** Ends a run and all runs below it. `isTold`: its recipient requests this. Null: there is no run with this id. */
-export async function killRun(
-  database: Database,
-  kill: { runId: string; reason: string; isTold: boolean; modes: QueueModes; idempotency?: KeyedRequest | null },
-): Promise<Committed<FamilyStopResult> | null> {
-  const { runId, reason, isTold, modes, idempotency = null } = kill;
+export interface RunKill {
+  runId: string;
+  /** The runs below it continue; their ends are announced above it. */
+  keepsBelow?: boolean;
+  reason: string;
+  /** Its recipient requests this. */
+  isTold: boolean;
+  modes: QueueModes;
+  idempotency?: KeyedRequest | null;
+}
+
+/** Ends a run and, unless they are kept, all runs below it. Null: there is no run with this id. */
+export async function killRun(database: Database, kill: RunKill): Promise<Committed<FamilyStopResult> | null> {
+  const { runId, keepsBelow = false, reason, isTold, modes, idempotency = null } = kill;
   const run = await findRun(database, runId);
   if (run === null) return null;
   // A key is stored also where there is nothing left to be ended.
@@ -87,6 +95,7 @@ export async function killRun(
   return stopFamily(database, {
     sessionId,
     keepsQueued: false,
+    keepsBelow,
     reason,
     runId,
     status: 'killed',

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
+import { loadConfigWithSources } from '../../src/config.ts';
 import { useApiRig } from './use-api-rig.ts';
 
-const holder = useApiRig();
+const { agents } = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false }).config;
+const activeHours = { start: '09:00', end: '17:00', timezone: 'Europe/Berlin' };
+const when = { command: 'cat /secret/tickets', timeoutSeconds: 5 };
+const holder = useApiRig({
+  changes: () => ({ agents: { ...agents, list: [{ id: 'main', heartbeat: { activeHours, when } }] } }),
+});
 
 test('agents are listed with their settings, their crons and their sessions', async () => {
   const { rig } = holder;
@@ -18,7 +24,8 @@ test('agents are listed with their settings, their crons and their sessions', as
   expect(body.items[0]).toMatchObject({
     id: agent?.id,
     model: expect.stringMatching(/^\w+\/./),
-    heartbeat: { everyMs: rig.config.agents.defaults.heartbeat.every },
+    // Of the gate only the kind: a command can contain a secret.
+    heartbeat: { everyMs: rig.config.agents.defaults.heartbeat.every, activeHours, gate: 'command' },
     crons: { total: 1, enabled: 1 },
     sessions: { count: 1, isCapped: false },
   });

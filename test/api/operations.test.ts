@@ -59,6 +59,7 @@ describe('stats', () => {
       liveLocks: 0,
       queueDepth: { main: 2, subagent: 0, cron: 0, batch: 0 },
       deadLetters: 0,
+      attention: { errors: 0 },
     });
     expect(stats.oldestWaitMs).toBeGreaterThanOrEqual(0);
   });

@@ -67,6 +67,26 @@ describe('GET /v1/overview', () => {
     }
   });
 
+  test('says of each lane which session waits longest, and why its message waits', async () => {
+    const { rig } = holder;
+    await rig.rows(`delete from holdfast.workers`);
+    await rig.rows(`update holdfast.inbox set status = 'cancelled' where status = 'waiting'`);
+    const spawned = await rig.post('/v1/sessions/why/spawn', { task: 'x' });
+    const first = (await rig.post('/v1/sessions/why-first/messages', { text: 'x' })).body.message;
+    await rig.post('/v1/sessions/why-later/messages', { text: 'x' });
+    await rig.post('/v1/pause', { session: 'why-first', reason: 'a test' });
+    const { why } = (await rig.get(`/v1/messages/${first.id}`)).body;
+    expect(why).toMatchObject({ code: 'paused', text: expect.stringContaining('a test') });
+    const { lanes } = (await rig.get('/v1/overview')).body;
+    expect(lanes).toMatchObject([
+      { lane: 'main', oldestAt: first.receivedAt, oldest: { sessionKey: 'agent:main:why-first', why } },
+      { lane: 'subagent', oldest: { sessionKey: spawned.body.childSessionKey, why: { code: 'no_worker' } } },
+      { lane: 'cron', oldestAt: null, oldest: null },
+      { lane: 'batch', oldestAt: null, oldest: null },
+    ]);
+    await rig.post('/v1/resume', { session: 'why-first' });
+  });
+
   test('is read once for all requests of a second, and is 304 while it is unchanged', async () => {
     const { rig } = holder;
     const first = await rig.get('/v1/overview');

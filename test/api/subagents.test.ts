@@ -1,6 +1,7 @@
 // Subagents over HTTP: spawned, listed, messaged and stopped, with real turns.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { spawnBelow } from './spawn-below.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -115,6 +116,23 @@ describe('a run', () => {
     expect(JSON.stringify(entries)).toContain('just was killed.');
     expect((await rig.post(`/v1/subagents/${newId<string>()}/kill`)).status).toBe(404);
     expect((await rig.post('/v1/subagents/none/kill')).status).toBe(404);
+  });
+
+  test('is killed alone with below: keep, and the run below it continues', async () => {
+    const { rig } = holder;
+    const { body } = await spawn('alone', { task: 'waits' });
+    const below = await spawnBelow(rig, body.childSessionKey, { label: 'late' });
+    const kill = (request: object) => rig.post(`/v1/subagents/${body.runId}/kill`, request);
+    expect(await kill({ below: 'all' })).toMatchObject({ status: 400 });
+    expect((await kill({ below: 'keep' })).body).toEqual({ killed: 1 });
+    const get = async (runId: string) => (await rig.get(`/v1/subagents/${runId}`)).body;
+    expect(await get(body.runId)).toMatchObject({ status: 'killed' });
+    expect(await get(below.runId)).toMatchObject({ status: 'running' });
+    await work(below.key);
+    expect(await get(below.runId)).toMatchObject({
+      status: 'ok',
+      announcement: { sessionKey: 'agent:main:alone', status: 'waiting' },
+    });
   });
 
   test('accepts a message while it works, and refuses it afterwards', async () => {

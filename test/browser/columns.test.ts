@@ -15,7 +15,7 @@ async function ended(session: string): Promise<string> {
 }
 
 test('the columns of a list are chosen by keyboard, kept in the URL, and chosen again by a reload and by Back', async () => {
-  const { page, signIn, open } = dashboard;
+  const { page, rig, signIn, open } = dashboard;
   const id = await ended('chosen');
   await signIn();
   await open('/turns?session=chosen');
@@ -45,6 +45,13 @@ test('the columns of a list are chosen by keyboard, kept in the URL, and chosen 
 
   await open('/sessions?columns=session,created');
   await expect.poll(titles).toEqual(['Session', 'Created']);
+  await open('/sessions?columns=session,tokens,channel,queue mode,model');
+  await expect.poll(titles).toEqual(['Session', 'Tokens', 'Channel', 'Queue mode', 'Model']);
+  const [{ key, tokens }] = (await rig.get('/v1/sessions')).body.items;
+  const used = page.getByRole('row').filter({ hasText: key }).getByRole('cell').nth(1);
+  await expect
+    .poll(async () => (await used.textContent())?.replaceAll(/\D/g, ''))
+    .toBe(String(tokens.input + tokens.output));
 });
 
 test('the current row is copied as a command for curl, as one of the command line, and as JSON', async () => {

@@ -1,8 +1,15 @@
 // Crons and heartbeats in the browser. The effect of each action is checked in the API.
 import { expect, test } from 'vitest';
+import { loadConfigWithSources } from '../../src/config.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 
-const dashboard = useDashboard();
+const { agents } = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false }).config;
+const heartbeat = {
+  every: 1_800_000,
+  activeHours: { start: '09:00', end: '17:00', timezone: 'Europe/Berlin' },
+  when: { file: 'tickets.md', timeoutSeconds: 5 },
+};
+const dashboard = useDashboard({ changes: () => ({ agents: { ...agents, list: [{ id: 'main', heartbeat }] } }) });
 
 const cronNamed = async (name: string) => {
   const { items } = (await dashboard.rig.get('/v1/crons')).body;
@@ -87,6 +94,14 @@ test('the next slots show where the clocks change, and the last fires their cost
   const row = page.getByRole('row').filter({ hasText: 'yearly' });
   await row.getByRole('img', { name: 'Oldest first: completed' }).waitFor();
   expect(await row.locator('time').count()).toBe(3);
+});
+
+test('each agent says when it is polled, and what must have changed', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open('/heartbeats');
+  const agent = page.getByRole('region', { name: 'Agents' }).getByRole('listitem').filter({ hasText: 'main' });
+  await agent.getByText('09:00 to 17:00 (Europe/Berlin), if its file has changed').waitFor();
 });
 
 test('an agent is polled from the page, and the poll is in the list', async () => {

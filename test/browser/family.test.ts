@@ -1,60 +1,25 @@
 // The family of a session in the browser: a tree that is used by keyboard, runs that are steered and stopped, and how each end was announced.
 // What a page does is checked in the API.
 import { expect, test } from 'vitest';
-import type { SessionId, SessionKey } from '../../src/core/ids.ts';
-import { newId } from '../../src/ids.ts';
-import { storeSpawn } from '../../src/store/spawn.ts';
+import { spawnBelow, type SpawnedBelow } from '../api/spawn-below.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { HOSTILE_NAMES, RAN } from './fixture/hostile-corpus.ts';
 import { overflowOf } from './page-figures.ts';
 
 const dashboard = useDashboard();
 
-interface Run {
-  runId: string;
-  key: string;
-}
-
-/** Spawns below any session, however deep it is. */
-async function spawnBelow(parentKey: string, label: string, task = '[[reply: done]]'): Promise<Run> {
-  const { rig } = dashboard;
-  const [row] = await rig.rows('select id, cardinality(ancestors) as depth from holdfast.sessions where key = $1', [
-    parentKey,
-  ]);
-  const { id, depth } = row as { id: SessionId; depth: number };
-  const spawned = await storeSpawn(rig.turns.database, {
-    parent: { id, key: parentKey as SessionKey, agentId: 'main', depth },
-    plan: {
-      agentId: 'main',
-      task,
-      label,
-      model: null,
-      thinking: null,
-      runTimeoutSeconds: 0,
-      cleanup: 'keep',
-      mode: 'run',
-      deliver: null,
-    },
-    body: JSON.stringify({ text: task }),
-    route: 'route',
-    causeKey: newId<string>(),
-    turnId: null,
-    originRoute: 'route',
-    limits: { depthMax: 5, childrenMax: 20, descendantsMax: 50 },
-  });
-  if (spawned.kind !== 'spawned') throw new Error(`The spawn was refused: ${spawned.code}.`);
-  return { runId: spawned.runId, key: spawned.childKey };
-}
+const spawn = (parentKey: string, label: string, task?: string): Promise<SpawnedBelow> =>
+  spawnBelow(dashboard.rig, parentKey, { label, ...(task === undefined ? {} : { task }) });
 
 /** A root with the runs One and Two; below One are Deep and Other, below Deep is Deepest. */
 async function family(name: string) {
   const root = `agent:main:${name}`;
   await dashboard.rig.turns.sessionOf(name);
-  const one = await spawnBelow(root, 'One');
-  const two = await spawnBelow(root, 'Two');
-  const deep = await spawnBelow(one.key, 'Deep');
-  const other = await spawnBelow(one.key, 'Other');
-  const deepest = await spawnBelow(deep.key, 'Deepest');
+  const one = await spawn(root, 'One');
+  const two = await spawn(root, 'Two');
+  const deep = await spawn(one.key, 'Deep');
+  const other = await spawn(one.key, 'Other');
+  const deepest = await spawn(deep.key, 'Deepest');
   return { root, one, two, deep, other, deepest };
 }
 
@@ -69,7 +34,7 @@ const row = (label: string) =>
 const shownRuns = (): Promise<string[]> => tree().locator('[data-stop="session"]').allTextContents();
 const focused = (): Promise<string | null> =>
   dashboard.page.evaluate('document.activeElement.getAttribute("aria-rowindex")');
-const statusOf = async ({ runId }: Run): Promise<string> =>
+const statusOf = async ({ runId }: SpawnedBelow): Promise<string> =>
   (await dashboard.rig.get(`/v1/subagents/${runId}`)).body.status;
 
 test('the runs are a tree with one tab stop; the arrows move in it, close and open it, and Enter opens a session', async () => {
@@ -143,6 +108,32 @@ test('a subtree is stopped by keyboard, after its count and scope were named', a
   await page.getByRole('dialog', { name: 'Stop 1 run?' }).getByText('Two alone: nothing runs below it.').waitFor();
   await page.getByRole('button', { name: 'Stop 1 run', exact: true }).click();
   await expect.poll(() => statusOf(two)).toBe('killed');
+});
+
+test('a run is stopped alone, after the number of runs that continue and the recipient of their results were named', async () => {
+  const { page, signIn, open, rig } = dashboard;
+  const { root, one, deep, deepest } = await family('alone-stopped');
+  await signIn();
+  await open(pathOf(root));
+  await row('Deep').getByRole('button', { name: 'Stop… Deep' }).click();
+  await page.getByRole('dialog', { name: 'Stop 2 runs?' }).getByLabel('Scope').selectOption('the run alone: 1 run');
+  const dialog = page.getByRole('dialog', { name: 'Stop 1 run?' });
+  await dialog.getByText('The 1 run below it continues, and results go to One.').waitFor();
+  await dialog.getByRole('button', { name: 'Stop 1 run' }).click();
+  await page.getByRole('status').getByText('1 run was stopped.').waitFor();
+  for (const [run, status] of [
+    [deep, 'killed'],
+    [deepest, 'running'],
+    [one, 'running'],
+  ] as const) {
+    expect(await statusOf(run)).toBe(status);
+  }
+  await rig.work(deepest.key);
+  await row('Deepest').getByRole('link', { name: one.key }).waitFor();
+
+  await row('One').getByRole('button', { name: 'Stop… One' }).click();
+  await page.getByRole('dialog').getByLabel('Scope').selectOption('the run alone: 1 run');
+  await page.getByText('The 1 run below it continues, and results go to the root session.').waitFor();
 });
 
 test('runs below a run that has ended are stopped as well', async () => {
@@ -224,8 +215,8 @@ test('a family of a hundred runs in a row has few rows in the document, and the 
 test('on a phone each run is a card that names its depth; labels are text', async () => {
   const { page, signIn, open, rig } = dashboard;
   await rig.turns.sessionOf('phone');
-  const script = await spawnBelow('agent:main:phone', HOSTILE_NAMES.script);
-  await spawnBelow(script.key, HOSTILE_NAMES.bidi, HOSTILE_NAMES.image);
+  const script = await spawn('agent:main:phone', HOSTILE_NAMES.script);
+  await spawn(script.key, HOSTILE_NAMES.bidi, HOSTILE_NAMES.image);
   await signIn();
   await page.setViewportSize({ width: 320, height: 720 });
   await open(pathOf(script.key));

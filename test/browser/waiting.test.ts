@@ -89,3 +89,40 @@ test('each of the 15 reasons for which a message waits is read on the screen', a
   for (const [session, why] of shown) expect(why.startsWith(`${session.replace('agent:main:', '')} `)).toBe(true);
   for (const { sessionKey, why } of listed) expect(shown.get(sessionKey)).toBe(`${why.code} ${why.text}`);
 });
+
+test('the overview says of each lane why its oldest message waits', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await waitFor('overview', { lane: 'subagent' });
+  const { lanes } = (await rig.get('/v1/overview')).body;
+  await signIn();
+  await open('/');
+  const table = page.getByRole('region', { name: 'Lanes' });
+  for (const { lane, oldest } of lanes) {
+    const row = table.getByRole('row').filter({ has: page.getByRole('link', { name: lane, exact: true }) });
+    const cell = row.getByRole('cell').nth(3);
+    if (oldest === null) expect(await cell.textContent()).toBe('');
+    else await cell.getByText(`${oldest.why.code} ${oldest.why.text} ${oldest.sessionKey}`).waitFor();
+  }
+  const { oldest } = lanes.find(({ lane }: { lane: string }) => lane === 'subagent');
+  await table.getByRole('link', { name: oldest.sessionKey, exact: true }).click();
+  await expect.poll(() => decodeURIComponent(new URL(page.url()).pathname)).toBe(`/sessions/${oldest.sessionKey}`);
+});
+
+test('a session shows its queue with the reason of each message', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await waitFor('queue', { lane: 'subagent' });
+  const [message] = (await rig.get('/v1/waiting?session=queue')).body.items;
+  await signIn();
+  await open('/sessions/agent:main:queue');
+  await page.getByText('1 message waits', { exact: true }).click();
+  await page.getByRole('listitem').getByText(`hello ${message.why.code} ${message.why.text}`).waitFor();
+  await page.getByRole('link', { name: 'all that wait in this session' }).click();
+  await expect
+    .poll(() =>
+      page
+        .getByRole('row')
+        .filter({ has: page.getByRole('cell') })
+        .count(),
+    )
+    .toBe(1);
+});

@@ -1,6 +1,7 @@
 // `holdfast spawn` and `holdfast subagents` against a real API, with real turns.
 import { beforeEach, expect, test } from 'vitest';
 import { ADMIN_KEY } from '../api/api-rig.ts';
+import { spawnBelow } from '../api/spawn-below.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli } from './run-cli.ts';
 
@@ -43,4 +44,13 @@ test('a run is messaged and stopped; each impossible action has its exit code', 
   expect((await run('subagents', 'list', 'nobody')).code).toBe(5);
   expect((await run('spawn', 'other', ' ')).code).toBe(2);
   expect((await rig.get(`/v1/subagents/${runId}`)).body.status).toBe('killed');
+});
+
+test('a run is stopped without those below it', async () => {
+  const { rig } = holder;
+  const top = (await run('spawn', 'kept', 'waits')).stdout.trim();
+  const { childSessionKey } = (await rig.get(`/v1/subagents/${top}`)).body;
+  const below = await spawnBelow(rig, childSessionKey, { label: 'waits' });
+  expect(await run('subagents', 'kill', top, '--keep-below')).toMatchObject({ code: 0, stdout: '1 stopped\n' });
+  expect((await rig.get(`/v1/subagents/${below.runId}`)).body.status).toBe('running');
 });

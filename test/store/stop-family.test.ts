@@ -1,7 +1,9 @@
 // `stop-family`: one statement stops a session and all runs below it.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { SessionId } from '../../src/core/ids.ts';
+import type { MessageId, SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
 import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
+import { steerRun } from '../../src/store/subagents.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -71,4 +73,81 @@ test('a run that has ended is not stopped again', async () => {
   await stop(childId, { runId });
   expect(await stop(childId, { runId })).toEqual({ kind: 'ended' });
   expect(await familyCounts(rig, sessionId)).toMatchObject({ waiting: 1 });
+});
+
+test('a run that is stopped alone leaves the runs below it, whose ends reach the session above (G18, G24)', async () => {
+  const sessionId = await rig.session();
+  const middle = await childOf(rig, sessionId);
+  const below = await childOf(rig, middle.childId);
+  const stopped = await stop(middle.childId, { runId: middle.runId, keepsBelow: true });
+  expect(stopped).toMatchObject({ kind: 'stopped', runs: 1 });
+  expect(await Promise.all([middle, below].map(({ runId }) => statusOf(runId)))).toEqual(['killed', 'running']);
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 1, children: 0, descendants: 1 });
+  expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 1, descendants: 0 });
+
+  await stop(below.childId, { runId: below.runId });
+  expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 2, children: 0, descendants: 0 });
+  expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+  const announced = await rig.rows(
+    `select cause_key from holdfast.inbox where session_id = $1 and kind = 'announcement' order by seq`,
+    [sessionId],
+  );
+  expect(announced).toEqual([{ cause_key: `announce:${middle.runId}` }, { cause_key: `announce:${below.runId}` }]);
+});
+
+/** Starts the writes one after the other while they all wait for the row of a session, and then lets them run in this order. */
+async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>)[]): Promise<void> {
+  const client = await rig.database.views.connect();
+  await client.query('begin');
+  await client.query('select from holdfast.sessions where id = $1 for update', [sessionId]);
+  const waiting = async (): Promise<unknown> =>
+    (
+      await rig.rows(
+        `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
+    )[0]?.n;
+  const running: Promise<unknown>[] = [];
+  for (const write of writes) {
+    running.push(write());
+    await expect.poll(waiting, { interval: 5 }).toBe(running.length);
+  }
+  await client.query('commit');
+  client.release();
+  await Promise.all(running);
+}
+
+const inboxOf = (sessionId: SessionId) =>
+  rig.rows('select kind, status from holdfast.inbox where session_id = $1 order by seq', [sessionId]);
+
+test('a result that arrives while its recipient is stopped alone is cancelled with its other messages (G24)', async () => {
+  const sessionId = await rig.session();
+  const middle = await childOf(rig, sessionId);
+  const below = await childOf(rig, middle.childId);
+  await queuedOn(
+    sessionId,
+    () => stop(below.childId, { runId: below.runId }),
+    () => stop(middle.childId, { runId: middle.runId, keepsBelow: true }),
+  );
+  expect(await inboxOf(middle.childId)).toEqual([
+    { kind: 'message', status: 'cancelled' },
+    { kind: 'announcement', status: 'cancelled' },
+  ]);
+  expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
+  expect(await inboxOf(sessionId)).toEqual([{ kind: 'announcement', status: 'waiting' }]);
+});
+
+test('a message that arrives while a run is stopped is cancelled with it (G24)', async () => {
+  const sessionId = await rig.session();
+  const { childId, runId } = await childOf(rig, sessionId);
+  const steer = { runId, messageId: newId<MessageId>(), body: '{"text":"left"}', route: 'route', causeKey: null };
+  await queuedOn(
+    childId,
+    () => steerRun(rig.database, steer),
+    () => stop(childId, { runId }),
+  );
+  expect(await inboxOf(childId)).toEqual([
+    { kind: 'message', status: 'cancelled' },
+    { kind: 'message', status: 'cancelled' },
+  ]);
+  expect(await familyCounts(rig, childId)).toMatchObject({ waiting: 0 });
 });

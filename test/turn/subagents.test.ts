@@ -538,6 +538,36 @@ describe('stopping', () => {
     worker.stop();
   });
 
+  test('a run alone aborts its turn; the run below continues, and its end is announced above (G18, G24)', async () => {
+    const { worker, runs, id, key } = await parentOf('alone', [
+      `${spawnCall('[[reply: late]]')} [[tool: hold {}]] [[reply: never]]`,
+    ]);
+    const [mid] = runs;
+    const running = worker.runSession(mid!.child_id);
+    await entered.promise;
+    const kill = { runId: mid!.id, keepsBelow: true, reason: 'enough', isTold: false, modes: MODES };
+    expect(await killRun(rig.database, kill)).toMatchObject({ kind: 'stopped', runs: 1 });
+    await running;
+    const [below] = (await rig.runs()).filter(({ parent_id: parentId }) => parentId === mid!.child_id);
+    expect(below).toMatchObject({ status: 'running' });
+    await worker.runSession(below!.child_id);
+    expect(await rig.announcements(mid!.child_id)).toEqual([]);
+    expect(await rig.announcements(id)).toMatchObject([
+      { cause_key: `announce:${mid!.id}`, announcement: { status: 'killed' } },
+      { cause_key: `announce:${below!.id}`, announcement: { status: 'ok', result: 'late', isForUser: true } },
+    ]);
+    expect(await rig.counts(mid!.child_id)).toMatchObject({
+      waiting: 0,
+      live_children: 0,
+      run_id: null,
+      turn_id: null,
+    });
+    expect(await rig.counts(id)).toMatchObject({ live_children: 0, live_descendants: 0 });
+    await worker.run('alone');
+    expect(rig.lastPrompt(key)).toContain('late');
+    worker.stop();
+  });
+
   test('by the tool of the parent itself needs no announcement', async () => {
     const { worker, runs, id } = await parentOf('own-kill', ['never begun', 'never begun either']);
     await rig.send('own-kill', '[[tool: subagents {"action":"kill","target":"t1"}]] [[reply: stopped it]]');

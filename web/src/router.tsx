@@ -172,6 +172,7 @@ const costsRoute = createRoute({
 const deadLettersRoute = createRoute({
   ...screen,
   path: '/dead-letters',
+  validateSearch: texts('code'),
   component: screenOf(async () => (await import('./screens/dead-letters.tsx')).DeadLetters),
 });
 const deliveriesRoute = createRoute({

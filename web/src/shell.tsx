@@ -3,6 +3,7 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { api } from './api.ts';
+import { ATTENTION_LOOK_MS } from './attention.ts';
 import { titleOf } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
@@ -206,8 +207,16 @@ function Banners(): ReactElement {
 }
 
 function Rail(): ReactElement {
-  const { data: stats } = useQuery({ queryKey: ['stats'], queryFn: () => api.getStats() });
+  const { isLive } = useSettings();
+  const { data: stats } = useQuery({
+    queryKey: ['stats'],
+    queryFn: () => api.getStats(),
+    refetchInterval: isLive ? ATTENTION_LOOK_MS : false,
+  });
+  const { errors = 0, warnings = 0 } = stats?.attention ?? {};
+  const bad = new Set(errors > 0 ? ['/', '/dead-letters'] : ['/dead-letters']);
   const counts: Partial<Record<string, number>> = {
+    '/': errors + warnings,
     '/dead-letters': stats?.deadLetters,
     '/waiting': stats?.messages['waiting'],
   };
@@ -219,8 +228,9 @@ function Rail(): ReactElement {
             <Link to={to} activeOptions={{ exact: to === '/' }}>
               {name}
               {(counts[to] ?? 0) > 0 && (
-                <span className="chip" data-tone={to === '/dead-letters' ? 'bad' : 'warn'}>
+                <span className="chip" data-tone={bad.has(to) ? 'bad' : 'warn'}>
                   {counts[to]}
+                  {to === '/' && <span className="hidden-visually"> need attention</span>}
                 </span>
               )}
             </Link>

@@ -1,5 +1,5 @@
 // The agents of the configuration.
-import { agentOf } from '../../config.ts';
+import { agentOf, type AgentSettings } from '../../config.ts';
 import { countByAgent } from '../../store/views/agents.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { agentList } from '../schemas/agents.ts';
@@ -22,12 +22,22 @@ const getAgents = defineRoute({
         promptMode,
         workspace: workspaceDir,
         toolPolicies,
-        heartbeat: { everyMs: heartbeat.every, target: heartbeat.target },
+        heartbeat: {
+          everyMs: heartbeat.every,
+          target: heartbeat.target,
+          activeHours: heartbeat.activeHours ?? null,
+          gate: gateOf(heartbeat.when),
+        },
         ...counts.get(id),
       };
     });
     return { status: 200, body: { items, nextCursor: null } };
   },
 });
+
+/** The kind of a gate: its command or address can contain a secret. */
+function gateOf(gate: AgentSettings['heartbeat']['when']): 'command' | 'url' | 'file' | null {
+  return (['command', 'url', 'file'] as const).find((kind) => gate?.[kind] !== undefined) ?? null;
+}
 
 export const agentRoutes: Route[] = [getAgents];

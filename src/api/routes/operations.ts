@@ -11,11 +11,13 @@ const SCRAPE_MS_MAX = 3_000;
 const getStats = defineRoute({
   method: 'GET',
   path: '/v1/stats',
-  summary: 'Counts of sessions, messages, turns and deliveries',
+  summary: 'Counts of sessions, messages, turns and deliveries, and of what needs attention',
   answers: { 200: { description: 'Counts', schema: stats } },
   async handle({ reply }, { services }) {
     const read = isOfPage(reply.request) ? services.pages.readStats : services.readStats;
-    return { status: 200, body: await read() };
+    const [counts, { items }] = await Promise.all([read(), services.readAttention()]);
+    const errors = items.filter(({ severity }) => severity === 'error').length;
+    return { status: 200, body: { ...counts, attention: { errors, warnings: items.length - errors } } };
   },
 });
 

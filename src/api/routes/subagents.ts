@@ -11,7 +11,7 @@ import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
-import { killed, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
+import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
 import { isUuid } from '../../core/ids.ts';
 
 const ITEMS_DEFAULT = 50;
@@ -91,11 +91,14 @@ const getSubagent = defineRoute({
 
 const postKill = defineEffect({
   path: '/v1/subagents/{runId}/kill',
-  summary: 'Stop a subagent and all runs below it; the end is announced to its parent',
+  summary:
+    'Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent',
+  body: killRequest,
   answers: { 200: { description: 'The number of ended runs', schema: killed } },
-  async perform({ params, idempotency }, { context }) {
-    const runs = await stopRun(context.service, { runId: params.runId, reason: KILLED, isTold: false, idempotency });
-    if (runs === null) throw notFound(`run ${params.runId}`);
+  async perform({ params: { runId }, body, idempotency }, { context }) {
+    const keepsBelow = body.below === 'keep';
+    const runs = await stopRun(context.service, { runId, keepsBelow, reason: KILLED, isTold: false, idempotency });
+    if (runs === null) throw notFound(`run ${runId}`);
     return { runs };
   },
   answer: async ({ runs }) => ({ status: 200, body: { killed: runs } }),

@@ -12,7 +12,12 @@ export const agent = z.strictObject({
   promptMode: z.string(),
   workspace: z.string(),
   toolPolicies: z.array(z.strictObject({ allow: names.exactOptional(), deny: names })),
-  heartbeat: z.strictObject({ everyMs: count, target: z.string() }),
+  heartbeat: z.strictObject({
+    everyMs: count,
+    target: z.string(),
+    activeHours: z.strictObject({ start: z.string(), end: z.string(), timezone: z.string() }).nullable(),
+    gate: z.enum(['command', 'url', 'file']).nullable(),
+  }),
   crons: z.strictObject({ total: count, enabled: count }),
   sessions: z.strictObject({ count, isCapped: z.boolean() }),
 });
@@ -31,6 +36,12 @@ export const AGENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
   deny: 'Names of tools',
   'listAgents.items.heartbeat': 'When the agent is polled',
   'listAgents.items.heartbeat.everyMs': 'The interval in milliseconds; 0: never',
+  'listAgents.items.heartbeat.activeHours': 'The hours in which it is polled; null: at any time',
+  'listAgents.items.heartbeat.activeHours.start': 'The first minute, as HH:MM',
+  'listAgents.items.heartbeat.activeHours.end': 'The minute at which they end, as HH:MM',
+  'listAgents.items.heartbeat.activeHours.timezone': 'user, local, or an IANA time zone',
+  'listAgents.items.heartbeat.gate':
+    'What must have changed since the last poll for the agent to be called; null: it is called at each poll',
   'listAgents.items.heartbeat.target': 'Where alerts go: none, last or a channel',
   'listAgents.items.crons': 'The number of its crons',
   'listAgents.items.crons.total': 'All crons',

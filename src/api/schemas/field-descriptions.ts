@@ -41,6 +41,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   attempt: 'The number of the attempt, counted from 1',
   attempts: 'The number of attempts',
   audit: 'Which workspace files later requests still contain',
+  below: 'What happens to the runs below it',
   body: 'The text of the message',
   by: 'The name of what it waits for; null: it has no name',
   batchPercent: 'The price of a call in a provider batch, in percent of these prices',

@@ -34,7 +34,13 @@ export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
   oldestWaitMs: 'How long the oldest waiting message had waited, in milliseconds; null: none waited',
   'getOverview.points.costUsd': 'The cost of the calls, in US dollars',
   lanes: 'The lanes, each with its current load',
+  'getOverview.lanes.oldest':
+    'The session of the message that waits longest, and why the message waits; null: none waits',
+  'getOverview.lanes.oldest.why': 'Why the message waits',
   'getOverview.lanes.depth': 'Sessions that have work but no worker',
+  'Stats.attention': 'The number of problems that `GET /v1/attention` lists, at most a second old',
+  'Stats.attention.errors': 'Something does not work',
+  'Stats.attention.warnings': 'Something may stop working soon',
   'getAttention.items': 'The problems that need an operator, errors first; empty if there are none',
   severity: 'error: something does not work; warning: something may stop working soon',
   'getAttention.since': 'When it began; null: not known',

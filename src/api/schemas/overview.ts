@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
 import { ATTENTION_KINDS } from '../../core/attention.ts';
+import { why } from './views.ts';
 
 const count = z.int().min(0);
 const iso = z.iso.datetime();
@@ -46,6 +47,7 @@ export const overview = z.strictObject({
       lane: z.enum(LANES),
       depth: count,
       oldestAt: iso.nullable(),
+      oldest: z.strictObject({ sessionKey: z.string(), why }).nullable(),
       running: count,
       slots: count,
     }),

@@ -55,6 +55,9 @@ export const subagent = z.strictObject({
     .nullable(),
 }) satisfies z.ZodType<SubagentView, unknown>;
 
+/** What `POST /v1/subagents/{runId}/kill` takes. */
+export const killRequest = z.strictObject({ below: z.enum(['keep', 'stop']).exactOptional() });
+
 /** `killed`: how many runs have ended by it, those below it among them; 0: it had ended already. */
 export const killed = z.strictObject({ killed: count });
 

@@ -261,4 +261,5 @@ export const stats = z.strictObject({
   queueDepth: z.record(z.enum(LANES), count),
   systemEventsWaiting: count,
   deadLetters: count,
+  attention: z.strictObject({ errors: count, warnings: count }),
 }) satisfies z.ZodType<StatsView>;

@@ -112,9 +112,17 @@ export async function runSubagentsList(
   return EXIT.ok;
 }
 
-/** Stops a run and all runs below it. */
-export async function runSubagentsKill(runId: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).killSubagent({ runId });
+/** Stops a run and, unless they are kept, all runs below it. */
+export async function runSubagentsKill(
+  runId: string,
+  options: { keepBelow?: boolean },
+  flags: ClientFlags,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const body = await connectApi(flags).killSubagent({
+    runId,
+    body: options.keepBelow === true ? { below: 'keep' } : {},
+  });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.killed === 0 ? 'the run had already ended' : `${body.killed} stopped`);
   return EXIT.ok;

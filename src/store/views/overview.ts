@@ -1,11 +1,14 @@
 // The figures of the overview, in one statement: what waits and runs by lane, what happened in each of the last 60 minutes, and what was spent
-// today. Minutes and money are those of the roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a
+// today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a
 // table that grows.
 import type { SessionLane } from '../../core/session-key.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
+import type { Why } from '../../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
+import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import type { ViewDatabase } from './page.ts';
 
 /** A lane as it is now. */
@@ -15,6 +18,8 @@ export interface LaneFigures {
   depth: number;
   /** When the message that waits longest arrived; null: none waits. */
   oldestAt: string | null;
+  /** The session of that message, and why the message waits. */
+  oldest: { sessionKey: string; why: Why } | null;
   /** Turns that a worker runs. */
   running: number;
   /** Turns that all workers together can run concurrently, without workers that drain or are lost. */
@@ -70,13 +75,16 @@ export const OVERVIEW = literal({
   select date_trunc('minute', clock_timestamp(), 'UTC') - interval '${MINUTES - 1} minutes' as at
 ),
 doors as materialized (
-  select d.lane, (
+  select d.lane, d.session_id, (
     select s.owner is not null and coalesce(s.lease_expires_at > clock_timestamp(), false) from holdfast.sessions s where s.id = d.session_id
   ) as is_held, d.due_at > clock_timestamp() and (
     select t.status = 'parked' from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id where s.id = d.session_id
   ) as is_parked, (
     select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
   ) as oldest_at from holdfast.doorbells d
+),
+oldest as materialized (
+  select distinct on (lane) lane, session_id, oldest_at from doors where oldest_at is not null order by lane, oldest_at, session_id
 ),
 open_turns as materialized (
   select t.lane, t.status from holdfast.turns t where t.ended_at is null
@@ -119,10 +127,13 @@ select json_build_object(
   'parked', (select count(*) from open_turns where status = 'parked'),
   'lanes', (select json_agg(json_build_object('lane', lane,
       'depth', (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true),
-      'oldestAt', (select ${isoSql('min(oldest_at)')} from doors where doors.lane = lanes.lane),
+      'oldestAt', (select ${isoSql('oldest_at')} from oldest where oldest.lane = lanes.lane),
+      'oldest', (select json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = oldest.session_id),
+        'wait', ${waitFactsSql('oldest.session_id', 'oldest.oldest_at')}) from oldest where oldest.lane = lanes.lane),
       'running', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'running'),
       'slots', (select coalesce(sum((w.lanes -> lanes.lane ->> 'slots')::int), 0) from workers w)) order by n)
     from unnest(array['main', 'subagent', 'cron', 'batch']) with ordinality as lanes (lane, n)),
+  'served', ${LANE_FACTS_SQL},
   'minutes', (select json_agg(json_build_object('startsAt', ${isoSql('m.at')},
       'arrivals', coalesce(arrivals, 0), 'longestWaitMs', coalesce(longest_wait_ms, 0),
       'turns', coalesce(turns, 0), 'failedTurns', coalesce(failed_turns, 0), 'inputTokens', coalesce(input_tokens, 0),
@@ -140,7 +151,19 @@ select json_build_object(
 
 /** Reads them. */
 export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
-  const { rows } = await db.$client.query<{ facts: OverviewFacts }>(OVERVIEW.prepared([]));
+  const { rows } = await db.$client.query<{ facts: OverviewRow }>(OVERVIEW.prepared([]));
   // A select without a table in `from` has one row.
-  return rows[0]!.facts;
+  const { served, lanes, ...facts } = rows[0]!.facts;
+  return {
+    ...facts,
+    lanes: lanes.map(({ oldest, ...lane }) => ({
+      ...lane,
+      oldest: oldest && { sessionKey: oldest.sessionKey, why: whyOf(oldest.wait, served) },
+    })),
+  };
+}
+
+interface OverviewRow extends Omit<OverviewFacts, 'lanes'> {
+  lanes: (Omit<LaneFigures, 'oldest'> & { oldest: { sessionKey: string; wait: WaitFacts } | null })[];
+  served: LanesRow;
 }

@@ -59,6 +59,13 @@ export function runningBelow(
   return { count, topmost };
 }
 
+/** The nearest run above a run that has not ended; null: the root is the nearest session that is active. */
+export function activeAbove(runs: readonly FamilyRun[], run: FamilyRun): FamilyRun | null {
+  const above = runs.find(({ runId }) => runId === run.parentRunId);
+  if (above === undefined || above.status === 'running') return above ?? null;
+  return activeAbove(runs, above);
+}
+
 /** How the end of a run reached a session above it, in words. */
 export const ANNOUNCED: Readonly<Record<NonNullable<FamilyRun['announcement']>['how'], string>> = {
   waiting: 'queued',

@@ -1,6 +1,6 @@
 // Failed work, grouped by its error: redriven with a canary, or discarded with a reason.
 import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type DeadLetterGroup } from '../api.ts';
 import { countText, namedCountText } from '../format/amounts.ts';
@@ -11,6 +11,9 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { me } from '../me.ts';
+import { Filters, TextFilter } from './filters.tsx';
+
+const route = getRouteApi('/app/dead-letters');
 
 const GROUPS_MAX = 200;
 const LETTERS_SHOWN = 5;
@@ -20,23 +23,27 @@ const PER_SECOND = 5;
 interface Asked {
   verb: 'redrive' | 'discard';
   group: DeadLetterGroup;
+  /** One letter of the group; null: all. */
+  letterId: string | null;
 }
 
 type Kind = NonNullable<Parameters<typeof api.redriveDeadLetters>[0]['body']['kind']>;
 
 export function DeadLetters(): ReactElement {
+  const { code } = route.useSearch();
+  const navigate = useNavigate({ from: '/dead-letters' });
   const queries = useQueryClient();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [started, setStarted] = useState<string | null>(null);
   const list = useQuery({ queryKey: ['dead-letters'], queryFn: () => api.listDeadLetters({ limit: GROUPS_MAX }) });
-  const groups = list.data?.items ?? [];
+  const groups = (list.data?.items ?? []).filter((group) => code === undefined || group.code === code);
 
-  async function decide({ verb, group }: Asked, reason: string | undefined): Promise<void> {
+  async function decide(chosen: Asked, reason: string | undefined): Promise<void> {
+    const { verb, group, letterId } = chosen;
     const body = {
-      kind: group.kind as Kind,
-      code: group.code,
+      ...(letterId === null ? { kind: group.kind as Kind, code: group.code } : { ids: [letterId] }),
       ...(reason === undefined ? {} : { reason }),
-      ...(verb === 'redrive' ? { canary: group.count > 1, perSecond: PER_SECOND } : { perSecond: 1_000 }),
+      ...(verb === 'redrive' ? { canary: countOf(chosen) > 1, perSecond: PER_SECOND } : { perSecond: 1_000 }),
     };
     const answer = await (verb === 'redrive' ? api.redriveDeadLetters({ body }) : api.discardDeadLetters({ body }));
     if ('id' in answer) setStarted(answer.id);
@@ -46,18 +53,33 @@ export function DeadLetters(): ReactElement {
   return (
     <>
       <h1>Dead letters</h1>
+      <Filters>
+        <TextFilter
+          name="Error code"
+          value={code}
+          onChange={(next) => void navigate({ search: next === undefined ? {} : { code: next } })}
+        />
+      </Filters>
       {started !== null && <Progress id={started} />}
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && groups.length === 0 && (
-        <Empty>There are none: everything that was accepted has been finished, or waits.</Empty>
+        <Empty>
+          {code === undefined
+            ? 'There are none: everything that was accepted has been finished, or waits.'
+            : 'There are none with this code.'}
+        </Empty>
       )}
       {groups.map((group) => (
-        <Group key={`${group.kind} ${group.code}`} group={group} onAsk={(verb) => setAsked({ verb, group })} />
+        <Group
+          key={`${group.kind} ${group.code}`}
+          group={group}
+          onAsk={(verb, letterId) => setAsked({ verb, group, letterId })}
+        />
       ))}
       {asked !== null && (
         <Confirm
-          title={`${capitalised(asked.verb)} ${countText(asked.group.count)} × ${asked.group.code}?`}
-          verb={`${capitalised(asked.verb)} ${namedCountText(asked.group.count, 'dead letter')}`}
+          title={`${capitalised(asked.verb)} ${countText(countOf(asked))} × ${asked.group.code}?`}
+          verb={`${capitalised(asked.verb)} ${namedCountText(countOf(asked), 'dead letter')}`}
           asksReason
           onClose={() => setAsked(null)}
           perform={(reason) => decide(asked, reason)}
@@ -65,7 +87,7 @@ export function DeadLetters(): ReactElement {
           <p>
             {asked.verb === 'discard'
               ? 'They stay as they failed, and nothing more is done about them.'
-              : asked.group.count > 1
+              : countOf(asked) > 1
                 ? `One goes first; the others follow, ${PER_SECOND} per second, when it has ended well.`
                 : 'It is tried again.'}
           </p>
@@ -75,7 +97,16 @@ export function DeadLetters(): ReactElement {
   );
 }
 
-function Group({ group, onAsk }: { group: DeadLetterGroup; onAsk: (verb: Asked['verb']) => void }): ReactElement {
+function countOf({ group, letterId }: Asked): number {
+  return letterId === null ? group.count : 1;
+}
+
+interface GroupProps {
+  group: DeadLetterGroup;
+  onAsk: (verb: Asked['verb'], letterId: string | null) => void;
+}
+
+function Group({ group, onAsk }: GroupProps): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   return (
     <section className="panel" aria-label={group.code}>
@@ -92,10 +123,10 @@ function Group({ group, onAsk }: { group: DeadLetterGroup; onAsk: (verb: Asked['
         </span>
         {who.role !== 'viewer' && (
           <>
-            <button type="button" className="button" data-tone="main" onClick={() => onAsk('redrive')}>
+            <button type="button" className="button" data-tone="main" onClick={() => onAsk('redrive', null)}>
               Redrive…
             </button>
-            <button type="button" className="button" data-tone="bad" onClick={() => onAsk('discard')}>
+            <button type="button" className="button" data-tone="bad" onClick={() => onAsk('discard', null)}>
               Discard…
             </button>
           </>
@@ -115,6 +146,16 @@ function Group({ group, onAsk }: { group: DeadLetterGroup; onAsk: (verb: Asked['
               </Link>
             )}{' '}
             <SafeText text={letter.reason} />
+            {who.role !== 'viewer' && group.count > 1 && (
+              <span className="row">
+                {(['redrive', 'discard'] as const).map((verb) => (
+                  <button key={verb} type="button" className="button" onClick={() => onAsk(verb, letter.id)}>
+                    {capitalised(verb)} this one…{' '}
+                    <span className="hidden-visually">{letter.turnId?.slice(-6) ?? letter.id.slice(-6)}</span>
+                  </button>
+                ))}
+              </span>
+            )}
           </li>
         ))}
       </ul>

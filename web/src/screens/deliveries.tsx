@@ -1,5 +1,5 @@
 // The outbox: how much is in each state and for how long, with filters in the URL; one delivery is opened below the filters.
-import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, useState, type ReactElement } from 'react';
 import { api, type Delivery } from '../api.ts';
@@ -8,6 +8,7 @@ import { Age, Empty, Status } from '../parts/bits.tsx';
 import { BulkBar } from '../parts/bulk-bar.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { DeliveryDetails } from '../parts/delivery-details.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
@@ -69,24 +70,14 @@ const bulkFilterOf = ({ status, channel, session, q }: Search): object => ({
   ...(q === undefined ? {} : { q }),
 });
 
+const countQuery = queryOptions({ queryKey: ['deliveries', 'count'], queryFn: () => api.countDeliveries() });
+
 export function Deliveries(): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate({ from: '/deliveries' });
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const { open, ...filters } = search;
-  const list = useInfiniteQuery({
-    queryKey: ['deliveries', 'list', filters],
-    queryFn: ({ pageParam, signal }) =>
-      api.listDeliveries({ ...queryOf(filters), limit: PAGE, cursor: pageParam }, { signal }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-    placeholderData: keepPreviousData,
-  });
-  const { fetchNextPage, hasNextPage, isFetching } = list;
-  const onEnd = useCallback(() => {
-    if (hasNextPage && !isFetching) void fetchNextPage();
-  }, [fetchNextPage, hasNextPage, isFetching]);
-  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  const { list, rows, onEnd } = useDeliveries(filters);
   const change = (part: Partial<Search>): void => {
     setSelected(new Set());
     void navigate({ search: (before) => ({ ...before, ...part }) });
@@ -94,6 +85,15 @@ export function Deliveries(): ReactElement {
   const show = (id: string | null): void =>
     void navigate({ search: ({ open: _open, ...before }) => (id === null ? before : { ...before, open: id }) });
 
+  // Shown together: counts that arrived later would move the list.
+  const hasBegun = haveBegun(list, useQuery(countQuery));
+  if (!hasBegun)
+    return (
+      <>
+        <h1>Deliveries</h1>
+        <Loading />
+      </>
+    );
   return (
     <>
       <h1>Deliveries</h1>
@@ -138,10 +138,27 @@ export function Deliveries(): ReactElement {
   );
 }
 
+/** The deliveries of a search, page by page. */
+function useDeliveries(filters: Omit<Search, 'open'>) {
+  const list = useInfiniteQuery({
+    queryKey: ['deliveries', 'list', filters],
+    queryFn: ({ pageParam, signal }) =>
+      api.listDeliveries({ ...queryOf(filters), limit: PAGE, cursor: pageParam }, { signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    placeholderData: keepPreviousData,
+  });
+  const { fetchNextPage, hasNextPage, isFetching } = list;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [fetchNextPage, hasNextPage, isFetching]);
+  const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
+  return { list, rows, onEnd };
+}
+
 /** How many there are of each status, and how old the oldest is; each leads to those. */
 function Counts(): ReactElement {
-  const { data } = useQuery({ queryKey: ['deliveries', 'count'], queryFn: () => api.countDeliveries() });
-  // As high as the following content, so that nothing moves.
+  const { data } = useQuery(countQuery);
   if (data === undefined) return <p className="soft">Counting…</p>;
   return (
     <ul className="row plain-list" aria-label="By status">

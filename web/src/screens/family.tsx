@@ -4,7 +4,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
 import { api, type FamilyRun } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
-import { nameOf, runningBelow } from '../format/family.ts';
+import { activeAbove, nameOf, runningBelow } from '../format/family.ts';
 import { me } from '../me.ts';
 import { Empty, Fact } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -155,7 +155,7 @@ function Steer({ run, onClose, onDone }: QuestionProps & { run: FamilyRun }): Re
   );
 }
 
-/** A run ends with all that run below it. Where the run itself has ended, each that runs below it is stopped. */
+/** A run ends with all that run below it, or alone. Where the run itself has ended, each that runs below it is stopped. */
 function Stop({
   runs,
   top,
@@ -163,28 +163,68 @@ function Stop({
   onDone,
 }: QuestionProps & { runs: readonly FamilyRun[]; top: FamilyRun | null }): ReactElement {
   const queries = useQueryClient();
+  const [keepsBelow, setKeepsBelow] = useState(false);
   const now = runs.find(({ runId }) => runId === top?.runId) ?? null;
-  const { count, topmost } = runningBelow(runs, now);
-  const counted = count === 1 ? '1 run' : `${countText(count)} runs`;
+  const all = runningBelow(runs, now);
+  const below = now?.status === 'running' ? all.count - 1 : 0;
+  const isAlone = keepsBelow && now?.status === 'running';
+  const count = isAlone ? 1 : all.count;
   return (
     <Confirm
-      title={`Stop ${counted}?`}
-      verb={`Stop ${counted}`}
+      title={`Stop ${runsText(count)}?`}
+      verb={`Stop ${runsText(count)}`}
       onClose={onClose}
       perform={async () => {
         let ended = 0;
         try {
-          for (const { runId } of topmost) ended += (await api.killSubagent({ runId })).killed;
+          for (const { runId } of all.topmost) {
+            ended += (await api.killSubagent({ runId, body: isAlone ? { below: 'keep' } : {} })).killed;
+          }
         } finally {
           onDone(ended === 1 ? '1 run was stopped.' : `${countText(ended)} runs were stopped.`);
           void queries.invalidateQueries({ queryKey: ['session'] });
         }
       }}
     >
-      <p>
-        <Scope top={now} count={count} /> Their turns are aborted, and messages that wait for them are cancelled.
-      </p>
+      {below > 0 && (
+        <label className="field">
+          Scope
+          <select value={String(keepsBelow)} onChange={({ target }) => setKeepsBelow(target.value === 'true')}>
+            <option value="false">the run and all that run below it: {runsText(all.count)}</option>
+            <option value="true">the run alone: {runsText(1)}</option>
+          </select>
+        </label>
+      )}
+      {isAlone && below > 0 ? (
+        <AloneScope run={now} below={below} recipient={activeAbove(runs, now)} />
+      ) : (
+        <p>
+          <Scope top={now} count={count} /> Their turns are aborted, and messages that wait for them are cancelled.
+        </p>
+      )}
     </Confirm>
+  );
+}
+
+function runsText(count: number): string {
+  return count === 1 ? '1 run' : `${countText(count)} runs`;
+}
+
+interface AloneScopeProps {
+  run: FamilyRun;
+  /** How many runs below it continue. */
+  below: number;
+  /** The run that receives their results; null: the root. */
+  recipient: FamilyRun | null;
+}
+
+function AloneScope({ run, below, recipient }: AloneScopeProps): ReactElement {
+  return (
+    <p>
+      <SafeText text={nameOf(run)} /> alone. Its turn is aborted, and messages that wait for it are cancelled, also
+      results that it has not read. The {runsText(below)} below it {below === 1 ? 'continues' : 'continue'}, and results
+      go to {recipient === null ? 'the root session' : <SafeText text={nameOf(recipient)} />}.
+    </p>
   );
 }
 

@@ -1,5 +1,5 @@
 // The polls of the agents: how often each is polled, and the outcomes of the last polls.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Heartbeat } from '../api.ts';
@@ -7,6 +7,7 @@ import { durationText } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Empty, Status } from '../parts/bits.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
+import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
@@ -51,15 +52,28 @@ const COLUMNS: readonly Column<Heartbeat>[] = [
   { title: 'Slot', width: '96px', cell: ({ scheduledFor }) => <Age at={scheduledFor} /> },
 ];
 
+const agentsQuery = queryOptions({ queryKey: ['agents'], queryFn: () => api.listAgents() });
+
 export function Heartbeats(): ReactElement {
   const { agent, status } = route.useSearch();
   const navigate = useNavigate({ from: '/heartbeats' });
   const list = useQuery({
     queryKey: ['heartbeats', agent, status],
     queryFn: () => api.listHeartbeats({ agent, status: status as Heartbeat['status'], limit: SHOWN }),
+    // A change of a filter keeps the screen, and with it the focus.
+    placeholderData: keepPreviousData,
   });
+  // Shown together: agents that arrived later would move the polls.
+  const hasBegun = haveBegun(list, useQuery(agentsQuery));
   const rows = list.data?.items ?? [];
   const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
+  if (!hasBegun)
+    return (
+      <>
+        <h1>Heartbeats</h1>
+        <Loading />
+      </>
+    );
   return (
     <>
       <h1>Heartbeats</h1>
@@ -86,11 +100,22 @@ export function Heartbeats(): ReactElement {
   );
 }
 
+const GATES = { command: 'the output of its command', url: 'its web page', file: 'its file' } as const;
+
+type Polls = Awaited<ReturnType<typeof api.listAgents>>['items'][number]['heartbeat'];
+
+/** When it is polled, and what must have changed for the agent to be called. */
+function limitsText({ activeHours, gate }: Polls): string {
+  const hours =
+    activeHours === null ? 'at any hour' : `${activeHours.start} to ${activeHours.end} (${activeHours.timezone})`;
+  return gate === null ? hours : `${hours}, if ${GATES[gate]} has changed`;
+}
+
 /** Each agent with its interval, and the button that polls it. */
 function Agents(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
   const queries = useQueryClient();
-  const agents = useQuery({ queryKey: ['agents'], queryFn: () => api.listAgents() });
+  const agents = useQuery(agentsQuery);
   const [error, setError] = useState<unknown>(null);
   async function poll(agent: string): Promise<void> {
     setError(null);
@@ -109,6 +134,7 @@ function Agents(): ReactElement {
           <li key={id} className="row">
             <strong>{id}</strong>
             <span>{heartbeat.everyMs === 0 ? 'is not polled' : `every ${durationText(heartbeat.everyMs)}`}</span>
+            {heartbeat.everyMs !== 0 && <span className="soft">{limitsText(heartbeat)}</span>}
             <span className="soft">alerts go to {heartbeat.target}</span>
             {who.role !== 'viewer' && (
               <button type="button" className="button" onClick={() => void poll(id)}>

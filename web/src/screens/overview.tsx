@@ -1,30 +1,27 @@
 // The state of the service: waiting and running work, spending, and problems that need an operator.
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
+import { useAttention } from '../attention.ts';
 import { countText, dollarsText, percentText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Figure, Status } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
+import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
-import { useSettings } from '../settings.tsx';
 import { Workers, workersQuery } from './workers.tsx';
 
 type Figures = Awaited<ReturnType<typeof api.getOverview>>;
 
 const MICROS = 1_000_000;
-/** Some problems are the absence of something, for which there is no event. */
-const LOOK_MS = 30_000;
 const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
-
-const attentionQuery = queryOptions({ queryKey: ['stats', 'attention'], queryFn: () => api.getAttention() });
 
 export function Overview(): ReactElement {
   const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
-  const hasBegun = haveBegun(overview, useQuery(attentionQuery), useQuery(workersQuery));
+  const hasBegun = haveBegun(overview, useAttention(), useQuery(workersQuery));
   const { data } = overview;
   if (data === undefined || !hasBegun) {
     return overview.isError ? <Problem error={overview.error} /> : <Loading />;
@@ -149,11 +146,7 @@ function LastHour({ points }: { points: Figures['points'] }): ReactElement {
 }
 
 function Attention(): ReactElement {
-  const { isLive } = useSettings();
-  const list = useQuery({
-    ...attentionQuery,
-    refetchInterval: isLive ? LOOK_MS : false,
-  });
+  const list = useAttention();
   const { data } = list;
   if (data === undefined) return list.isError ? <Problem error={list.error} /> : <Loading />;
   if (data.items.length === 0) {
@@ -173,7 +166,9 @@ function Attention(): ReactElement {
           <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
             {item.severity}
           </span>{' '}
-          <SafeText text={item.text} />{' '}
+          <PathLink href={item.href}>
+            <SafeText text={item.text} />
+          </PathLink>{' '}
           {item.since !== null && (
             <span className="soft">
               since <Age at={item.since} />
@@ -199,11 +194,12 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
               <th scope="col">Lane</th>
               <th scope="col">Sessions that wait</th>
               <th scope="col">The oldest</th>
+              <th scope="col">Why it waits</th>
               <th scope="col">Turns that run</th>
             </tr>
           </thead>
           <tbody>
-            {lanes.map(({ lane, depth, oldestAt, running, slots }) => (
+            {lanes.map(({ lane, depth, oldestAt, oldest, running, slots }) => (
               <tr key={lane}>
                 <td>
                   <Link to="/turns" search={{ lane }}>
@@ -212,6 +208,7 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
                 </td>
                 <td>{countText(depth)}</td>
                 <td>{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
+                <td>{oldest !== null && <WhyFirst {...oldest} />}</td>
                 <td>
                   {countText(running)}
                   {slots !== null && ` of ${slots}`} {slots !== null && running >= slots && <Status status="full" />}
@@ -222,5 +219,20 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
         </table>
       </div>
     </section>
+  );
+}
+
+/** Why the message that waits longest in a lane does so. */
+function WhyFirst({ sessionKey, why }: NonNullable<Figures['lanes'][number]['oldest']>): ReactElement {
+  return (
+    <>
+      <span className="chip" data-tone="warn">
+        {why.code}
+      </span>{' '}
+      <SafeText text={why.text} />{' '}
+      <Link to="/sessions/$key" params={{ key: sessionKey }}>
+        <SafeText text={sessionKey} />
+      </Link>
+    </>
   );
 }

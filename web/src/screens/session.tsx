@@ -5,6 +5,7 @@ import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Entry, type Session } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { me } from '../me.ts';
@@ -16,6 +17,9 @@ import { SessionHistory } from './session-history.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
 const PAGE = 40;
+/** Of the queue: this many messages, and this much of each. */
+const WAITING_SHOWN = 10;
+const WAITING_CHARS = 200;
 
 export function SessionScreen(): ReactElement {
   const { key } = route.useParams();
@@ -127,12 +131,38 @@ function LiveReply({ turnId }: { turnId: string }): ReactElement | null {
   );
 }
 
+/** The queue of the session, which is read when it is opened. */
 function Waiting({ sessionKey, count }: { sessionKey: string; count: number }): ReactElement | null {
+  const [isOpen, setOpen] = useState(false);
+  const list = useQuery({
+    queryKey: ['waiting', 'session', sessionKey],
+    queryFn: () => api.listWaiting({ session: sessionKey, limit: WAITING_SHOWN, textChars: WAITING_CHARS }),
+    enabled: isOpen && count > 0,
+  });
   if (count === 0) return null;
   return (
-    <p>
-      {countText(count)} messages wait in <SafeText text={sessionKey} />: <Link to="/waiting">see why</Link>.
-    </p>
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{count === 1 ? '1 message waits' : `${countText(count)} messages wait`}</summary>
+      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
+      {list.data === undefined && !list.isError && <Loading />}
+      <ol className="items">
+        {list.data?.items.map(({ id, text, why, receivedAt }) => (
+          <li key={id}>
+            <SafeText text={text} />{' '}
+            <span className="chip" data-tone="warn">
+              {why.code}
+            </span>{' '}
+            <SafeText text={why.text} />{' '}
+            <span className="soft">
+              since <Age at={receivedAt} />
+            </span>
+          </li>
+        ))}
+      </ol>
+      <Link to="/waiting" search={{ session: sessionKey }}>
+        all that wait in this session
+      </Link>
+    </details>
   );
 }
 

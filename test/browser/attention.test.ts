@@ -1,0 +1,78 @@
+// What needs an operator: counted in the rail, listed in the overview with links, and dead letters that are decided one by one. What a page does is
+// checked in the API.
+import { beforeEach, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
+import { overflowOf } from './page-figures.ts';
+
+const dashboard = useDashboard();
+
+beforeEach(async () => {
+  await dashboard.rig.rows('delete from holdfast.dead_letters');
+});
+
+async function letters(code: string, count: number): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId<string>());
+  await dashboard.rig.rows(
+    `insert into holdfast.dead_letters (id, kind, code, reason) select id, 'announcement', $2, 'a test' from unnest($1::uuid[]) as id`,
+    [ids, code],
+  );
+  return ids;
+}
+
+const rail = () => dashboard.page.getByRole('navigation', { name: 'Screens' });
+const overview = () => rail().getByRole('link', { name: /^Overview/ });
+
+test('the rail counts what needs attention, and the overview leads to each of them', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await letters('poison', 2);
+  await letters('other', 1);
+  const { items } = (await rig.get('/v1/attention')).body;
+  const { attention } = (await rig.get('/v1/stats')).body;
+  expect(attention.errors + attention.warnings).toBe(items.length);
+  await signIn();
+  await open('/settings');
+  await expect.poll(() => overview().textContent()).toBe(`Overview${items.length} need attention`);
+  await overview().click();
+  await page.getByRole('link', { name: '2 dead letters with the code poison' }).click();
+  await page.getByRole('region', { name: 'poison' }).waitFor();
+  expect(new URL(page.url()).search).toBe('?code=poison');
+  expect(await page.getByRole('region', { name: 'other' }).count()).toBe(0);
+  await page.getByLabel('Error code').fill('');
+  await page.keyboard.press('Enter');
+  await page.getByRole('region', { name: 'other' }).waitFor();
+  await page.goBack();
+  await expect.poll(() => page.getByRole('region', { name: 'other' }).count()).toBe(0);
+});
+
+test('one dead letter of a group is discarded, and the others stay', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const ids = await letters('single', 3);
+  await signIn();
+  await open('/dead-letters');
+  await page
+    .getByRole('button', { name: /^Discard this one…/ })
+    .first()
+    .click();
+  const dialog = page.getByRole('dialog', { name: 'Discard 1 × single?' });
+  await dialog.getByLabel('Reason (kept in the audit log)').fill('done by hand');
+  await dialog.getByRole('button', { name: 'Discard 1 dead letter' }).click();
+  await expect
+    .poll(async () => (await rig.get('/v1/bulk-actions')).body.items)
+    .toMatchObject([
+      { action: 'discard', target: 'dead-letters', filter: { ids: 1 }, reason: 'done by hand', total: 1 },
+    ]);
+  const open1 = await rig.rows('select id from holdfast.dead_letters where id = any ($1)', [ids]);
+  expect(open1).toHaveLength(3);
+});
+
+test('a viewer sees dead letters without a button; on a phone nothing is cut', async () => {
+  const { page, signIn, open } = dashboard;
+  await letters('seen', 2);
+  await signIn(VIEWER_KEY);
+  await page.setViewportSize({ width: 320, height: 720 });
+  await open('/dead-letters');
+  await page.getByRole('region', { name: 'seen' }).waitFor();
+  expect(await page.locator('main').getByRole('button').count()).toBe(0);
+  expect(await overflowOf(page)).toBe(0);
+});

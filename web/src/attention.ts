@@ -1,0 +1,18 @@
+// What needs an operator, as the overview lists it. The rail counts it.
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { api } from './api.ts';
+import { useSettings } from './settings.tsx';
+
+type Attention = Awaited<ReturnType<typeof api.getAttention>>;
+
+/** Some problems are the absence of something, for which there is no event. */
+export const ATTENTION_LOOK_MS = 30_000;
+
+export function useAttention(): UseQueryResult<Attention> {
+  const { isLive } = useSettings();
+  return useQuery({
+    queryKey: ['stats', 'attention'],
+    queryFn: () => api.getAttention(),
+    refetchInterval: isLive ? ATTENTION_LOOK_MS : false,
+  });
+}
