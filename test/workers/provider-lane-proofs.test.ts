@@ -106,6 +106,44 @@ test('two processes that open a submission at the same time open one', async () 
   await rig.untilSettled(rig.lane());
 });
 
+/** A batch of another program, with one request, that has ended. */
+async function foreignBatch(): Promise<string> {
+  const outcome = await rig.port.submit({
+    requests: [{ customId: 'other', params: '{}' }],
+    beforeSend: () => undefined,
+  });
+  if (outcome.kind !== 'submitted') throw new Error(`The submission is ${outcome.kind}.`);
+  const { id } = outcome.batch;
+  await expect.poll(async () => (await rig.port.poll(id))?.hasEnded, { interval: 5 }).toBe(true);
+  return id;
+}
+
+test('a batch of another program that looks like a submission with an unknown outcome is not adopted once it has ended', async () => {
+  const messageId = await queued('looks-alike');
+  const port = { ...rig.port, submit: async () => ({ kind: 'unknown' as const, message: 'refused' }) };
+  await collectRequests(laneWith({ settleMs: 100_000 }, { port }));
+  const id = (await newest())?.['id'];
+  const foreign = await foreignBatch();
+  await followSubmission(laneWith({ settleMs: 100_000 }));
+  expect(await rowOf(id)).toMatchObject({ status: 'unknown', provider_id: null, disproved_ids: [foreign] });
+  await rig.untilSettled(laneWith({ settleMs: 0 }));
+  expect(await replyOf(messageId)).toBe('looks-alike');
+});
+
+test('an adopted batch whose results are not those of the submission is given up before any of them is used', async () => {
+  const messageId = await queued('adopted');
+  await collectRequests(rig.lane());
+  const [id, foreign] = [(await newest())?.['id'], await foreignBatch()];
+  await rig.rows(
+    `update holdfast.provider_batches set provider_id = $2, is_adopted = true, is_proved = false, status = 'ended', due_at = clock_timestamp() where id = $1`,
+    [id, foreign],
+  );
+  await followSubmission(rig.lane());
+  expect(await rowOf(id)).toMatchObject({ status: 'unknown', provider_id: null, disproved_ids: [foreign] });
+  await rig.untilSettled(rig.lane());
+  expect(await replyOf(messageId)).toBe('adopted');
+});
+
 test('an adopted batch that is not proved to be the submission is not cancelled when no turn waits for it any more', async () => {
   await queued('adopts');
   await collectRequests(rig.lane());
