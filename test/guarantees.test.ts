@@ -3,10 +3,12 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
+import { safeguards } from './crash/rig/suite-mutants.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const PAGE = 'docs/guarantees.md';
-const MUTANTS = 'test/crash/mutants.test.ts';
+/** The files with mutants. */
+const MUTANTS = ['test/crash/mutants.test.ts', 'test/crash/rig/suite-mutants.ts'];
 
 /** The places where people read: sources, tests, benchmarks and pages. Applied migrations must not change, so their comments may be old. */
 const READ = [
@@ -30,8 +32,6 @@ interface Row {
   promise: string;
   keptBy: string[];
   provenBy: string[];
-  /** Names in test/crash/mutants.test.ts. */
-  mutants: string[];
   planned: string;
 }
 
@@ -44,8 +44,7 @@ function readRow(line: string): Row[] {
     .split('|')
     .map((cell) => cell.trim());
   if (!/^G\d+$/.test(number)) return [];
-  const mutants = [...provenBy.matchAll(/mutant "([^"]+)"/g)].map((match) => match[1] ?? '');
-  return [{ number, promise, keptBy: pathsIn(keptBy), provenBy: pathsIn(provenBy), mutants, planned }];
+  return [{ number, promise, keptBy: pathsIn(keptBy), provenBy: pathsIn(provenBy), planned }];
 }
 
 function pathsIn(cell: string): string[] {
@@ -107,12 +106,20 @@ test('every test that the page names cites the promise that it proves', () => {
 });
 
 test('every mutant that the page names is one, and the page names every mutant', () => {
-  const named = new Set(rows.flatMap(({ mutants }) => mutants));
-  const source = read(MUTANTS);
+  const named = new Set([...read(PAGE).matchAll(/mutant "([^"]+)"/g)].map((match) => match[1] ?? ''));
+  const source = MUTANTS.map(read).join('\n');
   expect([...named].filter((name) => !source.includes(name))).toEqual([]);
   const existing = [...source.matchAll(/^ {4}name: '([^']+)'/gm)].map((match) => match[1] ?? '');
   expect(existing.length).toBeGreaterThan(0);
   expect(existing.filter((name) => !named.has(name))).toEqual([]);
+});
+
+test('the test beside a mutant is the one that is run on it', () => {
+  const shown = [...read(PAGE).matchAll(/\| mutant "([^"]+)" \| [^|]+ \| `([^`]+)` \|/g)].map(([, name, file]) => [
+    name,
+    file,
+  ]);
+  expect(shown).toEqual(safeguards.map(({ name, test: file }) => [name, file]));
 });
 
 test('nothing cites a document outside the repository', () => {

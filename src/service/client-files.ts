@@ -15,15 +15,15 @@ const DAY_MS = 86_400_000;
 const PART_BYTES = 1_048_576;
 
 /**
- * Stores a file and resolves with its size. `finish` is called after the last byte, for the key of the request. Rejects with what reading
- * rejects with, and as `isKeyTaken` says; then nothing is kept.
+ * Stores a file. False: the upload took longer than uploads may, so its rest was not read. `finish` is called after the last byte, for the key
+ * of the request. Rejects with what reading rejects with, and as `isKeyTaken` says. Nothing is kept of a file that is not stored.
  */
 export async function uploadFile(
   { config, database }: Service,
   file: NewFile,
   content: AsyncIterable<Buffer>,
   finish: () => KeyedRequest | null,
-): Promise<void> {
+): Promise<boolean> {
   await beginFile(database, file);
   let isComplete = false;
   try {
@@ -32,11 +32,11 @@ export async function uploadFile(
     for await (const part of inParts(content)) {
       n += 1;
       bytes += part.length;
-      await addFilePart(database, { id: file.id, n, content: part });
+      if (!(await addFilePart(database, { id: file.id, n, content: part }))) return false;
     }
     const keepMs = config.openai.fileDays * DAY_MS;
     isComplete = await completeFile(database, { id: file.id, bytes, keepMs, idempotency: finish() });
-    if (!isComplete) throw new Error(`The file ${file.id} was deleted during its upload. Send it again.`);
+    return isComplete;
   } finally {
     if (!isComplete) await deleteFile(database, file.id);
   }

@@ -181,6 +181,30 @@ describe('items', () => {
     expect(JSON.stringify(request).length).toBeLessThan(JSON.stringify(full).length);
   });
 
+  test('end when their inputs are settled, and are counted once, in however many rounds', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(2), concurrency: 1 });
+    for (let rounds = 0; rounds < 3; rounds += 1) await batches.round();
+    expect((await batches.show(id)).counts).toMatchObject({ waiting: 1, pending: 1, answered: 0, failed: 0 });
+    await batches.workAll();
+    for (let rounds = 0; rounds < 3; rounds += 1) await batches.round();
+    expect((await batches.show(id)).counts).toMatchObject({ waiting: 1, pending: 0, answered: 1, failed: 0 });
+  });
+
+  test('that were fed get no second input, even if their rows say that they wait to be fed', async () => {
+    const batches = batchRig(shared.rig);
+    const id = await start({ items: items(2) });
+    await batches.round();
+    await shared.rig.rows(`update holdfast.batch_items set status = 'pending' where batch_id = $1`, [id]);
+    await shared.rig.rows('update holdfast.batches set in_flight = 0 where id = $1', [id]);
+    await batches.round();
+    const inputs = `select cause_key from holdfast.inbox where cause_key like $1 order by cause_key`;
+    expect(await shared.rig.rows(inputs, [`batch:${id}:%`])).toEqual([
+      { cause_key: `batch:${id}:1:1` },
+      { cause_key: `batch:${id}:2:1` },
+    ]);
+  });
+
   test('that are fed while another batch is large are fed in turn with it, and few of its items wait before them', async () => {
     const batches = batchRig(shared.rig);
     const large = await start({ items: items(200), concurrency: 100 });

@@ -1,5 +1,7 @@
 // Files and batches of OpenAI's own client, unchanged, against a whole service.
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
+import { json } from 'node:stream/consumers';
 import OpenAI, { toFile } from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
@@ -222,32 +224,76 @@ describe('requests for files and batches', () => {
   });
 });
 
-test('an upload whose client leaves in the middle keeps nothing', async () => {
-  const rows = () => holder.rig.rows('select id from holdfast.client_files where completed_at is null');
-  const { port } = new URL(holder.url);
-  const part =
-    '--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\ncontent-type: application/jsonl\r\n\r\n';
-  const sent = request({
-    port,
-    method: 'POST',
-    path: '/openai/v1/files',
-    headers: {
-      authorization: `Bearer ${apiKey}`,
-      'content-type': 'multipart/form-data; boundary=b',
-      'content-length': 3_000_000,
-    },
-  });
-  sent.on('error', () => undefined);
-  sent.write(`${part}${'x'.repeat(2_000_000)}`);
-  await waitUntil('the upload has begun', SOON_MS, async () => (await rows()).length > 0);
-  sent.destroy();
-  await waitUntil('the upload is deleted', SOON_MS, async () => (await rows()).length === 0);
-  expect(
-    await holder.rig.rows(
+describe('an upload', () => {
+  const uploads = () => holder.rig.rows('select id from holdfast.client_files where completed_at is null');
+  const partsWithoutFile = () =>
+    holder.rig.rows(
       'select 1 from holdfast.client_file_parts p where not exists (select from holdfast.client_files f where f.id = p.file_id)',
-    ),
-  ).toEqual([]);
-  expect(holder.process.isAlive()).toBe(true);
+    );
+
+  /** Sends the first 2 MB of a file, of which some are stored when it resolves. */
+  async function begun() {
+    const sent = request(`${holder.url}/openai/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'multipart/form-data; boundary=b' },
+    });
+    const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+    sent.write('--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nbatch\r\n');
+    sent.write('--b\r\ncontent-disposition: form-data; name="file"; filename="x"\r\n');
+    sent.write(`content-type: application/jsonl\r\n\r\n${'x'.repeat(2_000_000)}`);
+    await waitUntil('the upload has begun', SOON_MS, async () => (await uploads()).length > 0);
+    return { sent, answered };
+  }
+
+  test('whose client leaves in the middle keeps nothing', async () => {
+    const { sent, answered } = await begun();
+    const left = expect(answered).rejects.toThrow();
+    sent.destroy();
+    await left;
+    await waitUntil('the upload is deleted', SOON_MS, async () => (await uploads()).length === 0);
+    expect(await partsWithoutFile()).toEqual([]);
+    expect(holder.process.isAlive()).toBe(true);
+  });
+
+  test.each([
+    { when: 'at its next part', rest: 'x'.repeat(2_000_000), ends: false },
+    { when: 'at its end', rest: '\r\n--b--\r\n', ends: true },
+  ])('that takes longer than a day is answered 408 $when, and nothing is kept', async ({ rest, ends }) => {
+    const { sent, answered } = await begun();
+    await holder.rig.rows(`update holdfast.client_files set expires_at = clock_timestamp() where completed_at is null`);
+    sent.write(rest);
+    if (ends) sent.end();
+    const [answer] = await answered;
+    expect(answer.statusCode).toBe(408);
+    expect(await json(answer)).toEqual({
+      error: {
+        message: 'The file took longer than 24 h to arrive, so nothing was kept. Split the file.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'request_timeout',
+      },
+    });
+    sent.destroy();
+    expect(await uploads()).toEqual([]);
+    expect(await partsWithoutFile()).toEqual([]);
+  });
+});
+
+test('a batch whose lines took longer to store than uploads are kept is answered 503, and can be sent again', async () => {
+  const file = await upload([line('a', 'x [[reply: y]]')]);
+  // The upload of the batch is deleted while its lines are stored, as the housekeeper deletes one that takes too long.
+  await holder.rig.rows(`create function delete_upload() returns trigger language plpgsql as $$
+    begin delete from holdfast.batches where id = new.batch_id; return null; end $$`);
+  await holder.rig.rows(
+    'create trigger delete_upload before insert on holdfast.batch_items for each row execute function delete_upload()',
+  );
+  const keyed = { headers: { 'Idempotency-Key': 'slow-once' } };
+  await expect(submit(file.id, '24h', keyed)).rejects.toMatchObject({ status: 503, code: 'timeout' });
+  await holder.rig.rows('drop function delete_upload cascade');
+  const asked = `select count(*)::int as n from holdfast.client_batches where input_file_id = $1`;
+  expect(await holder.rig.rows(asked, [uuidOf(file.id)])).toEqual([{ n: 0 }]);
+  const batch = await submit(file.id, '24h', keyed);
+  expect((await ended(batch.id)).status).toBe('completed');
 });
 
 function uuidOf(fileId: string): string {

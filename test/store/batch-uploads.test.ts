@@ -1,6 +1,7 @@
-// An abandoned upload leaves no rows, also when items of it are still being stored.
+// An abandoned upload leaves no rows, also when items or parts of it are still being stored.
 import { expect, test } from 'vitest';
 import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/store/batches/upload.ts';
+import { addFilePart, beginFile, deleteFile } from '../../src/store/client-files.ts';
 import { newId } from '../../src/ids.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -55,4 +56,22 @@ test('items that are stored while their upload is deleted are deleted with it', 
   await deleted;
   expect(await rig.rows('select n from holdfast.batch_items where batch_id = $1', [id])).toEqual([]);
   expect(await rig.rows('select id from holdfast.batches where id = $1', [id])).toEqual([]);
+});
+
+test('a part that is stored while its file is deleted is deleted with it', async () => {
+  const { database } = rig;
+  const id = newId<string>();
+  await beginFile(database, { id, filename: 'x', purpose: 'batch', createdBy: 'admin' });
+  const late = await database.views.connect();
+  await late.query('begin');
+  const part = { id, n: 1, content: Buffer.from('x') };
+  await addFilePart({ ...database, views: late as unknown as typeof database.views }, part);
+  const deleted = deleteFile(database, id);
+  const isWaiting = () =>
+    rig.rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+  await expect.poll(isWaiting, { interval: 5 }).toHaveLength(1);
+  await late.query('commit');
+  late.release();
+  expect(await deleted).toBe(true);
+  expect(await rig.rows('select n from holdfast.client_file_parts where file_id = $1', [id])).toEqual([]);
 });

@@ -1,11 +1,12 @@
 // `stop-family`: one statement stops a session and all runs below it.
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
 import { steerRun } from '../../src/store/subagents.ts';
+import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { childOf, familyCounts } from './family-builders.ts';
-import { createStoreRig, type StoreRig } from './store-rig.ts';
+import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
 beforeAll(async () => {
@@ -150,4 +151,73 @@ test('a message that arrives while a run is stopped is cancelled with it (G24)',
     { kind: 'message', status: 'cancelled' },
   ]);
   expect(await familyCounts(rig, childId)).toMatchObject({ waiting: 0 });
+});
+
+describe('a run that is stopped while its turn ends has the figures of that turn', () => {
+  const ANSWERED = {
+    status: 'ok' as const,
+    result: 'reply',
+    error: null,
+    isAnswer: true,
+    isSuppressed: false,
+    modes: { mode: 'collect', byChannel: {} },
+  };
+  const ends: { name: string; more: Partial<TurnEnd> }[] = [
+    { name: 'with an answer', more: { run: ANSWERED, isPartOfRun: true } },
+    { name: 'to wait for the runs below it', more: { entries: [], status: 'silent', reply: null, isPartOfRun: true } },
+  ];
+
+  /** A subagent whose turn is about to end. */
+  async function working() {
+    const { childId, runId } = await childOf(rig, await rig.session());
+    const { write } = await rig.opened(childId);
+    const progress = { ...write.progress, inputTokens: 10, outputTokens: 2, costMicros: 700 };
+    const figuresOf = (table: string, id: string) =>
+      rig.rows(`select input_tokens::int, output_tokens::int, cost_micros::int from holdfast.${table} where id = $1`, [
+        id,
+      ]);
+    return { childId, runId, write: { ...write, progress }, figuresOf };
+  }
+
+  const SPENT = [{ input_tokens: 10, output_tokens: 2, cost_micros: 700 }];
+
+  const areWaiting = (statement: string) => () =>
+    rig.rows(
+      `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+      [`%${statement}%`],
+    );
+
+  test.each(ends)('$name, before the end', async ({ more }) => {
+    const { childId, runId, write, figuresOf } = await working();
+    await stop(childId, { runId });
+    expect(await rig.finishTurn(goodEnd(write, more))).toMatchObject({ kind: 'ok' });
+    expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
+    expect(await statusOf(runId)).toBe('killed');
+  });
+
+  test.each(ends)('$name, while the end waits for the stop', async ({ more }) => {
+    const { childId, runId, write, figuresOf } = await working();
+    const other = await rig.database.views.connect();
+    await other.query('begin');
+    await other.query('select 1 from holdfast.sessions where id = $1 for update', [childId]);
+    const stopped = stop(childId, { runId });
+    await expect.poll(areWaiting('stop-family'), { interval: 5 }).toHaveLength(1);
+    const finished = rig.finishTurn(goodEnd(write, more));
+    await expect.poll(areWaiting('finish-turn'), { interval: 5 }).toHaveLength(1);
+    await other.query('commit');
+    other.release();
+    expect(await stopped).toMatchObject({ kind: 'stopped', runs: 1 });
+    expect(await finished).toMatchObject({ kind: 'ok' });
+    expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
+    expect(await figuresOf('sessions', childId)).toEqual(SPENT);
+    expect(await statusOf(runId)).toBe('killed');
+  });
+
+  test.each(ends)('$name, after the end', async ({ more }) => {
+    const { childId, runId, write, figuresOf } = await working();
+    await rig.finishTurn(goodEnd(write, more));
+    await stop(childId, { runId });
+    expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
+    expect(await figuresOf('sessions', childId)).toEqual(SPENT);
+  });
 });

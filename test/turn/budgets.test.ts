@@ -329,26 +329,38 @@ test('a retry that a budget holds back is charged to the retry budget of its tur
   expect(turn).toEqual({ park_code: 'budget_reached', retries: 1 });
 });
 
+test('a call has no room beside what another call has reserved', async () => {
+  const id = await budget({ limitUsd: 0.001 });
+  const sessionId = await rig.sessionOf('beside');
+  const reserve = createReserveCost(rig.database);
+  const call = () => ({ sessionId, turnId: newId<TurnId>(), callNo: 1, epoch: 1, isLive: true });
+  expect(await reserve({ ...call(), asks: [{ budgetId: id, micros: 600 }] })).toEqual({ kind: 'granted' });
+  expect(await reserve({ ...call(), asks: [{ budgetId: id, micros: 600 }] })).toEqual({ kind: 'busy', budgetId: id });
+  expect(await windowOf(id)).toEqual({ spent: 0, reserved: 600 });
+});
+
 describe('64 sessions at once on four workers', () => {
   const names = (prefix: string) => Array.from({ length: 64 }, (_, n) => `${prefix}-${n}`);
 
-  async function runAll(prefix: string): Promise<void> {
+  async function runAll(prefix: string, words: number): Promise<void> {
     const workers = Array.from({ length: 4 }, () => rig.worker());
-    await Promise.all(names(prefix).map((name) => rig.send(name, `hello [[reply: ${'word '.repeat(200)}]]`)));
+    await Promise.all(names(prefix).map((name) => rig.send(name, `hello [[reply: ${'word '.repeat(words)}]]`)));
     await Promise.all(names(prefix).map((name, n) => workers[n % 4]!.run(name)));
   }
 
   test('never exceed a strict limit', async () => {
-    const id = await budget({ limitUsd: 1, strict: true, per: 'total' });
-    await runAll('never');
+    // It has room for one call at a time, and all of them together would cost more than twice as much.
+    const id = await budget({ limitUsd: 3, strict: true, per: 'total' });
+    await runAll('never', 1_000);
     const cost = await costOf(names('never'));
-    expect(cost).toBeLessThanOrEqual(microsOf(1));
+    expect(cost).toBeGreaterThan(0);
+    expect(cost).toBeLessThanOrEqual(microsOf(3));
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
   });
 
   test('spend nine tenths of another limit before the first call is refused, and exceed it by a twentieth at most', async () => {
     const id = await budget({ limitUsd: 1, per: 'total' });
-    await runAll('likely');
+    await runAll('likely', 200);
     const cost = await costOf(names('likely'));
     expect(cost).toBeLessThanOrEqual(microsOf(1.05));
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });

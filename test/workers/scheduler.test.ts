@@ -2,6 +2,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config.ts';
 import { findCron, readConfigCrons } from '../../src/store/crons.ts';
+import type { TurnId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { createBudget } from '../../src/store/budgets/budgets.ts';
+import { createReserveCost } from '../../src/store/budgets/reserve-cost.ts';
 import { editCron } from '../../src/service/edit-cron.ts';
 import { reconcileConfigCrons } from '../../workers/config-crons.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
@@ -86,6 +90,32 @@ test('a stopped scheduler fires nothing, and crons wait while all are disabled',
   const before = (await firesOf(cron.id)).length;
   await expect.poll(async () => Date.now() - cron.nextSlotMs!).toBeGreaterThan(500);
   expect(await firesOf(cron.id)).toHaveLength(before);
+});
+
+test('a scheduler releases the reservations of calls whose worker is gone', async () => {
+  const service = schedulerParts(rig.database);
+  const id = newId<string>();
+  const settings = {
+    scope: 'all',
+    per: 'total',
+    zone: 'UTC',
+    warnPercent: 80,
+    action: 'pause',
+    strict: false,
+  } as const;
+  await createBudget(rig.database, { id, ...settings, limitMicros: 1_000 }, { createdBy: 'admin', idempotency: null });
+  await service.budgets.read();
+  const call = { sessionId: await rig.session(), turnId: newId<TurnId>(), callNo: 1, epoch: 1, isLive: true };
+  const reserved = async () =>
+    (await rig.rows('select reserved_micros::int as n from holdfast.budget_windows where budget_id = $1', [id]))[0];
+  expect(await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] })).toEqual({
+    kind: 'granted',
+  });
+  expect(await reserved()).toEqual({ n: 500 });
+  const scheduler = new Scheduler({ service, logger: service.logger });
+  running.push(scheduler);
+  scheduler.start();
+  await expect.poll(reserved).toEqual({ n: 0 });
 });
 
 describe('crons of the configuration file', () => {

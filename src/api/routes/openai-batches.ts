@@ -15,12 +15,16 @@ import type { ApiContext } from '../context.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { parameterProblem } from '../openai/read-chat.ts';
 import { fail, refused } from '../openai/read-parts.ts';
-import { notFound, Problem } from '../problem.ts';
+import { notFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { newBatchOf } from '../submit-batch.ts';
 
 const HOURS_MAX = 8_760;
 const SECONDS_PER_HOUR = 3_600;
+const LATE_RETRY_MS = 60_000;
+
+/** Faults of the file as a whole: a line that is too long, too many bytes, or a list instead of lines. */
+const FILE_FAULTS: ReadonlySet<ProblemCode> = new Set(['body_too_large', 'invalid_items']);
 
 const body = z.strictObject({
   input_file_id: z.string(),
@@ -89,15 +93,20 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
   try {
     const result = await submitBatch(service, { batch: row, items, itemsMax: limits.batchItems, finish, asked });
     if (result.kind === 'started') return { batchId: result.batchId };
-    if (result.kind === 'late') throw new Error(`Reading the file took longer than ${UPLOAD_HOURS} h.`);
+    if (result.kind === 'late') throw late();
     errors = errorsOf(result, limits.batchItems);
   } catch (error) {
-    // A line that is too long, or a list instead of lines.
-    if (!(error instanceof Problem)) throw error;
+    if (!(error instanceof Problem) || !FILE_FAULTS.has(error.code)) throw error;
     errors = lineErrorsOf(error.errors ?? [{ path: '', message: error.message }]);
   }
   await refuseClientBatch(service, { id: row.id, asked, errors, idempotency });
   return { batchId: row.id };
+}
+
+/** The database was too slow; the lines are not at fault. */
+function late(): Problem {
+  const detail = `Storing the lines of the file took longer than ${UPLOAD_HOURS} h, so no batch was created. Try again later, or split the file.`;
+  return new Problem('timeout', detail, { retryAfterMs: LATE_RETRY_MS });
 }
 
 function errorsOf(

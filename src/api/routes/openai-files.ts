@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { fileObject, type ClientBatch, type ClientFile } from '../../core/openai/batch-objects.ts';
 import { fileIdOf, parseFileId } from '../../core/openai/file-id.ts';
 import { newId } from '../../ids.ts';
@@ -81,12 +82,18 @@ async function upload(
   }
   const id = newId<string>();
   try {
-    await uploadFile(service, { id, filename, purpose: 'batch', createdBy: principal.name }, hashed(), finish);
+    const newFile = { id, filename, purpose: 'batch', createdBy: principal.name };
+    if (!(await uploadFile(service, newFile, hashed(), finish))) throw late();
     return await answerFirst(views, bound, await answer({ fileId: id }));
   } catch (error) {
     if (!isKeyTaken(error)) throw error;
     return await answerAgain();
   }
+}
+
+function late(): Problem {
+  const detail = `The file took longer than ${FILE_UPLOAD_HOURS} h to arrive, so nothing was kept. Split the file.`;
+  return new Problem('request_timeout', detail);
 }
 
 function checkPurpose(fields: ReadonlyMap<string, string>): void {

@@ -67,17 +67,21 @@ export const endingRun = runEnd(
   ),
 );
 
-const stopped = optional('stopped', (ends: Ends) => ends.some((end) => end.wasAborted || end.run !== undefined));
+const stopped = optional('stopped', (ends: Ends) => ends.some((end) => end.wasAborted || end.isPartOfRun === true));
 
-/** A run that was stopped while this turn was open has ended without the figures of the turn. */
+/**
+ * A run that was stopped while this turn was open has ended without the figures of the turn. If the stop was committed while this statement
+ * waited for the session, this statement still sees the run without its end: the second condition finds the row, and is checked again on the
+ * row as the stop has left it. Without a stop, the locked session names the run.
+ */
 export const stoppedRun = stopped(
   cte<Ends>(`stopped_run as (
   update holdfast.subagent_runs r
   set input_tokens = r.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
     output_tokens = r.output_tokens + fence.output_tokens, cost_micros = ${plusCostSql('r.cost_micros', 'fence.cost_micros')},
     unpriced_calls = r.unpriced_calls + fence.unpriced_calls, is_simulated = r.is_simulated or fence.is_simulated
-  from fence join holdfast.turns t on t.id = fence.turn_id join holdfast.sessions s on s.id = fence.session_id
-  where r.child_id = fence.session_id and s.run_id is null and r.ended_at >= t.started_at
+  from fence join holdfast.turns t on t.id = fence.turn_id join locked s on s.id = fence.session_id
+  where r.child_id = fence.session_id and s.run_id is null and (r.ended_at is null or r.ended_at >= t.started_at)
 )`),
 );
 

@@ -49,6 +49,8 @@ export interface TurnEnd extends JournalWrite {
   dropsRequests?: boolean;
   /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
   run?: SubagentRunEnd;
+  /** True when its session worked on a run when the turn was claimed. */
+  isPartOfRun?: boolean;
   /** Messages that it leaves for other sessions. */
   notices?: Notice[];
   /** True when a request in this process waits for messages of the session to be settled: the result then contains how they ended. */

@@ -119,8 +119,8 @@ stopped_run as (
   set input_tokens = r.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
     output_tokens = r.output_tokens + fence.output_tokens, cost_micros = case when fence.cost_micros is null then nullif(r.cost_micros, 0) else coalesce(r.cost_micros, 0) + fence.cost_micros end,
     unpriced_calls = r.unpriced_calls + fence.unpriced_calls, is_simulated = r.is_simulated or fence.is_simulated
-  from fence join holdfast.turns t on t.id = fence.turn_id join holdfast.sessions s on s.id = fence.session_id
-  where r.child_id = fence.session_id and s.run_id is null and r.ended_at >= t.started_at
+  from fence join holdfast.turns t on t.id = fence.turn_id join locked s on s.id = fence.session_id
+  where r.child_id = fence.session_id and s.run_id is null and (r.ended_at is null or r.ended_at >= t.started_at)
 ),
 new_ends as (
   select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited

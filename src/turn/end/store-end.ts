@@ -54,6 +54,7 @@ export async function storeEnd(
       steerSeen: journal.attempt.steersSeen,
       ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error }),
       ...(result.run === undefined ? {} : { run: result.run }),
+      ...(session.runId === null ? undefined : { isPartOfRun: true }),
       ...(result.notices === undefined ? {} : { notices: result.notices }),
       isAwaited: context.isAwaited(session.id),
       ...(laneOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),

@@ -20,10 +20,15 @@ export interface Mutant {
 const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const parts = ['src', 'workers', 'jobs', 'scripted-model', 'demo', 'migrations', 'package.json', 'tsconfig.json'];
 
-/** Copies the product and applies the changes. Throws when one of them does not find its text exactly once. */
-export function makeMutant(changes: readonly SourceChange[]): Mutant {
+/** The parts that a run of the tests needs beside the product. */
+export const testParts = ['test', 'vitest.config.ts'];
+
+/**
+ * Copies the product, with `more` parts of the checkout, and applies the changes. Throws when one of them does not find its text exactly once.
+ */
+export function makeMutant(changes: readonly SourceChange[], more: readonly string[] = []): Mutant {
   const rootDir = mkdtempSync(join(tmpdir(), 'holdfast-mutant-'));
-  for (const part of parts) cpSync(join(checkout, part), join(rootDir, part), { recursive: true });
+  for (const part of [...parts, ...more]) cpSync(join(checkout, part), join(rootDir, part), { recursive: true });
   symlinkSync(join(checkout, 'node_modules'), join(rootDir, 'node_modules'));
   for (const { file, find, replace } of changes) {
     const path = join(rootDir, file);

@@ -1,0 +1,189 @@
+// The safeguards of batches, the provider lane, budgets and rate limits, each with the test that fails without it.
+import type { SourceChange } from './mutant.ts';
+
+/** A safeguard and how it is switched off. */
+export interface Safeguard {
+  name: string;
+  /** From the root of the checkout. */
+  file: string;
+  /** What is replaced in that file. */
+  find: string;
+  replace: string;
+  /** Further changes, where two places keep the same. */
+  more?: SourceChange[];
+  /** The test that fails without it: its file, and its title or the beginning of it. */
+  test: string;
+  title: string;
+}
+
+const lane = 'test/workers/provider-lane.test.ts';
+const proofs = 'test/workers/provider-lane-proofs.test.ts';
+const submissions = 'src/store/provider-lane/submissions.ts';
+const migration = 'migrations/0019_provider_lane.sql';
+const results = 'src/store/provider-lane/store-results.ts';
+const control = 'test/batches/control.test.ts';
+const budgets = 'test/turn/budgets.test.ts';
+const blocks = 'test/turn/model-blocks.test.ts';
+const turnContext = 'workers/create-turn-context.ts';
+
+/** In the order of docs/guarantees.md. */
+export const safeguards: readonly Safeguard[] = [
+  {
+    name: 'the unique cause of the input of an item',
+    file: 'src/store/batches/feed.ts',
+    find: `':' || n || ':' || attempt`,
+    replace: `':' || n || ':' || message_id`,
+    test: control,
+    title: 'that were fed get no second input',
+  },
+  {
+    name: 'the end of an item by the row of its input',
+    file: 'src/store/batches/settle.ts',
+    find: `where i.status = 'fed' and x.settled_at is not null`,
+    replace: `where i.status = 'fed'`,
+    test: control,
+    title: 'end when their inputs are settled',
+  },
+  {
+    name: 'the single count of the end of an item',
+    file: 'src/store/batches/settle.ts',
+    find: `where i.status = 'fed' and x.settled_at is not null`,
+    replace: `where x.settled_at is not null`,
+    test: control,
+    title: 'end when their inputs are settled',
+  },
+  {
+    name: 'one submission in flight for each account',
+    file: submissions,
+    find: `where b.account = $2 and b.status in ('open', 'submitting', 'unknown')`,
+    replace: 'where false',
+    more: [
+      { file: migration, find: 'create unique index provider_batches_in_flight', replace: 'create index in_flight' },
+    ],
+    test: proofs,
+    title: 'no process opens a submission while',
+  },
+  {
+    name: 'the index of submissions in flight',
+    file: migration,
+    find: 'create unique index provider_batches_in_flight',
+    replace: 'create index in_flight',
+    test: proofs,
+    title: 'two processes that open a submission at the same time',
+  },
+  {
+    name: 'the proof of a batch that has ended before it is adopted',
+    file: 'workers/provider-lane/follow-submission.ts',
+    find: `if (kind !== 'unreadable') return kind !== 'foreign';`,
+    replace: `if (kind !== 'unreadable') return true;`,
+    test: proofs,
+    title: 'a batch of another program that looks like a submission',
+  },
+  {
+    name: 'the proof of an adopted batch before its results are used',
+    file: 'workers/provider-lane/read-results.ts',
+    find: `if (!this.#isProved) return 'not-ours';`,
+    replace: '',
+    test: proofs,
+    title: 'an adopted batch whose results are not those',
+  },
+  {
+    name: 'the proof of a batch before it is cancelled',
+    file: 'workers/provider-lane/follow-submission.ts',
+    find: 'submission.assigned === 0 && isProved && ',
+    replace: 'submission.assigned === 0 && ',
+    test: proofs,
+    title: 'an adopted batch that is not proved to be the submission',
+  },
+  {
+    name: 'the wait before a lost submission is made again',
+    file: 'src/core/provider-batch/unknown-submission.ts',
+    find: 'absentMs >= settleMs ?',
+    replace: 'absentMs >= 0 ?',
+    test: lane,
+    title: 'is found although the list lags a quarter of settleMs',
+  },
+  {
+    name: 'the submission that a request waits for',
+    file: results,
+    find: `where r.provider_batch_id = $1 and r.status = 'assigned' and r.request_no in`,
+    replace: `where r.status = 'assigned' and r.request_no in`,
+    more: [
+      {
+        file: results,
+        find: 'where r.provider_batch_id = $1 and r.request_no = results.request_no',
+        replace: 'where r.request_no = results.request_no',
+      },
+    ],
+    test: proofs,
+    title: 'the answers of a submission that was given up',
+  },
+  {
+    name: 'the single charge of a call in a batch',
+    file: 'src/turn/loop/ask-by-batch.ts',
+    find: 'isCharged ? progress.calls : progress.calls + 1',
+    replace: 'isCharged ? progress.calls + 1 : progress.calls + 1',
+    test: 'test/turn/batch-hops.test.ts',
+    title: 'is parked with its request by one write',
+  },
+  {
+    name: 'the reservation before a call',
+    file: 'src/store/budgets/reserve-cost.ts',
+    find: 'b.limit_micros - w.spent_micros - w.reserved_micros',
+    replace: 'b.limit_micros - w.spent_micros',
+    test: budgets,
+    title: 'a call has no room beside what another call has reserved',
+  },
+  {
+    name: 'the end of a reservation with its call',
+    file: 'src/store/budgets/settle-parts.ts',
+    find: ', reserved_micros = w.reserved_micros - ended.micros',
+    replace: '',
+    test: budgets,
+    title: 'the spending of a turn is the sum of its calls',
+  },
+  {
+    name: 'the release of the reservations of lost workers',
+    file: 'workers/scheduler.ts',
+    find: '(await releaseReservations(database))',
+    replace: 'false',
+    test: 'test/workers/scheduler.test.ts',
+    title: 'a scheduler releases the reservations of calls',
+  },
+  {
+    name: 'the block of a model for all workers',
+    file: 'src/turn/loop/model-blocks.ts',
+    find: 'await this.#options.write(block);',
+    replace: '',
+    test: blocks,
+    title: 'is not called by a worker that claims a session later',
+  },
+  {
+    name: 'the blocks in the answer of a claim',
+    file: 'src/turn/open/claim.ts',
+    find: 'context.blocks.learn(answer.blocks);',
+    replace: '',
+    // On a busy machine the poll may bring the block before the call.
+    more: [
+      { file: turnContext, find: 'onBlocks: (known) => blocks.learn(known)', replace: 'onBlocks: () => undefined' },
+    ],
+    test: blocks,
+    title: 'is not called by a worker that claims a session later',
+  },
+  {
+    name: 'the blocks in the poll for stops',
+    file: turnContext,
+    find: 'onBlocks: (known) => blocks.learn(known)',
+    replace: 'onBlocks: () => undefined',
+    test: blocks,
+    title: 'is not called by a turn that runs in another worker',
+  },
+  {
+    name: 'the check of the block after a wait',
+    file: 'src/turn/loop/enter-gate.ts',
+    find: 'return blocks.leftMs(model) > 0;',
+    replace: 'return false;',
+    test: blocks,
+    title: 'is not called when its block was learned while the call waited for its place',
+  },
+];
