@@ -1,10 +1,10 @@
 // Turns any error into the problem that is answered. An unexpected error is `internal` without details.
 import { UnknownAgentError } from '../config.ts';
+import { causesOf } from '../core/causes-of.ts';
 import { isPassingFault } from '../store/database.ts';
 import { Problem } from './problem.ts';
 
 const RETRY_AFTER_MS = 1000;
-const CAUSES_MAX = 5;
 /** The SQLSTATE of a statement that the time limit of its connection has ended. */
 const QUERY_CANCELED = '57014';
 
@@ -53,26 +53,17 @@ const REASONS: Record<string, string> = {
 
 /** The problem for a database that is down, full or busy, however deep the error is wrapped. */
 function fromDatabase(error: unknown): Problem | null {
-  let cause = error;
-  for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {
-    if ((cause as { code?: unknown }).code === QUERY_CANCELED) {
-      return new Problem(
-        'read_timeout',
-        'The database did not finish the read within 3 s. Ask for less: a smaller limit, a shorter time, or another filter.',
-        { cause: error },
-      );
-    }
-    if (isPassingFault(cause)) {
-      return new Problem(
-        'database_unavailable',
-        'The database does not answer or cannot run the statement now. Try again later.',
-        {
-          retryAfterMs: RETRY_AFTER_MS,
-          cause: error,
-        },
-      );
-    }
-    cause = cause.cause;
+  if (causesOf(error).some((cause) => 'code' in cause && cause.code === QUERY_CANCELED)) {
+    return new Problem(
+      'read_timeout',
+      'The database did not finish the read within 3 s. Ask for less: a smaller limit, a shorter time, or another filter.',
+      { cause: error },
+    );
   }
-  return null;
+  if (!isPassingFault(error)) return null;
+  return new Problem(
+    'database_unavailable',
+    'The database does not answer or cannot run the statement now. Try again later.',
+    { retryAfterMs: RETRY_AFTER_MS, cause: error },
+  );
 }

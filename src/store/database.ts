@@ -4,6 +4,7 @@
 // statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
 // asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
+import { causesOf } from '../core/causes-of.ts';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
@@ -65,7 +66,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     dependency: 'database',
     logger,
     isOutage: isPassingFault,
-    onFault: (error) => storage.note(rootCauseOf(error)),
+    onFault: (error) => storage.note(causesOf(error).at(-1)),
   });
   const listeners = {
     // A connection that is being closed may still report that its server is shutting down.
@@ -134,24 +135,14 @@ function openPool(options: PoolOptions, name: string, max: number, settings: str
   return pool;
 }
 
-/** Queries of views reject with an error that wraps the driver's. */
-function rootCauseOf(error: unknown): unknown {
-  let root = error;
-  for (let depth = 0; depth < CAUSES_MAX && root instanceof Error && root.cause !== undefined; depth += 1)
-    root = root.cause;
-  return root;
-}
-
-const CAUSES_MAX = 5;
-
 /**
  * True when the database is at fault and not the statement (`isFaultOfDatabase`), or when the connection broke and it is not known
  * whether the statement was committed. The same statement may succeed later; everything on the hot path is idempotent, so sending
  * it again is harmless.
  */
 export function isPassingFault(error: unknown): boolean {
-  return [error, rootCauseOf(error)].some((one) => {
-    const code = one instanceof Error && 'code' in one ? one.code : null;
+  return causesOf(error).some((cause) => {
+    const code = 'code' in cause ? cause.code : null;
     return typeof code === 'string' && isFaultOfDatabase(code);
   });
 }
