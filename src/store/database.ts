@@ -1,6 +1,5 @@
-// The connections to PostgreSQL. Three pools: `hot` for the few statements of a turn (coalesced, so a handful of connections
-// carries hundreds of turns; its planner settings allow indexes only, because generic plans over `unnest` guess wrongly), and
-// `views` for the other
+// The connections to PostgreSQL, in three pools: `hot` for the few statements of a turn (coalesced, so a handful of connections carries
+// hundreds of turns; its planner settings allow indexes only, because generic plans over `unnest` guess wrongly), `views` for the other
 // statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
 // asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
