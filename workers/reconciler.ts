@@ -174,12 +174,18 @@ export class Reconciler {
   }
 
   async #ringDeliveries(): Promise<null> {
-    const { database, publish, lanes } = this.#options;
-    const due = await readDueDeliveries(database);
-    if (due.length === 0) return null;
-    if (!this.#queue.isAway) publish({ after: { changed: [], rings: due } });
+    const { database, publish, lanes, logger } = this.#options;
+    const { rings, expired } = await readDueDeliveries(database);
+    for (const { id, lastStatus, ...delivery } of expired) {
+      logger.warn(
+        { deliveryId: id, ...delivery, code: 'delivery_expired', httpStatus: lastStatus },
+        'Delivery expired',
+      );
+    }
+    if (rings.length === 0) return null;
+    if (!this.#queue.isAway) publish({ after: { changed: [], rings } });
     else if (lanes !== null) {
-      for (const { sessionId } of due.slice(0, lanes.free('deliver'))) {
+      for (const { sessionId } of rings.slice(0, lanes.free('deliver'))) {
         lanes.look('deliver', { kind: 'deliver', sessionId });
       }
     }

@@ -2,7 +2,7 @@
 // later one never overtakes it; a claim is a lease, so a delivery that a crashed process was sending can be claimed again.
 //
 //   pending ──claim──▶ sending ──2xx──▶ sent
-//      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired
+//      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
 //      │                 │  └─ will not  ──▶ failed + dead letter
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
 import type { Committed, DeliveryRing } from '../after-commit.ts';
@@ -12,6 +12,7 @@ import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { NEW_ID_SQL } from './put-inputs.ts';
 import { changeOf } from './rings.ts';
 import { literal } from './statement.ts';
 
@@ -116,34 +117,76 @@ export async function settleDelivery(database: Database, settlement: DeliverySet
   return { after: changeOf(delivery.sessionId) };
 }
 
+/** The sessions, and the deliveries that expire, of one statement. */
 const DUE_MAX = 500;
 
 export const DUE_DELIVERIES = literal({
   name: 'due-deliveries',
-  purpose: 'Mark deliveries that are too old as expired. Answers the sessions whose oldest open delivery is due.',
-  locking: 'The deliveries that expire.',
+  purpose:
+    'Mark deliveries that are too old as expired, with their dead letters. Answers those, and the sessions whose oldest open delivery is due.',
+  locking: 'The deliveries that expire, skipping those that are locked.',
   text: `with expired as (
   update holdfast.deliveries d set status = 'expired', settled_at = clock_timestamp(), owner = null, lease_expires_at = null
-  where d.status in ('pending', 'sending') and d.expires_at <= clock_timestamp()
-    and (d.status = 'pending' or d.lease_expires_at <= clock_timestamp())
-  returning d.id, d.session_id, d.turn_id, d.attempts
+  where d.id = any (array(
+    select e.id from holdfast.deliveries e
+    where e.status in ('pending', 'sending') and e.expires_at <= clock_timestamp()
+      and (e.status = 'pending' or e.lease_expires_at <= clock_timestamp())
+    limit ${DUE_MAX} for update skip locked
+  ))
+  returning d.id, d.session_id, d.turn_id, d.channel, d.attempts, d.last_status, d.last_error
+),
+inserted_dead_letters as (
+  insert into holdfast.dead_letters (id, kind, session_id, turn_id, delivery_id, code, reason)
+  select ${NEW_ID_SQL}, 'delivery', session_id, turn_id, id, 'delivery_expired',
+    coalesce('It expired; its last attempt: ' || last_error, 'It expired before it could be sent.') from expired
 ),
 inserted_events as (
   ${insertEventsSql(`select session_id, turn_id, 'delivery.failed' as type,
     json_build_object('deliveryId', id, 'attempt', attempts, 'status', 'expired') as data, row_number() over () as n from expired`)}
-)
-select * from (
+),
+oldest as (
   select distinct on (d.session_id) d.session_id, d.seq * 1000 + d.attempts as ring_no, d.status, d.due_at, d.lease_expires_at
   from holdfast.deliveries d
   where d.status in ('pending', 'sending') and d.expires_at > clock_timestamp() order by d.session_id, d.seq
-) as oldest
-where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
-limit ${DUE_MAX}`,
+),
+due as (
+  select session_id, ring_no from oldest
+  where (status = 'pending' and due_at <= clock_timestamp()) or (status = 'sending' and lease_expires_at <= clock_timestamp())
+  limit ${DUE_MAX}
+)
+select session_id as "sessionId", ring_no as "ringNo", null as expired from due
+union all
+select session_id, null, json_build_object('id', id, 'turnId', turn_id, 'channel', channel, 'attempts', attempts, 'lastStatus', last_status)
+from expired`,
 });
 
-/** Marks deliveries that are too old as expired, and returns the rings for the sessions whose oldest open delivery is due. */
-export async function readDueDeliveries(database: Database): Promise<DeliveryRing[]> {
-  const result = await database.hot.query(DUE_DELIVERIES.prepared([]));
-  // The number grows with every attempt, so that it names a ring.
-  return result.rows.map((row) => ({ kind: 'deliver', sessionId: row.session_id, ringNo: Number(row.ring_no) }));
+/** A delivery that has just expired. */
+export interface ExpiredDelivery {
+  id: DeliveryId;
+  sessionId: SessionId;
+  turnId: string | null;
+  channel: string;
+  attempts: number;
+  /** The HTTP status of its last attempt, if that had one. */
+  lastStatus: number | null;
+}
+
+/** Marks deliveries that are too old as expired; `rings` are for the sessions whose oldest open delivery is due. */
+export async function readDueDeliveries(
+  database: Database,
+): Promise<{ rings: DeliveryRing[]; expired: ExpiredDelivery[] }> {
+  const { rows } = await database.hot.query<DueRow>(DUE_DELIVERIES.prepared([]));
+  return {
+    // The number grows with every attempt, so that it names a ring.
+    rings: rows.flatMap(({ sessionId, ringNo }) =>
+      ringNo === null ? [] : [{ kind: 'deliver', sessionId, ringNo: Number(ringNo) }],
+    ),
+    expired: rows.flatMap(({ sessionId, expired }) => (expired === null ? [] : [{ sessionId, ...expired }])),
+  };
+}
+
+interface DueRow {
+  sessionId: SessionId;
+  ringNo: string | null;
+  expired: Omit<ExpiredDelivery, 'sessionId'> | null;
 }

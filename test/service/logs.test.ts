@@ -82,6 +82,26 @@ test('a delivery that failed permanently is one line', async () => {
   });
 });
 
+test('a delivery that expired is one line', async () => {
+  const { turnId } = await settle('expired', {
+    text: '[[reply: Late.]]',
+    deliver: { url: 'http://127.0.0.1:9/replies' },
+  });
+  await lineWith('Delivery failed permanently', { turnId });
+  await rig.rows(
+    `update holdfast.deliveries set status = 'pending', settled_at = null, expires_at = clock_timestamp() where turn_id = $1`,
+    [turnId],
+  );
+  expect(await lineWith('Delivery expired', { turnId })).toMatchObject({
+    level: 40,
+    deliveryId: expect.any(String),
+    channel: 'webhook',
+    attempts: 1,
+    code: 'delivery_expired',
+  });
+  expect(linesWith('Delivery expired', { turnId })).toHaveLength(1);
+});
+
 test('ticks that are not fired are logged in one line', async () => {
   const { body: cron } = await api.ask('POST', '/v1/crons', {
     name: 'late',

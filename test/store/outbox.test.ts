@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { redriveDelivery } from '../../src/store/decide-delivery.ts';
+import { drizzle } from '../../src/store/drizzle.ts';
 import {
   claimDelivery,
   readDueDeliveries,
@@ -75,12 +77,23 @@ test('a reply that fails permanently is a dead letter, and the next one is due',
   expect(await rig.rows('select kind, reason from holdfast.dead_letters where delivery_id = $1', [ids[0]])).toEqual([
     { kind: 'delivery', reason: 'gone' },
   ]);
-  expect((await readDueDeliveries(rig.database)).map((due) => due.sessionId)).toContain(sessionId);
+  expect((await readDueDeliveries(rig.database)).rings.map((due) => due.sessionId)).toContain(sessionId);
 });
 
-test('a reply that is too old expires, and is not claimed', async () => {
+test('a reply that is too old is not claimed: it expires, once, and is a dead letter that can be redriven', async () => {
   const { sessionId, ids } = await withReplies(1, 0);
   expect(await claim(sessionId)).toBeNull();
-  await readDueDeliveries(rig.database);
+  const { expired } = await readDueDeliveries(rig.database);
+  expect(expired).toEqual([
+    { id: ids[0], sessionId, turnId: expect.any(String), channel: 'webhook', attempts: 0, lastStatus: null },
+  ]);
+  expect((await readDueDeliveries(rig.database)).expired).toEqual([]);
   expect(await statusOf(ids[0])).toBe('expired');
+  const letters = 'select code, state, reason from holdfast.dead_letters where delivery_id = $1';
+  expect(await rig.rows(letters, [ids[0]])).toEqual([
+    { code: 'delivery_expired', state: 'open', reason: 'It expired before it could be sent.' },
+  ]);
+  expect(await redriveDelivery(drizzle({ client: rig.database.views }), String(ids[0]))).toBe('done');
+  expect(await statusOf(ids[0])).toBe('pending');
+  expect(await rig.rows(letters, [ids[0]])).toMatchObject([{ state: 'redriven' }]);
 });

@@ -267,7 +267,7 @@ test('a delivery of a crashed relay is sent again with the same dedupe key', asy
 test('a reply that is too old expires instead of arriving late', async () => {
   const sessionId = await sessionWithReplies(['stale'], { expiresMs: 0 });
   const due = await readDueDeliveries(rig.database);
-  expect(due.map((one) => one.sessionId)).not.toContain(sessionId);
+  expect(due.rings.map((one) => one.sessionId)).not.toContain(sessionId);
   expect(await relayDeliveries(relay, sessionId, never)).toBe(0);
   expect(await statusesOf(sessionId)).toEqual(['expired']);
 });
