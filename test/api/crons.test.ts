@@ -218,7 +218,7 @@ describe('a run', () => {
     const { rig } = holder;
     const cron = await make({
       ...daily,
-      payload: { kind: 'agentTurn', message: 'Slow. [[delay: 5000]]', timeoutSeconds: 1 },
+      payload: { kind: 'agentTurn', message: 'Slow. [[delay: 600000]]', timeoutSeconds: 1 },
     });
     await rig.post(`/v1/crons/${cron.id}/run`);
     await rig.work(`agent:main:cron:${cron.id}`);

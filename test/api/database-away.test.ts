@@ -117,11 +117,13 @@ test('a statement that never ends is 503 at the deadline, and the answer says th
 });
 
 test('an outage is one line in the log, not one per request', async () => {
+  const outages = () => rig.logLines.filter((line) => line.includes('The database is unavailable')).length;
+  const earlier = outages();
   await server.kill();
   for (let n = 1; n <= 5; n += 1) expect((await rig.get('/v1/stats')).status).toBe(503);
-  const warnings = rig.logLines.filter((line) => line.includes('The database is unavailable'));
-  expect(warnings.length).toBeGreaterThan(0);
-  expect(warnings.length).toBeLessThan(5);
+  expect(outages()).toBeGreaterThan(0);
+  // None if the outage of an earlier test is not over: it ends when nothing has failed for two seconds.
+  expect(outages() - earlier).toBeLessThanOrEqual(1);
   const before = rig.logLines.length;
   expect((await postUntilTimeout()).body.code).toBe('timeout');
   expect(rig.logLines.slice(before).filter((line) => line.includes('Request failed'))).toEqual([]);

@@ -164,7 +164,7 @@ test('messages that wait when a session is reset belong to the new transcript (G
 });
 
 test('a session with a running turn is not reset, unless the request stops the turn', async () => {
-  await holder.rig.post('/v1/sessions/busy/messages', { text: '[[delay: 10000]] [[reply: Late.]]' });
+  await holder.rig.post('/v1/sessions/busy/messages', { text: '[[delay: 600000]] [[reply: Late.]]' });
   const working = holder.rig.work('busy');
   await expect.poll(async () => (await holder.rig.get('/v1/sessions/busy')).body.status).toBe('running');
   expect((await holder.rig.post('/v1/sessions/busy/reset', {})).status).toBe(409);

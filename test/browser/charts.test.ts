@@ -27,11 +27,11 @@ test('a chart is opened as a table by keyboard, and has the minutes of the API',
   await signIn(VIEWER_KEY);
   await open('/');
   const figure = page.getByRole('figure', { name: 'Arrivals and ends' });
-  expect(await figure.getByRole('img').count()).toBe(2);
+  await expect.poll(() => figure.getByRole('img').count()).toBe(2);
   const button = figure.getByRole('button', { name: 'Arrivals and ends as a table' });
   await button.focus();
   await page.keyboard.press('Enter');
-  expect(await button.getAttribute('aria-pressed')).toBe('true');
+  await expect.poll(() => button.getAttribute('aria-pressed')).toBe('true');
   await figure.getByRole('table').waitFor();
   const rows = figure.getByRole('row');
   expect(await rows.first().getByRole('columnheader').allTextContents()).toEqual([

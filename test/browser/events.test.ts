@@ -31,6 +31,8 @@ test('events appear as they happen, by type and session, and their filters are i
   await page.getByLabel('Types').fill('turn.started, turn.ended');
   await page.keyboard.press('Enter');
   await expect.poll(() => new URL(page.url()).searchParams.get('types')).toBe('turn.started, turn.ended');
+  // The log of the new filter; the one before it is still shown when the URL changes.
+  await expect.poll(() => log.locator('strong').count()).toBe(0);
   await page.getByText('Receiving', { exact: true }).waitFor();
   await answer('watched');
   await log.getByText('turn.ended', { exact: true }).waitFor();

@@ -8,7 +8,7 @@ import { databaseFrames } from '../../src/store/backup/write-backup.ts';
 import { frameOf, readFrames } from '../../src/store/backup/frames.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import { openServiceRig, shortLease } from '../service/rig/service-rig.ts';
+import { openServiceRig } from '../service/rig/service-rig.ts';
 
 const SOON_MS = 60_000;
 const WAITING = 5;
@@ -52,7 +52,7 @@ async function hashesOf(url: string): Promise<Record<string, string>> {
 
 describe('a backup', () => {
   test('of a running service becomes the same service (G1, G3, G22)', async ({ onTestFinished }) => {
-    const before = await openServiceRig({ queue: 'postgres', env: shortLease });
+    const before = await openServiceRig({ queue: 'postgres' });
     onTestFinished(() => before.close());
     const api = before.apiOf(await before.start('api,scheduler'));
     const worker = await before.start('worker');
@@ -60,7 +60,7 @@ describe('a backup', () => {
     await api.settled(answered);
     const running = await api.send('running', { text: '[[delay: 3000]] [[reply: here]]' });
     await waitUntil('the turn runs', SOON_MS, async () => before.model.requests.length >= 2);
-    await worker.end('SIGKILL');
+    await before.kill(worker);
     const waiting = await Promise.all(
       Array.from({ length: WAITING }, (_, n) => api.send('queue', { text: `[[reply: ${n}]]`, mode: 'followup' })),
     );
@@ -72,7 +72,7 @@ describe('a backup', () => {
     onTestFinished(() => database.drop());
     const facts = await restore(database.url, bytes);
     expect(facts).toMatchObject({ sessions: 4, waiting: WAITING + 1, openTurns: 1, doubts: [] });
-    const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url, env: shortLease });
+    const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url });
     onTestFinished(() => rig.close());
     const restored = rig.apiOf(await rig.start('api,worker,scheduler'));
     for (const [n, message] of waiting.entries())

@@ -28,7 +28,7 @@ test('without --wait it prints the id of the message and nothing else on stdout'
 });
 
 test('with --wait it prints the reply', async () => {
-  expect(await run(['send', 'main', 'hello', '--wait', '5'])).toEqual({
+  expect(await run(['send', 'main', 'hello', '--wait', '120'])).toEqual({
     code: 0,
     stdout: 'you said: hello\n',
     stderr: '',
@@ -36,7 +36,7 @@ test('with --wait it prints the reply', async () => {
 });
 
 test("with --json it prints the service's answer", async () => {
-  const result = await run(['send', 'main', 'hello', '--wait', '5', '--json']);
+  const result = await run(['send', 'main', 'hello', '--wait', '120', '--json']);
   expect(JSON.parse(result.stdout)).toMatchObject({
     reply: 'you said: hello',
     turn: { status: 'completed' },
@@ -98,7 +98,7 @@ test.each([
   ['busy', 6, 'is busy and its queue mode is reject'],
   ['conflict', 6, 'the key was used for another body'],
 ])('a message that ends like %j exits %d', async (said, code, words) => {
-  const result = await run(['send', 'main', said, '--wait', '5']);
+  const result = await run(['send', 'main', said, '--wait', '120']);
   expect(result.code).toBe(code);
   expect(result.stderr).toContain(words);
 });
@@ -118,14 +118,14 @@ test('Ctrl-C during the wait exits 130 and cancels nothing', async () => {
 });
 
 test('--stream prints the text as it arrives and resumes a broken stream where it ended', async () => {
-  const result = await run(['send', 'main', 'wait', '--stream', '--wait', '20']);
+  const result = await run(['send', 'main', 'wait', '--stream', '--wait', '120']);
   expect(result).toMatchObject({ code: 0, stdout: 'you said\n' });
   const streams = service.requests.filter((request) => request.path.startsWith('/v1/events'));
   expect(streams.map((request) => request.headers['last-event-id'])).toEqual([undefined, '2']);
 });
 
 test('--stream --json prints each event as a line and the result last', async () => {
-  const result = await run(['send', 'main', 'wait', '--stream', '--wait', '20', '--json']);
+  const result = await run(['send', 'main', 'wait', '--stream', '--wait', '120', '--json']);
   const lines = result.stdout
     .trimEnd()
     .split('\n')

@@ -60,7 +60,7 @@ describe('on a fresh data directory', () => {
       // The file is written before the lines are printed.
       expect((await readFile(urlFile, 'utf8')).trim()).toBe(service.url);
 
-      const sent = await runCli(['send', 'main', '[[reply: it works]]', '--wait', '20'], { cwd });
+      const sent = await runCli(['send', 'main', '[[reply: it works]]', '--wait', '120'], { cwd });
       expect(sent).toMatchObject({ code: 0, stdout: 'it works\n' });
       expect((await runCli(['doctor', '--json'], { cwd })).code).toBe(0);
 
@@ -93,7 +93,7 @@ describe('on a fresh data directory', () => {
       service.child.kill('SIGUSR1');
       service.child.kill('SIGUSR2');
       // Both have arrived when the service has answered something that was asked afterwards.
-      expect((await runCli(['send', 'main', '[[reply: still here]]', '--wait', '20'], { cwd })).stdout).toBe(
+      expect((await runCli(['send', 'main', '[[reply: still here]]', '--wait', '120'], { cwd })).stdout).toBe(
         'still here\n',
       );
       service.child.kill('SIGTERM');
@@ -120,7 +120,7 @@ describe('on a fresh data directory', () => {
       const service = await startService({ HOLDFAST_CONFIG: file });
       expect(await diff()).toEqual([]);
       const call = '[[tool: exec {"command": "true"}]]';
-      expect((await runCli(['send', 'main', call, '--wait', '20'], { cwd })).code).toBe(0);
+      expect((await runCli(['send', 'main', call, '--wait', '120'], { cwd })).code).toBe(0);
 
       await write(20, 4);
       const lanes = [
@@ -146,7 +146,7 @@ describe('on a fresh data directory', () => {
       expect(reloaded.stdout).toMatch(/limits\.waitingPerSession +20 +30 +now/);
       expect(await diff()).toEqual([]);
       expect((await runCli(['budgets', 'list', '--json'], { cwd })).stdout).toContain('"scope":"all"');
-      const asked = await runCli(['send', 'main', call, '--wait', '20'], { cwd });
+      const asked = await runCli(['send', 'main', call, '--wait', '120'], { cwd });
       expect(asked.code).toBe(0);
       const transcript = await runCli(['sessions', 'transcript', 'main', '--json'], { cwd });
       expect(transcript.stdout).toContain('Unknown tool');

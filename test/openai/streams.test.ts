@@ -123,15 +123,18 @@ describe('the results of a client', () => {
     const messages = [{ role: 'user', content: 'given up [[tool: weather {"city": "Oslo"}]] [[reply: Unknown.]]' }];
     const first = answerOf((await ask(messages, false)).chunks);
     expect(first.calls).toHaveLength(1);
-    const [parked] = await holder.rig.rows<{ id: string; session_id: string }>(
-      `select id, session_id from holdfast.turns where status = 'parked' and park_code = 'caller'`,
-    );
-    const id = parked?.id;
+    const parked = await waitUntil('the turn is parked', SOON_MS, async () => {
+      const [row] = await holder.rig.rows<{ id: string; session_id: string }>(
+        `select id, session_id from holdfast.turns where status = 'parked' and park_code = 'caller'`,
+      );
+      return row ?? null;
+    });
+    const { id } = parked;
     await holder.rig.rows(`update holdfast.turns set park_since = park_since - interval '601 seconds' where id = $1`, [
       id,
     ]);
     await holder.rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [
-      parked?.session_id,
+      parked.session_id,
     ]);
     const turn = await waitUntil('the turn ends', SOON_MS, async () => {
       const [row] = await holder.rig.rows(

@@ -4,6 +4,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from './free-port.ts';
@@ -20,6 +21,8 @@ export interface ServiceOptions {
   /** `npm` runs it as `npm start`; absent: the CLI directly. */
   through?: 'npm';
   readyWithinMs?: number;
+  /** Called with each line that it prints. */
+  onLine?: (line: string) => void;
 }
 
 export interface ServiceProcess {
@@ -63,9 +66,11 @@ export async function startServiceProcess(options: ServiceOptions): Promise<Serv
   });
   const lines: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (chunk: Buffer) => {
-      lines.push(...chunk.toString().split('\n').filter(Boolean));
+    // Not by chunks: one can end in the middle of a line.
+    createInterface({ input: stream }).on('line', (line) => {
+      lines.push(line);
       lines.splice(0, Math.max(0, lines.length - outputLinesMax));
+      options.onLine?.(line);
     });
   }
   const exited = once(child, 'exit');

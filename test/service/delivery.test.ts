@@ -12,8 +12,8 @@ import { startReceiver, type ReceivedWebhook, type WebhookReceiver } from './rig
 
 const secret = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
 const soonMs = 150_000;
-/** An attempt times out after this time; the claim of a worker that crashed while sending expires ten seconds later. */
-const attemptMs = 2_000;
+/** No attempt times out, however busy the machine is: a receiver that answers too late gets its reply again. */
+const attemptMs = 120_000;
 const takenOverWithinMs = 150_000;
 
 onEachQueueAtOnce((queue) => {
@@ -73,7 +73,7 @@ onEachQueueAtOnce((queue) => {
     await send('away', 'Second.');
     await waitUntil('it was tried', soonMs, async () => {
       const { items } = (await api.ask('GET', '/v1/deliveries?session=away')).body;
-      return items.at(-1)?.attempts === 1 && items.at(-1)?.status === 'pending';
+      return items.at(-1)?.attempts >= 1 && items.at(-1)?.status === 'pending';
     });
     await receiver.up();
     await deliveryOf('away', 'sent');
@@ -102,7 +102,7 @@ onEachQueueAtOnce((queue) => {
       const release = receiver.hold();
       await send('killed', 'Once more.');
       await waitUntil('it is on its way', soonMs, () => arrivalsOf('Once more.').length === 1);
-      await worker.end('SIGKILL');
+      await rig.kill(worker);
       release();
       worker = await rig.start('worker');
       await waitUntil('it is sent again', takenOverWithinMs, () => arrivalsOf('Once more.').length === 2);

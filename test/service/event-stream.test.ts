@@ -6,7 +6,7 @@ import { createClient, type ClientEvent } from '../../src/client/create-client.t
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { followEvents, type FollowedEvent } from './rig/event-follower.ts';
-import { apiKey, openServiceRig, queues, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { apiKey, openServiceRig, queues, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
 const soonMs = 150_000;
 const reply = Array.from({ length: 100 }, (_, index) => `This is sentence ${index + 1}.`).join(' ');
@@ -16,7 +16,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   let api: RunningProcess;
 
   shareAmongTests(async (onEnd) => {
-    const opened = await openServiceRig({ queue, env: shortLease });
+    const opened = await openServiceRig({ queue });
     onEnd(() => opened.close());
     rig = opened;
     [api] = await Promise.all([rig.start('api'), rig.start('worker'), rig.start('worker')]);
@@ -55,7 +55,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       byTurn.events.filter(({ type, data }) => type === 'model.delta' && isWanted(Number(data['call'])));
 
     await waitUntil('text arrives', soonMs, () => deltasOf((call) => call === 1).length >= 2);
-    await (await rig.holderOf('watched')).end('SIGKILL');
+    await rig.kill(await rig.holderOf('watched'));
     await waitUntil('another worker streams', soonMs, () => deltasOf((call) => call > 1).length >= 2);
     await api.end('SIGKILL');
     await rig.start('api', { port: Number(new URL(api.url).port) });

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { expect, test } from 'vitest';
 import { layOut } from '../../src/store/migrate.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
-import { openServiceRig, shortLease } from './rig/service-rig.ts';
+import { openServiceRig } from './rig/service-rig.ts';
 
 const ROWS = fileURLToPath(new URL('./rig/version-0.1.0.jsonl', import.meta.url));
 
@@ -49,7 +49,7 @@ test('a database of version 0.1.0 is migrated at the start, and nothing in it is
   const database = await withTestDatabase();
   onTestFinished(() => database.drop());
   await restoreFirstRelease(database.url);
-  const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url, env: shortLease });
+  const rig = await openServiceRig({ queue: 'postgres', databaseUrl: database.url });
   onTestFinished(() => rig.close());
   const open = await rig.rows<{ id: string; seq: string }>(
     `select i.id, i.seq from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = 'agent:main:open' order by i.seq`,

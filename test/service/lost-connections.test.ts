@@ -10,7 +10,7 @@ import { onEachQueueAtOnce, openServiceRig, type RunningProcess, type ServiceRig
 import { startReceiver, type WebhookReceiver } from './rig/webhook-receiver.ts';
 
 /** Much longer than anything here takes, so that waiting for an expired lock would be noticed. */
-const leaseMs = 15_000;
+const leaseMs = 45_000;
 const soonMs = 150_000;
 
 onEachQueueAtOnce((queue) => {
@@ -88,20 +88,25 @@ onEachQueueAtOnce((queue) => {
   });
 
   test.runIf(isLongForm())('a failed renewal is retried well before the lease expires (G23)', async () => {
-    const message = await api.send('renewed', { text: `[[delay: ${leaseMs - 4_000}]] [[reply: Held on.]]` });
+    const gate = rig.gate();
+    const message = await api.send('renewed', { text: `${gate.call} [[reply: Held on.]]` });
     for (let drops = 1; drops <= 3; drops += 1) await dropAt('renew', 'before');
+    gate.open();
     expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: 'Held on.' });
     expect(await turnOf(message)).toMatchObject({ attempt: 1, deaths: 0 });
   });
 
   test('a turn that cannot be resumed is released immediately (G10, G23)', async () => {
+    const gate = rig.gate();
     const message = await api.send('resumed', {
-      text: '[[delay: 200 each]] [[repeat: 4 tool http_effect {"key": "resumed-$i"}]] [[reply: Went on.]]',
+      text: `[[tool: http_effect {"key": "before"}]] ${gate.call} [[tool: http_effect {"key": "after"}]] [[reply: Went on.]]`,
     });
-    await waitUntil('it runs', soonMs, () => rig.effects.effects.some(({ key }) => key === 'resumed-1'));
+    await waitUntil('it runs', soonMs, () => rig.effects.effects.some(({ key }) => key === 'before'));
     const dropped = dropAt('snapshots', 'before');
-    const holder = await rig.holderOf('resumed');
-    expect(await holder.end('SIGTERM')).toBe(0);
+    const ended = (await rig.holderOf('resumed')).end('SIGTERM');
+    await waitUntil('its worker drains', soonMs, () => rig.logs.some((line) => line.includes('"Draining')));
+    gate.open();
+    expect(await ended).toBe(0);
     await dropped;
     expect(await api.settled(message)).toMatchObject({ status: 'answered', reply: 'Went on.' });
     const { deaths, ms } = await turnOf(message);

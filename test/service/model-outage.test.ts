@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { openModelSwitch, type ModelSwitch } from './rig/model-switch.ts';
-import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
 const isLong = process.env['HOLDFAST_CRASH_SWEEP'] === 'full';
 const sessions = Array.from({ length: 20 }, (_, index) => `busy-${index}`);
@@ -23,7 +23,7 @@ async function startWorker(isOn: boolean): Promise<RunningProcess> {
   const modelSwitch = await openModelSwitch(rig.model.url);
   modelSwitch.set(isOn);
   switches.push(modelSwitch);
-  return await rig.start('worker', { env: { ...shortLease, ANTHROPIC_BASE_URL: modelSwitch.url } });
+  return await rig.start('worker', { env: { ANTHROPIC_BASE_URL: modelSwitch.url } });
 }
 
 shareAmongTests(async (onEnd) => {
@@ -58,7 +58,7 @@ test(
       );
       return row?.n === sessions.length;
     });
-    await first.end('SIGKILL');
+    await rig.kill(first);
     await startWorker(false);
     const refused = (): number => switches.reduce((sum, one) => sum + one.refusedAtMs.length, 0);
     const refusedBefore = refused();

@@ -94,9 +94,12 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   const first = await api.send('main', { text: '[[tool: http_effect {"key":"1"}]] [[reply: hello]]' });
   expect(await api.settled(first)).toMatchObject({ status: 'answered' });
 
-  // Measured before any fault, in a process without an API.
-  const healthy = await scrape(metricsOf(worker));
-  expect(valueOf(healthy, 'holdfast_turns_ended_total{status="completed",kind="message",lane="main",code=""}')).toBe(1);
+  // Measured before any fault, in a process without an API. It counts a turn after the turn's end is stored.
+  const healthy = await waitUntil('the worker has counted the turn', busyMachineMs, async () => {
+    const text = await scrape(metricsOf(worker));
+    const ended = 'holdfast_turns_ended_total{status="completed",kind="message",lane="main",code=""}';
+    return valueOf(text, ended) === 1 && text;
+  });
   expect(valueOf(healthy, 'holdfast_tool_calls_total{tool="http_effect",status="done"}')).toBe(1);
   expect(healthy).toMatch(/^holdfast_model_calls_total\{model="[^"]+",tier="standard",status="ok"\} 2$/m);
   expect(healthy).toMatch(/^holdfast_statement_duration_seconds_count\{name="claim"\} [1-9]/m);
@@ -108,7 +111,8 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
       file,
     ).toEqual([]);
   expect(await scrape(metricsOf(scheduler).replace('/metrics', '/healthz'))).toBe('{"status":"ok"}');
-  expect(await look.readiness()).toMatchObject({ status: 'ready', troubles: [] });
+  await waitUntil('all is well', busyMachineMs, async () => (await look.readiness()).status === 'ready');
+  expect((await look.readiness()).troubles).toEqual([]);
 
   // An abandoned transaction, in another database of the server.
   const client = new pg.Client({
@@ -136,7 +140,7 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
     const { body } = await api.ask('GET', `/v1/messages/${parked.id}`);
     return body.why?.code === 'model_away';
   });
-  expect(rig.logs.join('\n')).toContain('Model call failed');
+  await waitUntil('the log says so', busyMachineMs, () => rig.logs.some((line) => line.includes('Model call failed')));
   expect(await scrape(metricsOf(worker))).toMatch(
     /^holdfast_model_call_failures_total\{model="[^"]+",code="[^"]+"\} [1-9]/m,
   );

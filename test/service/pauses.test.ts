@@ -2,7 +2,7 @@
 // pause while a turn runs and others wait, kill the worker that runs it, start another, end the pause; judged by the rows.
 import { describe, expect, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
-import { openServiceRig, queues, shortLease } from './rig/service-rig.ts';
+import { openServiceRig, queues } from './rig/service-rig.ts';
 
 const SOON_MS = 150_000;
 const MESSAGES = 20;
@@ -11,7 +11,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
   test('a pause holds all turns back through a kill and a restart, and they run when it ends (G1, G10, G22)', async ({
     onTestFinished,
   }) => {
-    const rig = await openServiceRig({ queue, env: shortLease });
+    const rig = await openServiceRig({ queue });
     onTestFinished(() => rig.close());
     const api = rig.apiOf(await rig.start('api,scheduler'));
     const first = await rig.start('worker');
@@ -22,9 +22,9 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const messages = await Promise.all(
       Array.from({ length: MESSAGES }, (_, n) => api.send(`held-${n}`, { text: `[[reply: ${n}]]` })),
     );
-    await first.end('SIGKILL');
+    await rig.kill(first);
     await rig.start('worker');
-    // The new worker has looked at all jobs in the queue, and the lock of the killed one has expired.
+    // The new worker has looked at all jobs in the queue, and at the session of the killed one.
     await waitUntil('a reason that is not the lost worker', SOON_MS, async () => {
       const { body } = await api.ask('GET', '/v1/waiting');
       const codes = new Set(body.items.map(({ why }: { why: { code: string } }) => why.code));

@@ -9,7 +9,7 @@ import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
-import { openServiceRig, queues, shortLease, type Queue, type ServiceRig } from './rig/service-rig.ts';
+import { openServiceRig, queues, type Queue, type ServiceRig } from './rig/service-rig.ts';
 import { judge, startLoad, toolLoop, untilQuiet, type SentMessage, type SteadyLoad } from './rig/steady-load.ts';
 
 const sessions = 6;
@@ -37,7 +37,7 @@ shareAmongTests(async (onEnd) => {
   sites = await Promise.all(
     queues.map(async ({ queue }): Promise<Site> => {
       const databaseUrl = await server.createDatabase(`faults_${queue}`);
-      const rig = await openServiceRig({ queue, databaseUrl, env: shortLease });
+      const rig = await openServiceRig({ queue, databaseUrl });
       onEnd(() => rig.close());
       const [front] = await Promise.all([rig.start('api,worker,scheduler'), rig.start('worker')]);
       const site: Site = { queue, rig, api: rig.apiOf(front), load: { answered: () => 0, stop: async () => [] } };
@@ -168,6 +168,16 @@ async function setReadOnly(isReadOnly: boolean): Promise<void> {
   );
   await admin.query('select pg_reload_conf()');
   await admin.end();
+  // The server tells its processes before it starts one with the new setting.
+  await waitUntil(`new connections are read-only: ${isReadOnly}`, soonMs, async () => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    const { rows } = await client.query<{ on: boolean }>(
+      `select current_setting('default_transaction_read_only')::boolean as on`,
+    );
+    await client.end();
+    return rows[0]?.on === isReadOnly;
+  });
 }
 
 async function connectAsAdmin(): Promise<pg.Client> {

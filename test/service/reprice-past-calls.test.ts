@@ -39,19 +39,21 @@ async function sums(): Promise<unknown[]> {
     `select (select sum(cost_micros)::int from holdfast.model_calls) as calls, (select sum(cost_micros)::int from holdfast.turns) as turns,
        (select sum(cost_micros)::int from holdfast.sessions) as sessions, (select sum(unpriced_calls)::int from holdfast.sessions) as unpriced`,
   );
-  const [usage] = await viewUsage(drizzle({ client: rig.database.views }), {
+  // Two days at midnight.
+  const usage = await viewUsage(drizzle({ client: rig.database.views }), {
     by: 'day',
     group: null,
     from: new Date(0),
     to: new Date(Date.now() + 86_400_000),
   });
+  const total = (of: 'costMicros' | 'unpricedCalls') => usage.reduce((sum, each) => sum + (each[of] ?? 0), 0);
   return [
     row?.['calls'],
     row?.['turns'],
     row?.['sessions'],
-    usage?.costMicros,
+    total('costMicros'),
     row?.['unpriced'],
-    usage?.unpricedCalls,
+    total('unpricedCalls'),
   ];
 }
 

@@ -9,7 +9,7 @@ import { hasPostgres15, startPostgresServer, type PostgresServer } from '../serv
 import { startTestPostgres } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { followEvents } from './rig/event-follower.ts';
-import { apiKey, openServiceRig, shortLease } from './rig/service-rig.ts';
+import { apiKey, openServiceRig } from './rig/service-rig.ts';
 
 const soonMs = 60_000;
 const waitingMessages = 8;
@@ -36,7 +36,7 @@ describe.runIf(isLongForm()).each(ways)('a database that was restored $way', ({ 
       await client.query('set synchronous_commit = off');
       await client.query(SPEND_TRANSACTION_IDS);
     });
-    const rig = await openServiceRig({ queue: 'postgres', databaseUrl: oldUrl, env: shortLease });
+    const rig = await openServiceRig({ queue: 'postgres', databaseUrl: oldUrl });
     onTestFinished(() => rig.close());
     const [api, worker] = await Promise.all([rig.start('api'), rig.start('worker,scheduler')]);
     const client = rig.apiOf(api);
@@ -51,7 +51,7 @@ describe.runIf(isLongForm()).each(ways)('a database that was restored $way', ({ 
       soonMs,
       () => rig.effects.effects.length > 0 && rig.model.requests.length >= 2,
     );
-    await worker.end('SIGKILL');
+    await rig.kill(worker);
     const waiting = await Promise.all(
       Array.from({ length: waitingMessages }, (_, n) =>
         client.send(`waiting-${n}`, { text: `[[reply: Answer ${n}.]]` }),
@@ -74,11 +74,13 @@ describe.runIf(isLongForm()).each(ways)('a database that was restored $way', ({ 
     await rig.start('api', { port: Number(new URL(api.url).port), env });
     await rig.start('worker,scheduler', { env });
 
-    expect((await client.ask('POST', '/v1/sessions/new/messages', { text: '[[reply: New.]]' })).status).toBe(202);
+    const added = await client.send('new', { text: '[[reply: New.]]' });
     for (const [n, message] of waiting.entries()) {
       expect(await client.settled(message)).toMatchObject({ status: 'answered', reply: `Answer ${n}.` });
     }
     expect(await client.settled(open)).toMatchObject({ status: 'answered', reply: 'Went on.' });
+    // After the last turn no event is written any more.
+    expect(await client.settled(added)).toMatchObject({ status: 'answered', reply: 'New.' });
     expect(rig.effects.effects.map(({ key }) => key)).toEqual(['before']);
 
     const written = await onServer(freshUrl, async (judge) => {

@@ -71,7 +71,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
       status: 'aborted',
       error: { code: 'aborted' },
     });
-    expect(await Promise.all(processIds.map(isRunning))).toEqual([false, false]);
+    await gone(processIds);
     const statuses = await Promise.all(waiting.map(async (one) => (await api.settled(one)).status));
     expect(statuses).toEqual(['cancelled', 'cancelled']);
   });
@@ -96,7 +96,7 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     const { ms, settled } = await abort('stubborn', message);
     expect(settled.status).toBe('cancelled');
     expect(ms).toBeLessThan(stoppedWithinMs + killGraceMs + busyMachineMs);
-    expect(await Promise.all(processIds.map(isRunning))).toEqual([false, false]);
+    await gone(processIds);
   });
 
   test('a turn that waits for its provider is aborted immediately (G24)', async () => {
@@ -123,6 +123,13 @@ describe.each(queues)('with the queue in $queue', ({ queue }) => {
     expect(await api.settled(waiting)).toMatchObject({ status: 'answered', reply: 'Kept.' });
   });
 });
+
+/** Waits until none of them runs: a process that gets KILL ends only when it next gets the processor. */
+async function gone(processIds: number[]): Promise<void> {
+  await waitUntil(`${processIds.join(' and ')} have ended`, soonMs, async () =>
+    (await Promise.all(processIds.map(isRunning))).every((isAlive) => !isAlive),
+  );
+}
 
 /** False too for a zombie, which only waits to be reaped. */
 async function isRunning(processId: number): Promise<boolean> {

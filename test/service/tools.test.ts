@@ -8,7 +8,7 @@ import { isGroupAlive } from '../../src/tools/process-group.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
-import { openServiceRig, shortLease, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
+import { openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
 const SOON_MS = 150_000;
 
@@ -20,7 +20,6 @@ let api: ServiceApi;
 shareAmongTests(async (onEnd) => {
   const opened = await openServiceRig({
     queue: 'postgres',
-    env: shortLease,
     config: { channels: { webhook: { url: 'http://127.0.0.1:9/' } } },
   });
   onEnd(() => opened.close());
@@ -66,6 +65,11 @@ async function ended(id: string, status: string): Promise<void> {
   });
 }
 
+/** A process that gets KILL ends only when it next gets the processor. */
+async function gone(pid: number): Promise<void> {
+  await waitUntil('the group is gone', SOON_MS, async () => !(await isGroupAlive(pid)));
+}
+
 async function nextPrompt(session: string): Promise<string> {
   await api.settled(await api.send(session, { text: 'And now? [[reply: ok]]' }));
   const { body } = await api.ask('GET', `/v1/sessions/${session}/transcript`);
@@ -106,7 +110,7 @@ test('a stop ends background commands (G24)', async () => {
   const { id, pid } = await leave('stop');
   expect((await api.ask('POST', '/v1/sessions/stop/abort', {})).status).toBe(200);
   await ended(id, 'killed');
-  expect(await isGroupAlive(pid)).toBe(false);
+  await gone(pid);
   expect(await nextPrompt('stop')).toContain(
     `The command ${id} that ran in the background was ended: stopped by the user.`,
   );
@@ -114,10 +118,10 @@ test('a stop ends background commands (G24)', async () => {
 
 test('the commands of a crashed worker become lost, and the session is notified', async () => {
   const { id, pid } = await leave('lost');
-  worker.child.kill('SIGKILL');
+  await rig.kill(worker);
   worker = await rig.start('worker');
   await ended(id, 'lost');
-  await waitUntil('the group is gone', SOON_MS, async () => !(await isGroupAlive(pid)));
+  await gone(pid);
   expect(await nextPrompt('lost')).toContain(`The command ${id} that ran in the background is lost`);
   expect(await call('lost', 'process', { action: 'list' })).toContain(`${id} lost`);
 });

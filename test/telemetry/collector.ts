@@ -46,7 +46,8 @@ export interface Collector {
 /** Starts on a free loopback port. */
 export async function startCollector(): Promise<Collector> {
   let isHanging = false;
-  const server = createServer((request, response) => {
+  // Exporters keep their connections: one that ends while they send a trace loses it.
+  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {

@@ -8,13 +8,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import type { ServiceApi } from '../service/rig/service-api.ts';
-import {
-  apiKey,
-  openServiceRig,
-  shortLease,
-  type RunningProcess,
-  type ServiceRig,
-} from '../service/rig/service-rig.ts';
+import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
 import { startReceiver, type WebhookReceiver } from '../service/rig/webhook-receiver.ts';
 import { startCollector, type CollectedSpan, type Collector } from './collector.ts';
 
@@ -44,7 +38,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => receiver.close());
   rig = await openServiceRig({
     queue: 'postgres',
-    env: { ...shortLease, NODE_OPTIONS: `--import=${REPORT_LOADED}` },
+    env: { NODE_OPTIONS: `--import=${REPORT_LOADED}` },
     config: { telemetry: { content: true, trustParent: true }, tools: { fetch: { allowPrivate: ['127.0.0.1'] } } },
   });
   onEnd(() => rig.close());
@@ -99,7 +93,7 @@ test.runIf(isLongForm())(
         async () => (await countOf('model_calls')) >= Math.min(before + more, TURNS),
       );
       const [victim] = workers.splice(Math.floor(random() * workers.length), 1);
-      await victim?.end('SIGKILL');
+      if (victim !== undefined) await rig.kill(victim);
       workers.push(await start('worker'));
     }
     await Promise.all((await sent).map((message) => api.settled(message)));
@@ -194,8 +188,10 @@ test('the turn of an item is linked to the span of its batch', async () => {
 test.runIf(isLongForm())(
   'a worker that is killed when it has ended a turn leaves the trace to another process',
   async () => {
-    const message = await api.send('left', { text: '[[delay: 300]] [[reply: ok]]' });
+    const gate = rig.gate();
+    const message = await api.send('left', { text: `${gate.call} [[reply: ok]]` });
     const holder = await rig.holderOf('left');
+    gate.open();
     const { turnId } = await api.settled(message);
     await holder.end('SIGKILL');
     await start('worker');

@@ -22,7 +22,8 @@ const KEY = 'key-of-the-model-that-stays-secret';
 /** A service that listens on loopback only and has no configured webhook. */
 const onLoopback: WebhookOptions = {
   secrets: [SECRET],
-  timeoutMs: 2_000,
+  // The receiver is in this process: when it gets no processor, an answer must not be too late.
+  timeoutMs: 120_000,
   clock: systemClock,
   trustedUrl: undefined,
   allowPrivate: [],

@@ -17,7 +17,8 @@ export interface EffectServer {
 /** Starts the server on a free loopback port. */
 export async function startEffectServer(): Promise<EffectServer> {
   const effects: CountedEffect[] = [];
-  const server = createServer((request, response) => {
+  // Workers keep their connections: one that ends while they send a request is an effect that did not happen.
+  const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {

@@ -340,7 +340,9 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
     async prepare(ground) {
       const id = randomUUID();
       await ground.rows(
-        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes) values ($1::uuid, $1::uuid::text, 'host', 1, '{worker}', '1', '{}')`,
+        // It stays alive without a report for as long as the sweep takes.
+        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at)
+         values ($1::uuid, $1::uuid::text, 'host', 1, '{worker}', '1', '{}', clock_timestamp() + interval '1 hour')`,
         [id],
       );
       return {
@@ -349,7 +351,7 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
         status: 202,
         ...changeOnce(ground, {
           id,
-          back: 'update holdfast.workers set draining_at = null, seen_at = clock_timestamp() where id = $1',
+          back: 'update holdfast.workers set draining_at = null where id = $1',
           isChanged: 'holdfast.workers where id = $1 and draining_at is not null',
         }),
       };

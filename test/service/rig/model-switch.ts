@@ -15,7 +15,8 @@ export async function openModelSwitch(modelUrl: string): Promise<ModelSwitch> {
   const target = new URL(modelUrl);
   const refusedAtMs: number[] = [];
   let isOn = true;
-  const server = http.createServer((request, response) => {
+  // Workers keep their connections: one that ends while they send a call is a fault of the model.
+  const server = http.createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
     if (!isOn) {
       refusedAtMs.push(performance.now());
       request.socket.destroy();

@@ -1,8 +1,7 @@
 // A whole service of real processes, as its users run it: a database, a queue of either kind, a model server, a server that counts
 // effects, and any number of processes with any roles. Every line that a process prints is kept. The product has no code for
 // these tests.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import type { ChildProcess } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,8 +17,6 @@ import { isLongForm } from '../../servers/test-form.ts';
 import { startServiceProcess, type ServiceProcess } from '../../servers/service-process.ts';
 import { openServiceApi, type ServiceApi } from './service-api.ts';
 
-/** For tests in which a process crashes: takeovers are soon. In all others no worker loses a lock, however busy the machine. */
-export const shortLease = { HOLDFAST_LEASE_MS: '1500' };
 const reconcileMs = 500;
 export const apiKey = 'hf_service_tests_0123456789';
 
@@ -68,6 +65,12 @@ export interface ProcessOptions {
   rootDir?: string;
 }
 
+export interface Gate {
+  /** The directive for the model. */
+  call: string;
+  open(): void;
+}
+
 export interface ServiceRig {
   databaseUrl: string;
   dataDir: string;
@@ -77,6 +80,10 @@ export interface ServiceRig {
   logs: string[];
   /** Starts a process; it is killed with the rig. */
   start(roles: string, own?: ProcessOptions): Promise<RunningProcess>;
+  /** Ends a process with SIGKILL, and its leases with it, so that its work is taken over immediately. */
+  kill(process: RunningProcess): Promise<void>;
+  /** A tool call of the model that does not end before the test opens the gate. */
+  gate(): Gate;
   /** The live process that holds the session; rejects when no process of this rig claims it. */
   holderOf(session: string): Promise<RunningProcess>;
   /** A client of a process with an api. */
@@ -87,7 +94,8 @@ export interface ServiceRig {
 }
 
 const pluginPath = fileURLToPath(new URL('../../tools/http-effect-tool.ts', import.meta.url));
-const checkout = fileURLToPath(new URL('../../..', import.meta.url));
+/** The tables with leases of workers, and their columns with the owner: host, process id and a unique part. */
+const LEASES = { sessions: 'owner', deliveries: 'owner', processes: 'worker' };
 const readyWithinMs = 240_000;
 const recordedRequestsMax = 5_000;
 
@@ -130,27 +138,35 @@ async function open(options: ServiceRigOptions, closers: (() => unknown)[]): Pro
   closers.push(() => database.end());
   const logs: string[] = [];
   const processes: RunningProcess[] = [];
+  let gates = 0;
   return {
     databaseUrl,
     dataDir,
     model,
     effects,
     logs,
-    async start(roles, { port, env: own = {}, rootDir } = {}) {
-      const process =
-        port === undefined
-          ? await startServiceProcess({
-              roles,
-              env: { ...env, ...own },
-              readyWithinMs,
-              ...(rootDir === undefined ? {} : { rootDir }),
-            })
-          : await startOnPort({ roles, env: { ...env, ...own }, port });
-      logs.push(...process.output().split('\n'));
-      keepLines(process.child, logs);
+    async start(roles, { env: own = {}, ...where } = {}) {
+      const onLine = (line: string): void => void logs.push(line);
+      const process = await startServiceProcess({ ...where, roles, env: { ...env, ...own }, readyWithinMs, onLine });
       processes.push(process);
       closers.push(() => process.end('SIGKILL'));
       return process;
+    },
+    async kill(process) {
+      await process.end('SIGKILL');
+      const owner = `%:${process.child.pid}:%`;
+      for (const [table, column] of Object.entries(LEASES)) {
+        const sql = `update holdfast.${table} set lease_expires_at = clock_timestamp() where ${column} like $1`;
+        await database.query(sql, [owner]);
+      }
+    },
+    gate() {
+      const name = `gate-${(gates += 1)}`;
+      const command = JSON.stringify({ command: `until [ -e ${name} ]; do sleep 0.05; done` });
+      return {
+        call: `[[tool: exec ${command}]]`,
+        open: () => writeFileSync(join(dataDir, 'workspace', name), ''),
+      };
     },
     holderOf: (session) =>
       waitUntil(`a process holds ${session}`, readyWithinMs, async () => {
@@ -181,54 +197,6 @@ function writeConfig(dataDir: string, own: Record<string, unknown> = {}): string
   };
   writeFileSync(path, JSON.stringify(config));
   return path;
-}
-
-function keepLines(child: ChildProcess, logs: string[]): void {
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', (chunk: Buffer) => logs.push(...chunk.toString().split('\n').filter(Boolean)));
-  }
-}
-
-/** As `startServiceProcess`, on a port that another process had before. */
-async function startOnPort(options: {
-  roles: string;
-  env: Record<string, string>;
-  port: number;
-}): Promise<RunningProcess> {
-  const child = spawn(process.execPath, [join(checkout, 'src/cli/bin.mjs'), 'start', '--roles', options.roles], {
-    cwd: checkout,
-    env: {
-      PATH: process.env['PATH'],
-      HOLDFAST_LOG_FORMAT: 'json',
-      ...options.env,
-      HOLDFAST_PORT: String(options.port),
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const lines: string[] = [];
-  keepLines(child, lines);
-  const url = `http://127.0.0.1:${options.port}`;
-  const exited = once(child, 'exit');
-  const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
-  const running: RunningProcess = {
-    url,
-    child,
-    isAlive,
-    output: () => lines.join('\n'),
-    async end(signal) {
-      if (isAlive()) child.kill(signal);
-      await exited;
-      return child.exitCode;
-    },
-  };
-  await waitUntil(`a process on port ${options.port} is ready`, readyWithinMs, async () => {
-    if (!isAlive()) throw new Error(`the service ended with ${child.exitCode}:\n${lines.join('\n')}`);
-    return (await fetch(`${url}/readyz`).catch(() => null))?.ok === true;
-  }).catch(async (error: unknown) => {
-    await running.end('SIGKILL');
-    throw error;
-  });
-  return running;
 }
 
 async function closeAll(closers: (() => unknown)[]): Promise<void> {
