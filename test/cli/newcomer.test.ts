@@ -2,7 +2,7 @@
 // backing up are typed as the pages print them; then the backup is restored into another empty folder as its page says, and what waited is answered
 // there. The commands of all other pages: readme-examples.test.ts; a database of the first release: test/service/first-release.test.ts.
 import type { ChildProcess } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -71,8 +71,11 @@ test('quick start, a batch, a backup, and its restore into a new folder', async 
   await first.stop();
 
   const elsewhere = await emptyFolder(context);
-  await copyFile(join(cwd, 'holdfast.backup'), join(elsewhere, 'holdfast.backup'));
   const restore = blocksOf('back-up-and-restore').find(({ title }) => title === 'Restore into a new folder');
+  // Its name has the date of its day, and that on the page another.
+  const made = (await readdir(cwd)).find((name) => name.endsWith('.backup'));
+  const named = /\S+\.backup/.exec(restore?.code ?? '')?.[0];
+  await copyFile(join(cwd, String(made)), join(elsewhere, String(named)));
   expect(restore?.code).toMatch(/npx holdfast start\n$/);
   await playExample(restore!.code.replace('npx holdfast start\n', ''), elsewhere);
   await started(elsewhere, context);

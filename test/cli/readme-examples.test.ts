@@ -20,7 +20,7 @@ const STARTED = { 'npm start': ['start'], 'npx holdfast scripted-model --port 40
 
 /** Examples that another test runs, by page and title: a file, and a text in it. */
 const ELSEWHERE: Record<string, [file: string, found: string]> = {
-  'docs/operations.md › Running it': ['test/service/rig/service-rig.ts', "'start', '--roles', options.roles"],
+  'docs/operations.md › Running it': ['test/servers/service-process.ts', "['--roles', options.roles]"],
   'docs/runbooks.md › Start a worker': ['test/service/operators-drill.test.ts', "rig.start('worker'"],
   'docs/runbooks.md › Start a scheduler': ['test/service/operators-drill.test.ts', "rig.start('scheduler'"],
   'docs/operations.md › Metrics': ['test/service/operators-drill.test.ts', 'HOLDFAST_METRICS_PORT'],
