@@ -4,11 +4,11 @@
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
-import { rollUp } from '../../src/store/usage/roll-up.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { tablesWith } from './tables-with.ts';
 import { useApiRig } from './use-api-rig.ts';
+import { rollUpAll } from '../store/roll-up-all.ts';
 
 const HISTORIES = isLongForm() ? 12 : 2;
 const STEPS = 14;
@@ -183,7 +183,7 @@ async function tableFaults(): Promise<unknown[]> {
 }
 
 async function calls(): Promise<unknown> {
-  await rollUp(holder.rig.turns.database);
+  await rollUpAll(holder.rig.turns.database);
   return holder.rig.rows(`select sum(calls)::int as calls from holdfast.usage_buckets where size = 'hour'`);
 }
 

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { repricePastCalls } from '../../src/service/reprice-past-calls.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
-import { rollUp } from '../../src/store/usage/roll-up.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
+import { rollUpAll } from '../store/roll-up-all.ts';
 
 const SPAN = { from: new Date(Date.now() - 3_600_000), to: new Date(Date.now() + 3_600_000) };
 const SONNET = { model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 20, outputPerMTok: 100 };
@@ -62,7 +62,7 @@ test('every sum has the new costs, the earlier ones are kept, and a second run c
   const parts = { database: rig.database, prices };
   await play('one');
   await play('two', 'anthropic/scripted-1');
-  await rollUp(rig.database);
+  await rollUpAll(rig.database);
   await play('one');
   expect(await sums()).toEqual([8000, 8000, 8000, 8000, 1, 1]);
 
@@ -72,7 +72,7 @@ test('every sum has the new costs, the earlier ones are kept, and a second run c
 
   expect(await repricePastCalls(parts, { ...SPAN, reason: 'a test', isDryRun: false })).toMatchObject(changes);
   expect(await sums()).toEqual([81_200, 81_200, 81_200, 81_200, 0, 0]);
-  await rollUp(rig.database);
+  await rollUpAll(rig.database);
   expect(await sums()).toEqual([81_200, 81_200, 81_200, 81_200, 0, 0]);
 
   expect(

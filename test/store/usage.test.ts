@@ -14,6 +14,7 @@ import { viewUsage } from '../../src/store/views/usage.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
+import { rollUpAll } from './roll-up-all.ts';
 
 const EVER = { from: new Date(0), to: new Date(Date.now() + 86_400_000) };
 
@@ -104,19 +105,6 @@ async function expectExact(): Promise<void> {
 
 const unread = () => rig.rows('select from holdfast.events e, holdfast.roll_up_cursor c where e.id > c.after_id');
 
-/** Rolls up until nothing is left. A transaction in another database of the server holds the horizon back as long as it runs. */
-async function rollUpAll(): Promise<void> {
-  await expect
-    .poll(
-      async () => {
-        await rollUp(rig.database);
-        return (await unread()).length;
-      },
-      { timeout: 30_000, interval: 20 },
-    )
-    .toBe(0);
-}
-
 const buckets = () => rig.rows('select * from holdfast.usage_buckets order by size, starts_at, model, kind');
 
 describe('usage and counts', () => {
@@ -130,12 +118,12 @@ describe('usage and counts', () => {
 
   test('are exact before anything is rolled up, and after each event is', async () => {
     await expectExact();
-    await rollUpAll();
+    await rollUpAll(rig.database);
     expect((await buckets()).length).toBeGreaterThan(0);
     await expectExact();
     await play('later', '[[reply: more]]');
     await expectExact();
-    await rollUpAll();
+    await rollUpAll(rig.database);
     await expectExact();
   });
 
@@ -144,7 +132,7 @@ describe('usage and counts', () => {
       await play(`round-${round}`, '[[reply: ok]]');
       await Promise.all(Array.from({ length: 4 }, () => rollUp(rig.database)));
     }
-    await rollUpAll();
+    await rollUpAll(rig.database);
     await expectExact();
   });
 
@@ -161,7 +149,7 @@ describe('usage and counts', () => {
     await expectExact();
     await slow.query('commit');
     slow.release();
-    await rollUpAll();
+    await rollUpAll(rig.database);
     await expectExact();
   });
 
@@ -171,14 +159,14 @@ describe('usage and counts', () => {
     expect(before).toBeGreaterThan(0);
     await trimEvents(rig.database, 0);
     expect((await unread()).length).toBe(before);
-    await rollUpAll();
+    await rollUpAll(rig.database);
     await trimEvents(rig.database, 0);
     expect(await rig.rows("select from holdfast.events where type <> 'log.trimmed'")).toEqual([]);
     await expectExact();
   });
 
   test('are grouped by minute and hour, and minutes are deleted after two days', async () => {
-    await rollUpAll();
+    await rollUpAll(rig.database);
     const sum = (items: { calls: number }[]) => items.reduce((total, { calls }) => total + calls, 0);
     const calls = sum(await byGroup());
     expect(sum(await byGroup('agent', 'minute'))).toBe(calls);
@@ -198,7 +186,7 @@ describe('usage and counts', () => {
        from holdfast.roll_up_cursor c where e.id > c.after_id and e.type in ('model.ended', 'turn.ended')`,
     );
     await expectExact();
-    await rollUpAll();
+    await rollUpAll(rig.database);
     await expectExact();
   });
 
@@ -220,7 +208,7 @@ describe('usage and counts', () => {
     await slow.query('commit');
     slow.release();
     await expectExact();
-    await rollUpAll();
+    await rollUpAll(rig.database);
     await expectExact();
     expect(await countExisting(rig.database)).toBe(false);
     expect((await byGroup('model')).length).toBe(before.length);
