@@ -13,7 +13,7 @@ export type BatchStatus = (typeof BATCH_STATUSES)[number];
 /** How long an upload may take; after that it counts as left behind by a crash, and the housekeeping deletes it. */
 export const UPLOAD_HOURS = 1;
 
-/** The same of a file of an OpenAI client. */
+/** How long the upload of a file of an OpenAI client may take; after that the housekeeping deletes it. */
 export const FILE_UPLOAD_HOURS = 24;
 
 export const BATCH_OUTCOMES = ['completed', 'partly', 'failed', 'cancelled'] as const;

@@ -1,6 +1,6 @@
 // The figures of the overview, in one statement: what waits and runs by lane, what happened in each of the last 60 minutes, and what was spent
-// today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a
-// table that grows.
+// today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the
+// roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
 import type { SessionLane } from '../../core/session-key.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';

@@ -86,7 +86,7 @@ export function DeadLetters(): ReactElement {
         >
           <p>
             {asked.verb === 'discard'
-              ? 'They stay as they failed, and nothing more is done about them.'
+              ? `Nothing more is done about ${countOf(asked) === 1 ? 'it' : 'them'}; what failed stays visible in its turn or delivery.`
               : countOf(asked) > 1
                 ? `One goes first; the others follow, ${PER_SECOND} per second, when it has ended well.`
                 : 'It is tried again.'}
