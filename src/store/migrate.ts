@@ -20,7 +20,8 @@ const LOCK_PAUSE_MS = 1_000;
 /** How long it tries before it gives up. */
 const LOCK_TRIES_MS = 60_000;
 
-const LOCK_NOT_AVAILABLE = '55P03';
+/** What ends a migration that other transactions are in the way of: `lock_not_available`, and `deadlock_detected` as the victim. */
+const LOCK_CONFLICTS: readonly unknown[] = ['55P03', '40P01'];
 
 /** The layout of the database is not what this version of Holdfast can work with. */
 class MigrationError extends Error {
@@ -231,7 +232,7 @@ export async function layOut(client: pg.Client, { upTo }: { upTo?: readonly stri
   for (const migration of pendingOf(wanted, await readApplied(client))) await applyIn(client, migration);
 }
 
-/** Applies it, with pauses while another transaction holds a table that it needs: a backup by pg_dump, or a console. */
+/** Applies it, with pauses while another transaction holds a table that it needs: a backup by pg_dump, a console, or a turn. */
 async function applyWhenFree(client: pg.Client, migration: Migration, triesMs: number): Promise<void> {
   for (const end = performance.now() + triesMs; !(await tryToApply(client, migration));) {
     if (performance.now() >= end) throw new MigrationBlockedError(migration.name, triesMs);
@@ -239,7 +240,7 @@ async function applyWhenFree(client: pg.Client, migration: Migration, triesMs: n
   }
 }
 
-/** False: a table that it needs was not free in time, and nothing has changed. */
+/** False: a table that it needs was not free in time, or a deadlock with a turn that runs was ended at its cost; nothing has changed. */
 async function tryToApply(client: pg.Client, migration: Migration): Promise<boolean> {
   await client.query('begin');
   try {
@@ -249,7 +250,7 @@ async function tryToApply(client: pg.Client, migration: Migration): Promise<bool
     return true;
   } catch (error) {
     await client.query('rollback');
-    if ((error as { code?: unknown }).code === LOCK_NOT_AVAILABLE) return false;
+    if (LOCK_CONFLICTS.includes((error as { code?: unknown }).code)) return false;
     throw error;
   }
 }

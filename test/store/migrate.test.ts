@@ -71,3 +71,37 @@ test('a migration gives up when a table stays locked, names itself, and has chan
   await free();
   expect(await pendingMigrations(rig.url)).toEqual(['0044_older_code.sql']);
 });
+
+test('a migration that a deadlock with a running transaction ends is applied in the end, and so is the transaction', async () => {
+  await rig.rows(`delete from holdfast.migrations where name = '0044_older_code.sql'`);
+  // The migration adds a row to `migrations` after it has altered the table, so a trigger can make it ask for a second table.
+  await rig.rows(`create function wait_then_lock() returns trigger language plpgsql as $$ begin
+      while not exists (select from pg_locks where not granted and relation = 'holdfast.migrations'::regclass) loop
+        perform pg_sleep(0.01);
+      end loop;
+      lock table holdfast.sessions;
+      return new;
+    end $$`);
+  await rig.rows(
+    'create trigger wait_then_lock before insert on holdfast.migrations for each row execute function wait_then_lock()',
+  );
+  const other = new pg.Client({ connectionString: rig.url });
+  await other.connect();
+  onTestFinished(() => other.end());
+  // The victim is the first that looks for a deadlock: the migration.
+  await other.query(`set deadlock_timeout = '10min'`);
+  await other.query('begin');
+  await other.query('lock table holdfast.sessions');
+  const deadlocks = `select deadlocks::int from pg_stat_database where datname = current_database()`;
+
+  const migrated = migrate(rig.url);
+  const altered = `select 1 as one from pg_locks where granted and mode = 'AccessExclusiveLock' and relation = 'holdfast.migrations'::regclass`;
+  await expect.poll(() => rig.rows(altered)).toHaveLength(1);
+  await other.query('select from holdfast.migrations');
+  await other.query('drop trigger wait_then_lock on holdfast.migrations');
+  await other.query('commit');
+  await other.end();
+
+  expect(await migrated).toEqual({ applied: ['0044_older_code.sql'], ahead: [] });
+  expect(await rig.rows(deadlocks)).not.toEqual([{ deadlocks: 0 }]);
+});
