@@ -191,6 +191,18 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await rig.rows(calls, [turnId])).toEqual([{ call_no: 1, status: 'ok', tier: 'batch' }]);
   });
 
+  test('uses an answer that came before the deadline also when it is claimed after it', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('just-in-time', worker);
+    await answer(turnId, text('in time'));
+    await rig.rows(
+      `update holdfast.inbox set body = (body::jsonb || '{"fallback": "fail", "expiresAt": 1}')::json where id = $1`,
+      [messageId],
+    );
+    expect(await worker.run('just-in-time')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'in time' });
+  });
+
   test('waits for an unavailable model as long as any turn does, after a day in the lane (G33)', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late-outage', worker, { text: '[[error: 529]] [[reply: back]]' });
