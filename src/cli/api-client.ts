@@ -79,7 +79,7 @@ function explained(client: HoldfastClient, explain: (error: unknown) => unknown)
     ([name, call]) => [
       name,
       (...values: unknown[]) => {
-        const result = call(...values);
+        const result = called(call, values);
         return result instanceof Promise
           ? result.catch((error: unknown) => {
               throw explain(error);
@@ -90,6 +90,17 @@ function explained(client: HoldfastClient, explain: (error: unknown) => unknown)
   );
   // The same functions with the same answers: promises, and iterators.
   return Object.fromEntries(functions) as unknown as HoldfastClient;
+}
+
+/** A name that no path can have, such as an empty one, is refused before anything is sent. */
+function called(call: (...values: unknown[]) => unknown, values: unknown[]): unknown {
+  try {
+    return call(...values);
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    const fix = 'pass an id, a key or a name that is not empty';
+    throw new CliError({ code: 'usage', exitCode: EXIT.usage, message: error.message, fix, cause: error });
+  }
 }
 
 async function* explainedEach(items: AsyncIterable<unknown>, explain: (error: unknown) => unknown) {

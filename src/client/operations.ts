@@ -2483,7 +2483,7 @@ export interface OperationFunctions {
     /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
   }, options?: CallOptions): Promise<ReadableStream<Uint8Array>>;
-  /** Erase all sessions in which only this person wrote. `DELETE /v1/subjects/{senderId}` */
+  /** Erase all sessions in which only this person wrote, and the items of batches with their words. `DELETE /v1/subjects/{senderId}` */
   eraseSubject(input: {
     /** The sender.id in the messages of the person */
     senderId: string;
@@ -2498,7 +2498,7 @@ export interface OperationFunctions {
   }, options?: CallOptions): Promise<{
     /** The `sender.id` of the person */
     senderId: string;
-    /** The number of sessions */
+    /** What was removed of each session in which only this person wrote */
     sessions: {
       /** The session key */
       key: string;
@@ -2509,6 +2509,8 @@ export interface OperationFunctions {
     }[];
     /** keep: keep sessions in which other people wrote too; erase: erase them as well */
     shared: string[];
+    /** The number of items of ended batches that never became messages, whose texts were removed */
+    batchItems: number;
   }>;
   /** Active entries, oldest first (order=desc: newest first); with state=all, all entries. `GET /v1/sessions/{key}/transcript` */
   listEntries(input: {

@@ -13,12 +13,20 @@ function isLimit(value: number): boolean {
   return value >= 0 && value <= DOLLARS_MAX && Math.abs(value * MICROS - Math.round(value * MICROS)) < 1e-3;
 }
 
+/**
+ * Zones that PostgreSQL knows under the same name and with the same offsets as Node, which needs the name to be one of IANA. Of names with three
+ * letters, PostgreSQL reads most as abbreviations with a fixed offset (`CET`, `IST`), and does not know others (`CAT`).
+ */
+const STORED_ZONE = /^(?:utc|gmt|uct|est|mst|hst|prc|roc|rok|(?![a-z]{3}$)[a-z].*)$/i;
+
 /** The fields of a budget, as the configuration and requests write them. */
 export const budgetFields = {
   scope: z.string().refine(isScope, '"all", "agent:<id>", "session:<key pattern>" or "key:<name>"'),
   per: z.enum(BUDGET_PERIODS),
   // PostgreSQL reads the sign of an offset the other way round.
-  zone: timeZone.regex(/^[A-Za-z]/, 'the name of a time zone, not an offset').default(BUDGET_DEFAULTS.zone),
+  zone: timeZone
+    .regex(STORED_ZONE, 'the name of a time zone such as "Europe/Berlin", not an offset or an abbreviation')
+    .default(BUDGET_DEFAULTS.zone),
   limitUsd,
   warnPercent: count(1, 100).default(BUDGET_DEFAULTS.warnPercent),
   action: z.enum(BUDGET_ACTIONS).default(BUDGET_DEFAULTS.action),

@@ -10,7 +10,7 @@ import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts'
 import { deliveryIdsOf, type DeliveryFilter } from '../store/views/delivery-filter.ts';
 import { waitingMessageIds } from '../store/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../store/views/turn-filter.ts';
-import { redoTurn } from './redrive-letters.ts';
+import { redoTurn, retryItemText } from './redrive-letters.ts';
 import type { Service } from './service.ts';
 import { stopTurn } from './stop-session.ts';
 
@@ -119,6 +119,7 @@ async function attempt(service: Service, item: LeasedItem, idempotency: KeyedReq
 async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
   const result = await redoTurn(service, turnId, idempotency);
   if (result.kind === 'ok') return done(result.messageIds);
+  if (result.kind === 'item') return skipped(retryItemText(result));
   if (result.kind === 'unknown') return skipped('The turn does not exist.');
   return skipped('Only a turn that did not succeed can be retried, and only once.');
 }

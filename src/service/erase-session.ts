@@ -7,6 +7,7 @@ import { PROCESS_OUTPUTS } from '../core/background-process.ts';
 import type { SessionId } from '../core/ids.ts';
 import {
   blankItems,
+  countItems,
   eraseKeys,
   eraseSnapshots,
   findOpenBatch,
@@ -50,7 +51,7 @@ const SNAPSHOT_SETTLE_MS = 1_250;
 /** How often the rows are deleted again because inputs have arrived meanwhile. */
 const PASSES_MAX = 50;
 
-/** Erases the session of a key, and the remains of an incomplete erasure. Without a session nothing is deleted. */
+/** Erases the session of a key, the remains of an incomplete erasure, and items of batches that name the key and made no session. */
 export async function eraseSession(service: Service, key: string): Promise<ErasureResult> {
   const total: Erasure = { removed: {}, files: 0 };
   const batchId = await eraseKey(service, key, { total, visited: new Set() });
@@ -61,7 +62,10 @@ export async function eraseSession(service: Service, key: string): Promise<Erasu
 export async function previewErasure({ config, database }: Service, key: string): Promise<Erasure> {
   const families = await Promise.all([ERASING + key, key].map((stored) => findErasedFamily(database, stored)));
   const ids = families.flat().map(({ id }) => id);
-  if (ids.length === 0) return { removed: {}, files: 0 };
+  if (ids.length === 0) {
+    const items = await countItems(database, withoutSession(key));
+    return { removed: items === 0 ? {} : { batch_items: items }, files: 0 };
+  }
   const processIds = await nextProcesses(database, ids);
   const files = await Promise.all(processIds.map((id) => filesOf(config.runtime.dataDir, id)));
   return { removed: await countErased(database, ids), files: files.reduce((sum, count) => sum + count, 0) };
@@ -77,12 +81,26 @@ interface Progress {
 async function eraseKey(service: Service, key: string, progress: Progress): Promise<string | null> {
   if (progress.visited.has(key)) return null;
   progress.visited.add(key);
+  let hasSession = false;
   for (const stored of [ERASING + key, key]) {
     const family = await findErasedFamily(service.database, stored);
-    const batchId = family.length === 0 ? null : await eraseFamily(service, family, { ...progress, key });
+    if (family.length === 0) continue;
+    hasSession = true;
+    const batchId = await eraseFamily(service, family, { ...progress, key });
     if (batchId !== null) return batchId;
   }
-  return null;
+  return hasSession ? null : await eraseItems(service, key, progress);
+}
+
+/** Items that were cancelled before they were fed name a session that may not exist. */
+async function eraseItems({ database }: Service, key: string, { total }: Progress): Promise<string | null> {
+  const batchId = await findOpenBatch(database, withoutSession(key));
+  if (batchId === null) add(total.removed, { batch_items: await blankItems(database, withoutSession(key)) });
+  return batchId;
+}
+
+function withoutSession(key: string): ErasedSessions {
+  return { ids: [], keys: [key], cronIds: [] };
 }
 
 async function eraseFamily(

@@ -10,7 +10,7 @@ import {
 } from '../store/decide-dead-letters.ts';
 import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../store/decide-delivery.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { retryTurn, type RetryResult } from '../store/retry-turn.ts';
+import { retryTurn, type RetriedItem, type RetryResult } from '../store/retry-turn.ts';
 import type { Service } from './service.ts';
 
 export interface RedrivenLetter {
@@ -40,6 +40,11 @@ export async function redoTurn(
   idempotency: KeyedRequest | null,
 ): Promise<RetryResult> {
   return publish(await retryTurn(database, turnId, idempotency));
+}
+
+/** How to retry an item of a batch. */
+export function retryItemText({ batchId, n }: RetriedItem): string {
+  return `The turn answered item ${n} of the batch ${batchId}. Retry the item: "holdfast batch retry-failed ${batchId} --n ${n}".`;
 }
 
 /** Sends a delivery again, or discards it; the reconciler rings for its session. */
@@ -78,6 +83,7 @@ async function redriveOne(service: Service, { id, turnId, deliveryId }: OpenLett
   if (turnId === null) return skipped('The session that should receive it no longer exists. Discard the letter.');
   const retried = await redoTurn(service, turnId, null);
   if (retried.kind === 'ok') return { id, result: 'redriven', reason: null, messageIds: retried.messageIds };
+  if (retried.kind === 'item') return skipped(retryItemText(retried));
   return skipped('The turn no longer has a failed message. Discard the letter.');
 }
 

@@ -8,6 +8,7 @@ import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { NEW_ID_SQL } from './put-inputs.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { sendQuery } from './send-query.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
@@ -17,10 +18,28 @@ export function retryOfSql(causeKey: string): string {
 }
 
 /**
- * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages were retried before. `unknown`: there is no
- * such turn.
+ * `ok`: these messages wait now. `conflict`: the turn ended well or still runs, or its messages were retried before. `item`: it answered an item of
+ * a batch, which the batch retries. `unknown`: there is no such turn.
  */
-export type RetryResult = { kind: 'ok'; messageIds: string[] } | { kind: 'conflict' | 'unknown' };
+export type RetryResult =
+  | { kind: 'ok'; messageIds: string[] }
+  | ({ kind: 'item' } & RetriedItem)
+  | { kind: 'conflict' | 'unknown' };
+
+/** An item of a batch that exists. */
+export interface RetriedItem {
+  batchId: string;
+  n: number;
+}
+
+export const RETRIED_ITEM = literal({
+  name: 'retried-item',
+  purpose:
+    'Read the item of an existing batch that a turn answered. One that was stopped is left out: the batch does not retry it.',
+  text: `select i.batch_id as "batchId", i.n from holdfast.inbox x
+join holdfast.batch_items i on i.batch_id = split_part(x.cause_key, ':', 2)::uuid and i.n = split_part(x.cause_key, ':', 3)::int
+where x.turn_id = $1 and x.kind = 'batch' and x.cause_key like 'batch:%' and i.status <> 'cancelled' limit 1`,
+});
 
 /** How often it tries again when its session has changed meanwhile. */
 const STALE_LOOKS_MAX = 20;
@@ -112,6 +131,9 @@ export async function retryTurn(
   turnId: string,
   idempotency?: KeyedRequest | null,
 ): Promise<Committed<RetryResult>> {
+  // Otherwise the answer would be missing in the results and the cost of the batch, and a retry of the item would do its work once more.
+  const [item] = await sendQuery<RetriedItem & Record<string, unknown>>(database.hot, RETRIED_ITEM.prepared([turnId]));
+  if (item !== undefined) return { kind: 'item', ...item };
   const values = [turnId, ...keyValues(idempotency)];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
     const [row] = (await database.hot.query<RetryRow>(RETRY_TURN.prepared(values))).rows;

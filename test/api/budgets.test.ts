@@ -1,10 +1,23 @@
 // Budgets over HTTP: created, shown, changed and removed by requests; those of the configuration and of batches are fixed.
 import { expect, test } from 'vitest';
+import { budgetFields } from '../../src/config/schema-budgets.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 const ask = (method: 'POST' | 'PATCH' | 'DELETE', url: string, payload?: object) =>
   holder.rig.ask(method, url, payload === undefined ? {} : { payload });
+
+/** Names without a slash that Node knows, abbreviations included. */
+const LEGACY_ZONES =
+  'UTC GMT UCT Zulu Japan Cuba Egypt Iran PRC ROC ROK EST MST HST EST5EDT PST8PDT CET MET EET WET CAT CST IST BST PST ACT AET SST NET MIT'.split(
+    ' ',
+  );
+
+function timeIn(timeZone: string, at: string): string {
+  const parts = { year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+  const time = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+  return new Intl.DateTimeFormat('en-US', { timeZone, hourCycle: 'h23', ...parts, ...time }).format(new Date(at));
+}
 
 const DAILY = { scope: 'agent:main', per: 'day', limitUsd: 2.5 };
 
@@ -40,6 +53,8 @@ test.each([
   ['limitUsd', { ...DAILY, limitUsd: 0.0000001 }],
   ['zone', { ...DAILY, zone: 'Mars/Olympus' }],
   ['zone', { ...DAILY, zone: '+05:30' }],
+  ['zone', { ...DAILY, zone: 'CAT' }],
+  ['zone', { ...DAILY, zone: 'CET' }],
   ['warnPercent', { ...DAILY, warnPercent: 0 }],
   ['spentUsd', { ...DAILY, spentUsd: 1 }],
 ])('a budget with a wrong %s is refused, and nothing is stored', async (path, payload) => {
@@ -48,6 +63,22 @@ test.each([
   expect(refused.status).toBe(400);
   expect(refused.body.errors).toContainEqual(expect.objectContaining({ path }));
   expect((await holder.rig.get('/v1/budgets')).body.items).toHaveLength(before);
+});
+
+test('every zone that a budget may have has the same time in the database', async () => {
+  const names = [...Intl.supportedValuesOf('timeZone'), ...LEGACY_ZONES].filter(
+    (zone) => budgetFields.zone.safeParse(zone).success,
+  );
+  expect(names).toEqual(expect.arrayContaining(['Europe/Berlin', 'Japan', 'UTC']));
+  // Years ago, so that both sides know the rules of each zone.
+  const times = ['2015-01-15T12:00:00Z', '2015-07-15T12:00:00Z'];
+  const rows = await holder.rig.rows(
+    `select zone, at, to_char(at::timestamptz at time zone zone, 'MM/DD/YYYY, HH24:MI:SS') as time
+     from unnest($1::text[]) as zone, unnest($2::text[]) as at`,
+    [names, times],
+  );
+  const inNode = rows.map(({ zone, at }) => ({ zone, at, time: timeIn(String(zone), String(at)) }));
+  expect(rows).toEqual(inNode);
 });
 
 test('the cost cap of a batch is shown as a budget that its own routes change', async () => {

@@ -138,6 +138,15 @@ describe('a submission that cannot be read as a whole is refused, and nothing is
     expect(await rowsLeft()).toBe(0);
   });
 
+  test.each(['-1', '1e9', '0.0000001'])('a cost cap of %s dollars', async (maxCostUsd) => {
+    const { status, body } = await batchRig(shared.rig).submitLines(GOOD, `?maxCostUsd=${maxCostUsd}`);
+    expect([status, body.code]).toEqual([400, 'invalid_query']);
+    expect(body.errors).toEqual([
+      { path: 'maxCostUsd', message: expect.stringMatching(/without a sign or an exponent|at most six decimals/) },
+    ]);
+    expect(await rowsLeft()).toBe(0);
+  });
+
   test('a detail that quotes a whole sentence has one full stop', async () => {
     expect((await refused('{"text":')).detail).toMatch(/[^.]\. Nothing was stored/);
   });

@@ -109,6 +109,46 @@ test('results --out continues a file where it has no gap', async () => {
   expect(await readFile(out, 'utf8')).toBe(whole);
 });
 
+test('results --out continues no file of another batch or format', async () => {
+  const run = async () => {
+    const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
+    const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
+    await batchRig(shared.rig).run(id);
+    return id;
+  };
+  const [first, second] = [await run(), await run()];
+  const out = join(folder, 'yesterday.jsonl');
+  await batch('results', first, '--out', out);
+  const before = await readFile(out, 'utf8');
+  for (const args of [[second], [first, '--format', 'openai']]) {
+    const refused = await batch('results', ...args, '--out', out);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('results of another batch')]);
+  }
+  expect(await readFile(out, 'utf8')).toBe(before);
+  expect((await batch('results', first, '--out', out)).stderr).toContain('after item 2');
+  expect(await readFile(out, 'utf8')).toBe(before);
+  expect(await batch('results', first, '--out', folder)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('it is a directory'),
+  });
+});
+
+test.each(['holdfast', 'openai'])(
+  'results --out in the format %s reads items again that have failed',
+  async (format) => {
+    const file = await fileOf([{ text: 'one' }, { text: '[[error: 400 times=always]]' }, { text: 'three' }]);
+    const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
+    const batches = batchRig(shared.rig);
+    await batches.run(id);
+    const out = join(folder, `failed-${format}.jsonl`);
+    await batch('results', id, '--format', format, '--out', out);
+    await batch('retry-failed', id);
+    await batches.run(id);
+    expect((await batch('results', id, '--format', format, '--out', out)).stderr).toContain('after item 1');
+    expect(await readFile(out, 'utf8')).toBe((await batch('results', id, '--format', format)).stdout);
+  },
+);
+
 test('results --out overwrites no file that is not one of results', async () => {
   const file = await fileOf([{ text: 'one' }]);
   const id = (await batch('submit', file, '--via', 'live')).stdout.trim();

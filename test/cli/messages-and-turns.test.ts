@@ -104,4 +104,7 @@ test('waiting messages are listed with their reason, and a session, a message an
   expect((await run('why', 'later')).stdout).toMatch(/^session agent:main:later has waited since .* \(delayed\)\./);
   expect((await run('why', turn.id)).stdout).toBe(`turn ${turn.id} does not wait: it is completed\n`);
   expect(await run('why', crypto.randomUUID())).toMatchObject({ code: 5 });
+  const empty = await run('why', '');
+  expect(empty).toMatchObject({ code: 2, stderr: expect.stringContaining('key is ""') });
+  expect(empty.stderr).not.toContain('fault of Holdfast');
 });

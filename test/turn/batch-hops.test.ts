@@ -174,6 +174,35 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await rig.rows(totals, [turnId])).toEqual([{ status: 'completed', calls: 2, retries: 1 }]);
   });
 
+  test('makes no live call after the deadline if it may not fall back to one', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('no-fallback', worker);
+    await rig.rows(`update holdfast.inbox set body = (body::jsonb || '{"fallback": "fail"}')::json where id = $1`, [
+      messageId,
+    ]);
+    const call = { type: 'tool_use', id: 'toolu_1', name: 'note', input: { word: 'late' } };
+    await answer(turnId, [call], 'tool_use');
+    await passDeadline(messageId);
+    const before = rig.scripted.requestCount;
+    expect(await worker.run('no-fallback')).toMatchObject({ kind: 'ended' });
+    expect(rig.scripted.requestCount).toBe(before);
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'failed', error: { code: 'expired' } });
+    const calls = 'select call_no, status, tier from holdfast.model_calls where turn_id = $1 order by call_no';
+    expect(await rig.rows(calls, [turnId])).toEqual([{ call_no: 1, status: 'ok', tier: 'batch' }]);
+  });
+
+  test('uses an answer that came before the deadline also when it is claimed after it', async () => {
+    const worker = rig.worker();
+    const { messageId, turnId } = await parked('just-in-time', worker);
+    await answer(turnId, text('in time'));
+    await rig.rows(
+      `update holdfast.inbox set body = (body::jsonb || '{"fallback": "fail", "expiresAt": 1}')::json where id = $1`,
+      [messageId],
+    );
+    expect(await worker.run('just-in-time')).toMatchObject({ kind: 'ended' });
+    expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'in time' });
+  });
+
   test('waits for an unavailable model as long as any turn does, after a day in the lane (G33)', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late-outage', worker, { text: '[[error: 529]] [[reply: back]]' });

@@ -1,8 +1,7 @@
 // The export of a conversation as lines, and its permanent deletion.
 import { z } from 'zod';
-import { eraseSession, previewErasure, type Erasure } from '../../service/erase-session.ts';
-import type { Service } from '../../service/service.ts';
-import { findSessionsOfSender } from '../../store/views/subjects.ts';
+import { erasePerson, previewPerson } from '../../service/erase-person.ts';
+import { eraseSession, previewErasure } from '../../service/erase-session.ts';
 import { findExportedSession } from '../../store/views/session-export.ts';
 import { exportLines } from '../export-lines.ts';
 import { notFound, Problem } from '../problem.ts';
@@ -49,41 +48,42 @@ const deleteSession = defineRoute({
   },
   async handle({ params: { key }, query }, { context }) {
     if (query.dryRun === 'true') return { status: 200, body: { key, ...(await previewErasure(context.service, key)) } };
-    return { status: 200, body: { key, ...(await erased(context.service, key)) } };
+    const result = await eraseSession(context.service, key);
+    if (result.kind === 'busy') throw busy(result.batchId, key);
+    return { status: 200, body: { key, removed: result.removed, files: result.files } };
   },
 });
 
 const deleteSubject = defineRoute({
   method: 'DELETE',
   path: '/v1/subjects/{senderId}',
-  summary: 'Erase all sessions in which only this person wrote',
+  summary: 'Erase all sessions in which only this person wrote, and the items of batches with their words',
   role: 'admin',
   isLong: true,
   query: erasureQuery.extend({ channel: z.string().max(200).optional(), shared: z.enum(['keep', 'erase']).optional() }),
   answers: {
     200: { description: 'What was removed of each session; with dryRun, what would be', schema: subjectErasure },
-    409: { description: 'A batch that has not ended has items of a session; the sessions before it are erased' },
+    409: {
+      description:
+        'A batch that has not ended has items of the person, or of a session; the sessions before it are erased',
+    },
   },
-  async handle({ params: { senderId }, query }, { context: { service, views } }) {
-    const isDry = query.dryRun === 'true';
-    const found = await findSessionsOfSender(views, { senderId, channel: query.channel });
-    const chosen = found.filter(({ isShared }) => !isShared || query.shared === 'erase');
-    const sessions = [];
-    for (const { key } of chosen)
-      sessions.push({ key, ...(isDry ? await previewErasure(service, key) : await erased(service, key)) });
-    const shared = found.filter((session) => !chosen.includes(session)).map(({ key }) => key);
-    return { status: 200, body: { senderId, sessions, shared } };
+  async handle({ params: { senderId }, query }, { context: { service } }) {
+    const person = { senderId, channel: query.channel ?? null, erasesShared: query.shared === 'erase' };
+    if (query.dryRun === 'true') return { status: 200, body: { senderId, ...(await previewPerson(service, person)) } };
+    const result = await erasePerson(service, person);
+    if (result.kind === 'busy') throw busy(result.batchId, result.sessionKey);
+    const { sessions, shared, batchItems } = result;
+    return { status: 200, body: { senderId, sessions, shared, batchItems } };
   },
 });
 
-/** Throws `Problem` 409. */
-async function erased(service: Service, key: string): Promise<Erasure> {
-  const result = await eraseSession(service, key);
-  if (result.kind === 'erased') return { removed: result.removed, files: result.files };
-  throw new Problem(
-    'conflict',
-    `The batch ${result.batchId} has items of the session ${key} that have not ended. Cancel the batch first; nothing of the session was removed.`,
-  );
+/** Without a session, the batch has items of the person. */
+function busy(batchId: string, sessionKey: string | null): Problem {
+  const [whose, kept] =
+    sessionKey === null ? ['the person', 'nothing'] : [`the session ${sessionKey}`, 'nothing of the session'];
+  const detail = `The batch ${batchId} has items of ${whose} that have not ended. Cancel the batch first; ${kept} was removed.`;
+  return new Problem('conflict', detail);
 }
 
 export const erasureRoutes: Route[] = [exportSession, deleteSession, deleteSubject];

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
-import { redoTurn } from '../../service/redrive-letters.ts';
+import { redoTurn, retryItemText } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';
 import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
@@ -173,7 +173,7 @@ const retry = defineEffect({
         'The messages are queued again. If the session has newer turns, they are new messages whose retryOf names the old ones',
       schema: z.strictObject({ retried: z.uuid(), messageIds: z.array(z.uuid()) }),
     },
-    409: { description: 'The turn ended well, still runs, or was retried before' },
+    409: { description: 'The turn ended well, still runs, was retried before, or answered an item of a batch' },
   },
   async perform({ params, idempotency }, { context }) {
     const result = await redoTurn(context.service, params.id, idempotency);
@@ -182,6 +182,8 @@ const retry = defineEffect({
         return { retried: params.id, messageIds: result.messageIds };
       case 'conflict':
         throw new Problem('conflict', 'Only a turn that did not succeed can be retried, and only once.');
+      case 'item':
+        throw new Problem('conflict', retryItemText(result));
       case 'unknown':
         throw notFound(`turn ${params.id}`);
       default:

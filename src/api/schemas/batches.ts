@@ -1,6 +1,7 @@
 // Batches on the wire: submissions and answers.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
+import { limitUsd } from '../../config/schema-budgets.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import {
   BATCH_OUTCOMES,
@@ -29,7 +30,12 @@ const SECONDS_MAX = 366 * 86_400;
 const concurrency = z.int().min(1).max(CONCURRENCY_MAX);
 const weight = z.int().min(1).max(WEIGHT_MAX);
 const pilot = z.int().min(1).max(ITEM_NUMBER_MAX);
-const dollars = z.number().min(0).max(DOLLARS_MAX);
+// A fraction of a micro-dollar would be rounded: to no money at all.
+const dollars = z
+  .number()
+  .min(0)
+  .max(DOLLARS_MAX)
+  .refine((value) => limitUsd.safeParse(value).success, 'dollars with at most six decimals');
 const percent = z.int().min(0).max(100);
 const deadlineSeconds = z.int().min(1).max(SECONDS_MAX);
 const name = z.string().min(1).max(NAME_CHARS_MAX);
@@ -66,7 +72,7 @@ export const batchRequest = settings.extend({ items: z.array(z.unknown()).exactO
 function numberText<Schema extends z.ZodNumber>(schema: Schema) {
   return z
     .string()
-    .regex(/^\d+(?:\.\d+)?$/, 'expected a number')
+    .regex(/^\d+(?:\.\d+)?$/, 'expected a number such as 12 or 0.5, without a sign or an exponent')
     .transform(Number)
     .pipe(schema)
     .exactOptional();

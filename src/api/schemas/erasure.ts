@@ -6,8 +6,9 @@ export const ERASURE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   senderId: 'The `sender.id` of the person',
   removed: 'The number of removed rows by table; tables without removed rows are left out',
   files: 'The number of deleted files with outputs of background commands',
-  'subjectErasure.sessions': 'What was removed of each session in which only this person wrote',
-  'subjectErasure.shared': 'The keys of sessions that were kept, because other people wrote in them too',
+  'eraseSubject.sessions': 'What was removed of each session in which only this person wrote',
+  'eraseSubject.batchItems':
+    'The number of items of ended batches that never became messages, whose texts were removed',
   'eraseSubject.dryRun': 'True: count the rows and remove nothing',
   'eraseSubject.reason': 'Why; stored in the audit log',
   'eraseSubject.channel':
@@ -26,5 +27,6 @@ export const erasure = z.strictObject({
 export const subjectErasure = z.strictObject({
   senderId: z.string(),
   sessions: z.array(erasure),
-  shared: z.array(z.string()),
+  shared: z.array(z.string()).describe('The keys of sessions that were kept, because other people wrote in them too'),
+  batchItems: z.int(),
 });

@@ -23,8 +23,9 @@ export async function runBatchResults(
   const api = connectApi(flags);
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
-  const known = out === undefined ? { lines: 0, bytes: 0 } : await readWritten(out);
-  const after = known.lines === 0 ? undefined : String(known.lines);
+  const known = out === undefined ? NOTHING_WRITTEN : await readWritten(out);
+  // From the last line of the file on: it shows whether the file is one of this batch.
+  const after = known.lines === 0 ? undefined : String(known.lines - 1);
   const query = { id, after, all: all === true ? true : undefined, format };
   const results = await api.getBatchResults(query, { signal: stop.signal });
   // The same class has two names in the types of Node.
@@ -34,10 +35,15 @@ export async function runBatchResults(
     return EXIT.ok;
   }
   try {
-    if (known.lines > 0) await truncate(out, known.bytes);
-    await pipeline(body, createWriteStream(out, { flags: known.lines > 0 ? 'a' : 'w' }), { signal: stop.signal });
+    if (known.lines > 0) {
+      const rest = await withoutLine(body, known.lastLine);
+      if (rest === null) throw otherResults(out);
+      await truncate(out, known.bytes);
+      await pipeline(rest, createWriteStream(out, { flags: 'a' }), { signal: stop.signal });
+    } else await pipeline(body, createWriteStream(out), { signal: stop.signal });
   } catch (error) {
     if (stop.signal.aborted) return EXIT.interrupted;
+    if (error instanceof CliError) throw error;
     throw new CliError({
       code: 'results_incomplete',
       exitCode: EXIT.failed,
@@ -46,17 +52,53 @@ export async function runBatchResults(
       cause: error,
     });
   }
-  terminal.note(after === undefined ? `written to ${out}` : `continued ${out} after item ${after}`);
+  terminal.note(after === undefined ? `written to ${out}` : `continued ${out} after item ${known.lines}`);
   return EXIT.ok;
 }
+
+/** What follows the first line, if it is that one; null: it is another, or there is none. */
+async function withoutLine(body: AsyncIterable<Uint8Array>, line: string): Promise<AsyncIterable<Buffer> | null> {
+  const chunks = body[Symbol.asyncIterator]();
+  let bytes = Buffer.alloc(0);
+  while (!bytes.includes(NEWLINE)) {
+    const next = await chunks.next();
+    if (next.done === true) return null;
+    bytes = Buffer.concat([bytes, next.value]);
+  }
+  const end = bytes.indexOf(NEWLINE);
+  if (bytes.toString('utf8', 0, end) !== line) return null;
+  return (async function* rest() {
+    if (bytes.length > end + 1) yield bytes.subarray(end + 1);
+    for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) yield Buffer.from(next.value);
+  })();
+}
+
+function otherResults(file: string): CliError {
+  return new CliError({
+    code: 'other_results',
+    exitCode: EXIT.usage,
+    message: `${file} has results of another batch, in another format, or of items that were retried since, so it was not continued`,
+    fix: 'pass the name of a new file, or remove this one',
+  });
+}
+
+interface Written {
+  lines: number;
+  bytes: number;
+  /** Without its newline; empty when there is none. */
+  lastLine: string;
+}
+
+const NOTHING_WRITTEN: Written = { lines: 0, bytes: 0, lastLine: '' };
 
 /**
  * How many results without a gap a file begins with, and their bytes: after the first gap the file is written again, because items may
  * have ended there meanwhile. Throws for a file that begins with something else: it is not overwritten.
  */
-async function readWritten(file: string): Promise<{ lines: number; bytes: number }> {
+async function readWritten(file: string): Promise<Written> {
   let lines = 0;
   let bytes = 0;
+  let lastLine = '';
   let isFirst = true;
   let rest: Buffer<ArrayBufferLike> = Buffer.alloc(0);
   try {
@@ -65,16 +107,29 @@ async function readWritten(file: string): Promise<{ lines: number; bytes: number
       if (isFirst) checkBeginning(file, rest);
       isFirst = false;
       for (let end = rest.indexOf(NEWLINE); end !== -1; end = rest.indexOf(NEWLINE)) {
-        if (numberOf(rest.subarray(0, end)) !== lines + 1) return { lines, bytes };
+        if (numberOf(rest.subarray(0, end)) !== lines + 1) return { lines, bytes, lastLine };
         lines += 1;
+        lastLine = rest.toString('utf8', 0, end);
         bytes += end + 1;
         rest = rest.subarray(end + 1);
       }
     }
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (error instanceof CliError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') throw unreadable(file, code ?? String(error), error);
   }
-  return { lines, bytes };
+  return { lines, bytes, lastLine };
+}
+
+function unreadable(file: string, why: string, cause: unknown): CliError {
+  return new CliError({
+    code: 'unreadable',
+    exitCode: EXIT.usage,
+    message: `cannot read ${file}: ${why === 'EISDIR' ? 'it is a directory' : why}`,
+    fix: 'pass the name of a file',
+    cause,
+  });
 }
 
 /** Throws unless the file begins as results do; a file that was cut within its first line may have less of it. */
@@ -89,13 +144,15 @@ function checkBeginning(file: string, bytes: Buffer): void {
   });
 }
 
+/** How items have ended that no retry can change. */
+const FINAL = ['answered', 'silent', 'cancelled'];
+
 /** The number of the item of a line that is final; null: another line, or a half-written one. */
 function numberOf(line: Buffer): number | null {
   try {
-    const { n, id, status } = JSON.parse(line.toString('utf8')) as { n?: unknown; id?: unknown; status?: unknown };
-    if (typeof id === 'string') return Number(/^batch_req_(\d+)$/.exec(id)?.[1] ?? Number.NaN);
-    const isOpen = status === 'pending' || status === 'waiting' || status === 'running' || status === 'parked';
-    return typeof n === 'number' && !isOpen ? n : null;
+    const { n, id, status, error } = JSON.parse(line.toString('utf8')) as Record<string, unknown>;
+    if (typeof id === 'string') return error === null ? Number(/^batch_req_(\d+)$/.exec(id)?.[1] ?? Number.NaN) : null;
+    return typeof n === 'number' && FINAL.includes(String(status)) ? n : null;
   } catch {
     return null;
   }

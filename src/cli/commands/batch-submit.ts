@@ -39,7 +39,7 @@ export async function runBatchSubmit(
     else terminal.print(id);
     return EXIT.ok;
   }
-  terminal.note(`submitted ${body.counts.total} items: ${id}`);
+  terminal.note(`submitted ${body.counts.total} ${body.counts.total === 1 ? 'item' : 'items'}: ${id}`);
   return watchBatch(api, { id, waitSeconds: options.wait === true ? undefined : options.wait }, terminal);
 }
 

@@ -40,19 +40,31 @@ export async function runSubjectsDelete(
   const api = connectApi(flags);
   const about = { senderId, channel: options.channel, shared: options.shared };
   const planned = await api.eraseSubject(fromOptions({ ...about, dryRun: true }));
-  if (planned.sessions.length + planned.shared.length === 0) throw nothingOf(`person with the sender id ${senderId}`);
+  const { batchItems } = planned;
+  if (planned.sessions.length + planned.shared.length + batchItems === 0)
+    throw nothingOf(`person with the sender id ${senderId}`);
   const isDry = options.dryRun === true;
   if (!isDry) {
     const keys = planned.sessions.map(({ key }) => key);
     terminal.note(keys.length === 0 ? 'no session is to be erased' : keys.join('\n'));
-    if (options.yes !== true && !(await isSure(`Erase ${keys.length} sessions for good?`, terminal)))
+    const items = batchItems === 0 ? '' : ` and ${batchItems} items of batches`;
+    if (options.yes !== true && !(await isSure(`Erase ${keys.length} sessions${items} for good?`, terminal)))
       return EXIT.interrupted;
   }
   const erased = isDry ? planned : await api.eraseSubject(fromOptions({ ...about, reason: options.reason }));
   if (terminal.isJson) terminal.json(erased);
-  else for (const one of erased.sessions) report(one, isDry ? 'would be removed' : 'removed', terminal);
+  else printErased(erased, isDry ? 'would be removed' : 'removed', terminal);
   for (const key of erased.shared) terminal.note(`kept, because others have written there: ${key}`);
   return erased.shared.length === 0 ? EXIT.ok : EXIT.partly;
+}
+
+function printErased(
+  { sessions, batchItems }: { sessions: (Removed & { key: string })[]; batchItems: number },
+  verb: string,
+  terminal: Terminal,
+): void {
+  for (const one of sessions) report(one, verb, terminal);
+  if (batchItems > 0) terminal.print(`items of batches: ${verb}\n  ${batchItems} of batch_items`);
 }
 
 function report(erased: Removed & { key: string }, verb: string, terminal: Terminal): void {

@@ -18,14 +18,18 @@ export function laneOf(inputs: readonly Pick<Input, 'body'>[]): MessageLane {
   return MESSAGE_LANES.find((lane) => lane === via) ?? 'live';
 }
 
-/** When a turn leaves the lane, in milliseconds since the epoch. Of a short deadline, half is left for live calls. */
+/**
+ * When a turn leaves the lane, in milliseconds since the epoch. Of a short deadline, half is left for live calls; a turn that then fails leaves
+ * at its deadline, because an answer until then is still used.
+ */
 export function leaveAtMs(inputs: readonly Input[], { deadlineSeconds }: { deadlineSeconds: number }): number {
   const [first] = inputs;
   const receivedAt = first?.receivedAt ?? 0;
   const { expiresAt } = (first?.body ?? {}) as { expiresAt?: unknown };
   const untilExpiryMs = typeof expiresAt === 'number' ? expiresAt - receivedAt : Number.POSITIVE_INFINITY;
   const deadlineMs = Math.max(0, Math.min(deadlineSeconds * 1000, untilExpiryMs));
-  return receivedAt + deadlineMs - Math.min(LIVE_MS_BEFORE_DEADLINE, deadlineMs / 2);
+  const liveMs = itemLaneOf(inputs).fallback === 'fail' ? 0 : Math.min(LIVE_MS_BEFORE_DEADLINE, deadlineMs / 2);
+  return receivedAt + deadlineMs - liveMs;
 }
 
 /** The batch's settings for the requests of its item; a single message has no batch, and is asked live near its deadline. */

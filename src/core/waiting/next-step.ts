@@ -9,7 +9,8 @@ const STEPS: Readonly<Record<string, string>> = {
   rate_limited: `${BY_ITSELF} If this is frequent, set models.limits below what the provider allows.`,
   model_blocked: BY_ITSELF,
   retry_wait: BY_ITSELF,
-  budget_reached: 'Wait for the next window of the budget, or raise its limit: "holdfast budgets list" shows both.',
+  budget_reached:
+    'Raise the limit of the budget, or wait for its next window if the call fits into a whole window: "holdfast budgets list" shows both.',
   provider_batch: `${BY_ITSELF} The provider may take a day.`,
   caller: 'The program that sent the message has to send the results of its tools.',
   session_busy: 'It is taken up after that turn, which "holdfast turns list" shows.',

@@ -6,6 +6,7 @@ import type { Database } from '../database.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
+import { inPortions, LEAST_ID } from './in-portions.ts';
 
 const PORTION_ROWS = 20_000;
 
@@ -86,14 +87,32 @@ select (select count(*) from emptied)::int as removed, last.batch_id as "lastBat
 from (select 1) as one left join (select batch_id, n from portion order by batch_id desc, n desc limit 1) as last on true`,
 });
 
-const LEAST_ID = '00000000-0000-0000-0000-000000000000';
+export const COUNT_ITEMS = literal({
+  name: 'count-items',
+  purpose: 'Count the items of sessions, of a portion after an item. Answers the last item, too.',
+  text: `with portion as materialized (
+  select i.batch_id, i.n, ${IS_ITEM} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($3::uuid, $4::int)
+  order by i.batch_id, i.n limit ${PORTION_ROWS}
+)
+select (select count(*) from portion where is_theirs)::int as removed, last.batch_id as "lastBatch", last.n as "lastN"
+from (select 1) as one left join (select batch_id, n from portion order by batch_id desc, n desc limit 1) as last on true`,
+});
+
+/** How many items the sessions have. */
+export function countItems(database: Database, sessions: ErasedSessions): Promise<number> {
+  return readItems(database, COUNT_ITEMS, sessions);
+}
 
 /** Empties the items of the sessions, whose numbers the batches keep; resolves with how many. */
-export function blankItems(database: Database, { ids, keys }: ErasedSessions): Promise<number> {
+export function blankItems(database: Database, sessions: ErasedSessions): Promise<number> {
+  return readItems(database, BLANK_ITEMS, sessions);
+}
+
+function readItems(database: Database, statement: typeof BLANK_ITEMS, { ids, keys }: ErasedSessions): Promise<number> {
   return inPortions([LEAST_ID, 0], async (after) => {
     const [row] = await sendQuery<{ removed: number; lastBatch: string | null; lastN: number }>(
       database.views,
-      BLANK_ITEMS.prepared([ids, keys, ...after]),
+      statement.prepared([ids, keys, ...after]),
       LASTING_RETRY_MS,
     );
     return {
@@ -173,17 +192,4 @@ export async function eraseSnapshots(database: Database, { ids }: ErasedSessions
 /** The first 48 bits of an id are the milliseconds of its time. */
 function timeOf(id: string): number {
   return Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
-}
-
-async function inPortions(
-  first: readonly unknown[],
-  send: (after: readonly unknown[]) => Promise<{ removed: number; next: readonly unknown[] | null }>,
-): Promise<number> {
-  let total = 0;
-  for (let after: readonly unknown[] | null = first; after !== null;) {
-    const { removed, next } = await send(after);
-    total += removed;
-    after = next;
-  }
-  return total;
 }

@@ -1,11 +1,12 @@
-// The sessions of a person, by the id that their messages name as the sender.
+// The sessions of a person, by the id that their messages name as the sender. Items of batches are messages, too; those that have not become
+// inputs are in store/erasure/items-of-sender.ts.
 import type { QueryResult } from 'pg';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
 export interface SenderSession {
   key: string;
-  /** True when messages there name another sender, too, or none. */
+  /** True when messages there name another sender, too, or none. Items of batches without a sender are no one's. */
   isShared: boolean;
 }
 
@@ -18,7 +19,7 @@ export const SESSIONS_OF_SENDER = literal({
   name: 'sessions-of-sender',
   purpose: `Read the next ${PORTION} messages after $1, and in which sessions the sender $2 has written there (in the channel $3; null: in any).`,
   text: `with portion as materialized (
-  select i.id, i.session_id, coalesce(i.kind = 'message' and ${SENDER} = $2 and ($3::text is null or coalesce(i.body ->> 'channel', 'api') = $3), false) as is_theirs
+  select i.id, i.session_id, coalesce(i.kind in ('message', 'batch') and ${SENDER} = $2 and ($3::text is null or coalesce(i.body ->> 'channel', 'api') = $3), false) as is_theirs
   from holdfast.inbox i where i.id > $1::uuid order by i.id limit ${PORTION}
 )
 select (select id from portion order by id desc limit 1) as last,
@@ -30,7 +31,7 @@ export const OTHER_SENDERS = literal({
   name: 'other-senders',
   purpose: `Read the next ${PORTION} messages of the session with the key $1 after the number $2, and whether one of them names another sender than $3.`,
   text: `with portion as materialized (
-  select i.seq, i.kind = 'message' and ${SENDER} is distinct from $3 as is_other
+  select i.seq, i.kind = 'message' and ${SENDER} is distinct from $3 or i.kind = 'batch' and ${SENDER} <> $3 as is_other
   from holdfast.inbox i where i.session_id = (select s.id from holdfast.sessions s where s.key = $1) and i.seq > $2 order by i.seq limit ${PORTION}
 )
 select max(seq)::float8 as last, coalesce(bool_or(is_other), false) as "isShared" from portion`,

@@ -44,7 +44,7 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
       turn.journal.note({ hop: null });
       return null;
     case 'expired':
-      throw new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
+      throw unansweredFailure();
     case 'errored':
       return await afterRefusal(context, turn, hop);
     case 'answered':
@@ -52,13 +52,15 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
   }
 }
 
-/** Parks the turn with the request of its next call. Returns when that call is made live. */
+/** Parks the turn with the request of its next call. Returns when that call is made live; throws `TurnFailed` when it may not be. */
 async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
   const lane = laneOf(inputs);
   if (lane === 'live') return;
   const leaveAt = leaveAtMs(inputs, context.config.batches);
-  if (context.clock.now().getTime() >= leaveAt) return;
+  const { batchId, fallback } = itemLaneOf(inputs);
+  const isLate = context.clock.now().getTime() >= leaveAt;
+  if (isLate && fallback === 'live') return;
   pruneWhenCold(context, turn);
   await compactWhenFull(context, turn);
   const { messages } = nextRequest(turn);
@@ -71,9 +73,9 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
     withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, markers),
   );
   if (params === null) return;
+  if (isLate) throw unansweredFailure();
   const body = JSON.stringify(params);
   const { isCharged, progress } = turn.journal.at;
-  const { batchId, fallback } = itemLaneOf(inputs);
   const callNo = isCharged ? progress.calls : progress.calls + 1;
   await reserveCost(context, turn, { callNo, tier: 'batch' });
   throw parked(turn, {
@@ -93,6 +95,10 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
       leaveAt: new Date(leaveAt),
     },
   });
+}
+
+function unansweredFailure(): TurnFailed {
+  return new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
 }
 
 function parked(turn: OpenedTurn, wish: Pick<ParkWish, 'hasCalled' | 'request' | 'awaits'>): TurnStopped {

@@ -121,7 +121,7 @@ function noRoom(budget: Budget): string {
 }
 
 function tooLarge(budget: Budget, askedMicros: number): string {
-  return `The next call is likely to cost $${dollarsOf(askedMicros)}, more than the whole budget "${budgetName(budget)}" of $${dollarsOf(budget.limitMicros)}. Raise its limit.`;
+  return `The next call is likely to cost $${dollarsOf(askedMicros)}, more than the whole budget "${budgetName(budget)}" of $${dollarsOf(budget.limitMicros)}. No window has room for it until its limit is raised.`;
 }
 
 /** Each wait for calls that have reserved the rest is half as long as all earlier ones together. */

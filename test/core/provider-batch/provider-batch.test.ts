@@ -178,3 +178,8 @@ test('a turn goes the way of its first input, and leaves before its deadline', (
   expect(leaveAtMs([input()], { deadlineSeconds: 93_600 })).toBe(1_000 + 93_600_000 - 900_000);
   expect(leaveAtMs([input()], { deadlineSeconds: 60 })).toBe(31_000);
 });
+
+test('a turn that fails without an answer stays in the lane until its deadline', () => {
+  const input = { body: { via: 'provider-batch', fallback: 'fail' }, receivedAt: 1_000 };
+  expect(leaveAtMs([input], { deadlineSeconds: 93_600 })).toBe(1_000 + 93_600_000);
+});
