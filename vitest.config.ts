@@ -68,6 +68,7 @@ const onlyInLongForm = [
   'test/browser/many-events.test.ts',
   'test/browser/outage.test.ts',
   'test/browser/palette.test.ts',
+  'test/browser/sessions.test.ts',
   'test/browser/settings.test.ts',
   'test/browser/walk.test.ts',
   'test/browser/weight.test.ts',
