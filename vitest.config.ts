@@ -60,6 +60,7 @@ const onlyInLongForm = [
   'test/browser/crons.test.ts',
   'test/browser/deliveries.test.ts',
   'test/browser/edges.test.ts',
+  'test/browser/environment.test.ts',
   'test/browser/events.test.ts',
   'test/browser/family.test.ts',
   'test/browser/filters.test.ts',

@@ -1803,6 +1803,10 @@ export interface Schemas {
       /** True: the built-in scripted model answers, because no provider key is configured */
       isScripted: boolean;
     };
+    /** The version of Holdfast that answers */
+    version: string;
+    /** The name of the environment as configured in `api.environment`; null: it has none */
+    environment: string | null;
   };
   Session: {
     /** The id */
