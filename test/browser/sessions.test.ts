@@ -59,7 +59,7 @@ test.each(['mouse', 'keyboard'] as const)(
     await signIn();
     await open(`/sessions?q=${key}`);
     const hand = handOf(kind, page);
-    const menu = page.getByRole('group', { name: `Actions on ${key}` });
+    const menu = page.getByRole('group', { name: `Actions… ${key}` });
     await hand.press(`Actions… ${key}`);
     await menu.waitFor();
     expect(await violationsOn(page)).toEqual([]);

@@ -1,5 +1,6 @@
 // The actions on one row of a list: a button in the row, and the menu that it opens.
 import { useId, useRef, type ReactElement } from 'react';
+import { SafeText } from './safe-text.tsx';
 
 export interface RowAction {
   name: string;
@@ -12,13 +13,18 @@ export interface RowAction {
 export function RowMenu({ of, actions }: { of: string; actions: readonly RowAction[] }): ReactElement {
   const id = useId();
   const menu = useRef<HTMLDivElement>(null);
-  const name = <span className="hidden-visually"> {of}</span>;
+  const name = (
+    <span className="hidden-visually">
+      {' '}
+      <SafeText text={of} />
+    </span>
+  );
   return (
     <span
       // A second click on a button does not open the row, and keys in the menu do not move to another row.
       onDoubleClick={(event) => event.stopPropagation()}
     >
-      <button type="button" className="button" data-palette popoverTarget={id}>
+      <button type="button" className="button" data-palette id={`${id}-opener`} popoverTarget={id}>
         Actions…{name}
       </button>
       <div
@@ -27,7 +33,7 @@ export function RowMenu({ of, actions }: { of: string; actions: readonly RowActi
         popover="auto"
         className="chooser panel row-menu"
         role="group"
-        aria-label={`Actions on ${of}`}
+        aria-labelledby={`${id}-opener`}
         onKeyDown={(event) => event.stopPropagation()}
       >
         {actions.map(({ name: action, tone, onChoose }) => (
