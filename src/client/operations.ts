@@ -1938,6 +1938,8 @@ export interface Schemas {
     } | null;
     /** The size of the context window in tokens, as configured for the session's agent */
     contextWindow: number;
+    /** The queue mode of a message to the session that has neither `channel` nor `mode` */
+    apiQueueMode: 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback';
   };
   SessionPatch: {
     /** What happens to a message while the session is busy; null: as configured */

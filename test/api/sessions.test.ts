@@ -77,7 +77,7 @@ describe('sessions', () => {
       }
       return one;
     };
-    expect(await seen()).toMatchObject({ lock: null, contextWindow: 200_000 });
+    expect(await seen()).toMatchObject({ lock: null, contextWindow: 200_000, apiQueueMode: 'collect' });
     await rig.rows(
       `update holdfast.sessions set owner = 'worker-1', lease_expires_at = '2026-11-01T08:00:00Z' where key = 'agent:main:locked'`,
     );

@@ -1,11 +1,14 @@
 // The list of sessions: who holds each lock, how full each context is, and the actions in its rows.
 import { expect, test } from 'vitest';
+import { loadConfigWithSources } from '../../src/config.ts';
+import { newId } from '../../src/ids.ts';
 import { violationsOn } from './axe.ts';
 import { useDashboard, VIEWER_KEY } from './dashboard-rig.ts';
 import { handOf } from './hand.ts';
 import { overflowOf } from './page-figures.ts';
 
-const dashboard = useDashboard();
+const { messages } = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false }).config;
+const dashboard = useDashboard({ changes: () => ({ messages: { queue: { ...messages.queue, mode: 'followup' } } }) });
 const rowOf = (key: string) => dashboard.page.getByRole('row').filter({ has: dashboard.page.getByText(key) });
 
 /** Has a worker hold the lock of a session for this long. */
@@ -21,11 +24,11 @@ test('a row shows who holds the lock for how long, or that it has expired, and h
   const { page, rig, signIn, open } = dashboard;
   for (const session of ['held', 'expired', 'free'])
     await rig.post(`/v1/sessions/${session}/messages`, { text: 'hello' });
-  await lock('held', '1 hour');
+  await lock('held', '3 hours');
   await lock('expired', '-1 hour');
   await signIn();
   await open('/sessions');
-  await rowOf('agent:main:held').getByText('lease ends in 60 min host:17').waitFor();
+  await rowOf('agent:main:held').getByText('lease ends in 3 h host:17').waitFor();
   await rowOf('agent:main:expired').getByText('expired host:17').waitFor();
   const bar = rowOf('agent:main:held').getByRole('meter');
   expect(await bar.getAttribute('aria-label')).toBe('75 % of the context window: 150,000 of 200,000 tokens');
@@ -73,6 +76,24 @@ test.each(['mouse', 'keyboard'] as const)(
     expect(focused).toBe(`Actions… ${key}`);
   },
 );
+
+test('the message field of a session says what the configured queue mode, or that of the session, does now', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await rig.turns.sessionOf('moded');
+  await rig.rows(
+    `with turn as (
+       insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at)
+       select $1, id, 'message', 'main', 'running', 1, 'w', 'm', 1, 's', 't', now(), now() from holdfast.sessions where key = 'agent:main:moded' returning *
+     ) update holdfast.sessions set turn_id = turn.id, owner = 'w', lease_expires_at = now() + interval '1 hour' from turn where sessions.id = turn.session_id`,
+    [newId<string>()],
+  );
+  await signIn();
+  await open('/sessions/agent:main:moded');
+  await page.getByText('Now it waits for a turn of its own.').waitFor();
+  await rig.ask('PATCH', '/v1/sessions/moded', { payload: { queueMode: 'steer' } });
+  await page.reload();
+  await page.getByText('Now it joins the running turn at its next step.').waitFor();
+});
 
 test('a viewer has no actions, and cannot choose their column', async () => {
   const { page, rig, signIn, open } = dashboard;

@@ -11,13 +11,14 @@ import {
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { agentOrFirst, type Config } from '../../config.ts';
+import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
 import { listText, nameText, pageQuery, searchText } from '../schemas/queries.ts';
-import { sessionDetails, sessionPatch } from '../schemas/views.ts';
+import { sessionDetails, sessionPatch, type SessionDetails } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 
@@ -52,9 +53,13 @@ const getSessions = defineRoute({
   },
 });
 
-/** With the window that its agent is configured for, which its transcript is kept within. */
-function detailsOf(config: Config, found: LockedSession): LockedSession & { contextWindow: number } {
-  return { ...found, contextWindow: agentOrFirst(config, found.agentId).contextTokens };
+/** With the window that its transcript is kept within, and the mode of a message that names neither a channel nor a mode. */
+function detailsOf(config: Config, found: LockedSession): SessionDetails {
+  return {
+    ...found,
+    contextWindow: agentOrFirst(config, found.agentId).contextTokens,
+    apiQueueMode: found.queueMode ?? queuePolicyOf(config, { text: '' }).mode,
+  };
 }
 
 const getSession = defineRoute({

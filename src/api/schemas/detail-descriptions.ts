@@ -69,6 +69,7 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   length: 'The number of characters; absent: all until the end',
   'Readiness.version': 'The version of Holdfast that answers',
   'Readiness.environment': 'The name of the environment as configured in `api.environment`; null: it has none',
+  apiQueueMode: 'The queue mode of a message to the session that has neither `channel` nor `mode`',
   contextWindow: "The size of the context window in tokens, as configured for the session's agent",
   'SessionDetails.lock': 'The process that runs a turn of the session; null: none does',
   'SessionDetails.lock.holder': 'The name of the process',

@@ -86,11 +86,17 @@ export const session = z.strictObject({
   updatedAt: iso,
 }) satisfies z.ZodType<SessionFacts>;
 
+export interface SessionDetails extends LockedSession {
+  contextWindow: number;
+  apiQueueMode: string;
+}
+
 /** A session as its own routes show it. */
 export const sessionDetails = session.extend({
   lock: z.strictObject({ holder: z.string(), until: iso }).nullable(),
   contextWindow: count,
-}) satisfies z.ZodType<LockedSession & { contextWindow: number }>;
+  apiQueueMode: z.enum(QUEUE_MODES),
+}) satisfies z.ZodType<SessionDetails>;
 
 export const sessionPatch = z.strictObject({
   queueMode: z.enum(QUEUE_MODES).nullish(),
