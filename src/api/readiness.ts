@@ -13,6 +13,10 @@ export interface Readiness {
   /** What keeps the service from working, each kind once. Without names, because the answer is public. */
   troubles: HealthKind[];
   model: ModelInfo;
+  /** Of Holdfast. */
+  version: string;
+  /** `api.environment`; null: it is not set. */
+  environment: string | null;
 }
 
 const CHECK_MS_MAX = 2_000;
@@ -23,7 +27,14 @@ export async function checkReadiness(context: ApiContext): Promise<Readiness> {
   const asked = [database, ...context.dependencies];
   const [troubles, dependencies] = await Promise.all([readTroubleKinds(context), Promise.all(asked.map(checkOne))]);
   const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
-  return { status: statusOf(missing, troubles), dependencies, troubles, model: context.modelInfo };
+  return {
+    status: statusOf(missing, troubles),
+    dependencies,
+    troubles,
+    model: context.modelInfo,
+    version: context.installation.holdfast,
+    environment: context.config.api.environment ?? null,
+  };
 }
 
 /** None when the database does not answer in time: that is said by its own check. */

@@ -1803,6 +1803,10 @@ export interface Schemas {
       /** True: the built-in scripted model answers, because no provider key is configured */
       isScripted: boolean;
     };
+    /** The version of Holdfast that answers */
+    version: string;
+    /** The name of the environment as configured in `api.environment`; null: it has none */
+    environment: string | null;
   };
   Session: {
     /** The id */
@@ -1864,6 +1868,78 @@ export interface Schemas {
     createdAt: string;
     /** When it was last changed */
     updatedAt: string;
+  };
+  SessionDetails: {
+    /** The id */
+    id: string;
+    /** The session key */
+    key: string;
+    /** The id of an agent of the configuration */
+    agentId: string;
+    /** The kind */
+    kind: 'main' | 'direct' | 'group' | 'subagent' | 'cron' | 'batch' | 'heartbeat' | 'other';
+    /** Its status */
+    status: 'idle' | 'waiting' | 'running';
+    /** The session that spawned it; null: it was not spawned */
+    parentKey: string | null;
+    /** A name for people */
+    label: string | null;
+    /** The channel of the message */
+    channel: string | null;
+    /** What happens to a message while the session is busy; null: as configured */
+    queueMode: 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback' | null;
+    /** A turn starts after no message has arrived for this time, in milliseconds; null: as configured */
+    queueDebounceMs: number | null;
+    /** The maximum number of messages in a turn; null: as configured */
+    queueCap: number | null;
+    /** What happens to messages above the cap; null: as configured */
+    queueDrop: 'wait' | 'summarize' | 'old' | 'new' | null;
+    /** A model as provider/model, or an alias; null or absent: as configured */
+    model: string | null;
+    /** The thinking level of the model; null or absent: what the configuration says */
+    thinking: string | null;
+    /** Whether the model's thinking is shown: `off`, `on` (before replies) or `stream` (as live events); null: `off` */
+    reasoning: string | null;
+    /** The fencing token of the lock */
+    epoch: number;
+    /** The id of the turn; null: there is none */
+    turnId: string | null;
+    /** The number of waiting messages */
+    waitingMessages: number;
+    /** The number of system events that wait */
+    systemEvents: number;
+    /** The tokens so far */
+    tokens: {
+      /** Input tokens */
+      input: number;
+      /** Output tokens */
+      output: number;
+      /** Tokens in the context of the model */
+      context: number;
+    };
+    /** The cost in US dollars; null: not known, because the model has no price */
+    costUsd: number | null;
+    /** The same in whole micro-dollars, which add up exactly */
+    costMicros: number | null;
+    /** Model calls with an unknown cost, because their model has no price */
+    unpricedCalls: number;
+    /** Whether a part was answered by the scripted model, which costs nothing */
+    simulated: boolean;
+    /** When it was created */
+    createdAt: string;
+    /** When it was last changed */
+    updatedAt: string;
+    /** The process that runs a turn of the session; null: none does */
+    lock: {
+      /** The name of the process */
+      holder: string;
+      /** When its lease expires unless the process renews it; in the past if the process has crashed and no other has claimed the session */
+      until: string;
+    } | null;
+    /** The size of the context window in tokens, as configured for the session's agent */
+    contextWindow: number;
+    /** The queue mode of a message to the session that has neither `channel` nor `mode` */
+    apiQueueMode: 'steer' | 'followup' | 'collect' | 'interrupt' | 'steer-backlog' | 'reject' | 'rollback';
   };
   SessionPatch: {
     /** What happens to a message while the session is busy; null: as configured */
@@ -2438,7 +2514,7 @@ export interface OperationFunctions {
     order?: 'created' | 'updated' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
-    items: Schemas['Session'][];
+    items: Schemas['SessionDetails'][];
     /** The cursor of the next page; null: this is the last page */
     nextCursor: string | null;
   }>;
@@ -2446,13 +2522,13 @@ export interface OperationFunctions {
   getSession(input: {
     /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
-  }, options?: CallOptions): Promise<Schemas['Session']>;
+  }, options?: CallOptions): Promise<Schemas['SessionDetails']>;
   /** Override the configuration for one session; null removes an override. `PATCH /v1/sessions/{key}` */
   updateSession(input: {
     /** The key of a session; a key without the prefix agent: belongs to the agent main */
     key: string;
     body?: Schemas['SessionPatch'];
-  }, options?: CallOptions): Promise<Schemas['Session']>;
+  }, options?: CallOptions): Promise<Schemas['SessionDetails']>;
   /** Erase a session and all subagents below it, with all their rows and files. `DELETE /v1/sessions/{key}` */
   eraseSession(input: {
     /** The key of a session; a key without the prefix agent: belongs to the agent main */
@@ -4370,7 +4446,7 @@ export interface OperationFunctions {
 /** What the items of each list are. */
 export interface ListItems {
   listMessages: Schemas['Message'];
-  listSessions: Schemas['Session'];
+  listSessions: Schemas['SessionDetails'];
   listEntries: Schemas['Entry'];
   listCompactions: Schemas['Compaction'];
   listTranscripts: Schemas['Transcript'];

@@ -207,6 +207,8 @@ export interface FileSettings {
     hosts: string[];
     /** The address of the API for clients when it is behind a proxy; its host is one of `hosts`. */
     publicUrl?: string;
+    /** What the dashboard calls this installation, such as `production`. Not a secret: it is shown before the sign-in. */
+    environment?: string;
   };
   /** How long live events are kept. */
   events: { retention: number };

@@ -16,6 +16,7 @@ const fixedOfAgents = ({ agents }: Config): unknown => [
 
 const PARTS: readonly ReloadablePart[] = [
   { path: 'agents', fixed: fixedOfAgents },
+  { path: 'api.environment' },
   { path: 'api.keys' },
   { path: 'batches' },
   { path: 'budgets' },

@@ -37,6 +37,12 @@ export const word = z
   .min(1)
   .max(200)
   .regex(/^[^\s\p{Cc}]+$/u, 'a text without spaces or control characters');
+/** A short name that is shown to people. */
+export const label = z
+  .string()
+  .min(1)
+  .max(24)
+  .regex(/^\P{Cc}+$/u, 'a text without control characters');
 export const names = z.array(word).max(LIST_MAX);
 export const path = z
   .string()

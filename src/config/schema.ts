@@ -24,6 +24,7 @@ import {
   host,
   httpUrl,
   key,
+  label,
   LIST_MAX,
   names,
   path,
@@ -175,6 +176,7 @@ export const fileSchema = z.strictObject({
         .optional(),
       hosts: z.array(host).max(LIST_MAX).optional(),
       publicUrl: httpUrl.optional(),
+      environment: label.optional(),
     })
     .optional(),
   events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),

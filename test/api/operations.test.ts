@@ -31,6 +31,8 @@ describe('readyz', () => {
           { name: 'queue', status: 'ok', error: null },
         ],
         model: { isScripted: true },
+        version: '0.0.0',
+        environment: null,
       },
     });
   });

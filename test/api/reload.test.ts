@@ -28,6 +28,14 @@ test('a key is replaced with overlap: both are valid after one reload, the old o
   expect(JSON.stringify(body)).not.toMatch(/old-key|new-key/);
 });
 
+test('the name of the environment changes with a reload, and is readable without a key', async () => {
+  const { api } = holder.rig.context.config;
+  changes = () => ({ api: { ...api, environment: 'staging' } });
+  expect((await reload()).status).toBe(200);
+  const answer = await holder.rig.get('/readyz', { authorization: '' });
+  expect(answer.body).toMatchObject({ environment: 'staging', version: '0.0.0' });
+});
+
 test('the difference names the settings that need a restart, and a reload leaves them unchanged', async () => {
   const { limits, lanes } = holder.rig.context.config;
   changes = () => ({

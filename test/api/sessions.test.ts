@@ -65,6 +65,26 @@ describe('sessions', () => {
     expect(after).toMatchObject({ status: 'idle', waitingMessages: 0, systemEvents: 0, epoch: 1, turnId: null });
     expect(after.tokens.output).toBeGreaterThan(0);
   });
+
+  test('show the process that holds their lock until when, and the context window of their agent', async () => {
+    const { rig } = holder;
+    await rig.post('/v1/sessions/locked/messages', { text: 'x' });
+    const seen = async () => {
+      const one = (await rig.get('/v1/sessions/locked')).body;
+      for (const order of ['created', 'updated']) {
+        const { items } = (await rig.get(`/v1/sessions?q=agent:main:locked&order=${order}`)).body;
+        expect(items).toEqual([one]);
+      }
+      return one;
+    };
+    expect(await seen()).toMatchObject({ lock: null, contextWindow: 200_000, apiQueueMode: 'collect' });
+    await rig.rows(
+      `update holdfast.sessions set owner = 'worker-1', lease_expires_at = '2026-11-01T08:00:00Z' where key = 'agent:main:locked'`,
+    );
+    const lock = { holder: 'worker-1', until: '2026-11-01T08:00:00.000Z' };
+    expect(await seen()).toMatchObject({ lock });
+    expect((await rig.ask('PATCH', '/v1/sessions/locked', { payload: { label: 'L' } })).body).toMatchObject({ lock });
+  });
 });
 
 describe('abort', () => {

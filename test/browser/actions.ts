@@ -198,6 +198,19 @@ export const ACTIONS: readonly Action[] = [
       (await itemsOf(rig, '/v1/audit')).find((each) => String(each['target']).includes(session))?.['action'],
     expected: 'compactSession',
   },
+  ...(['Abort', 'Compact', 'Reset'] as const).map((verb) => ({
+    name: `${verb.toLowerCase()} a session of the list`,
+    make: verb === 'Abort' ? running : answered,
+    path: ({ session }: Subject) => `/sessions?q=${session}`,
+    button: ({ session }: Subject) => `Actions… agent:main:${session}`,
+    async finish(hand: Hand, { session }: Subject) {
+      await hand.press(`${verb}… agent:main:${session}`);
+      await hand.press(verb);
+    },
+    read: async (rig: ApiRig, { session }: Subject) =>
+      (await itemsOf(rig, '/v1/audit')).find((each) => String(each['target']).includes(session))?.['action'],
+    expected: `${verb.toLowerCase()}Session`,
+  })),
   {
     name: 'stop all runs of a family',
     async make(rig, name) {

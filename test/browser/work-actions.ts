@@ -2,6 +2,7 @@
 import { expect } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from '../api/api-rig.ts';
+import type { Hand } from './hand.ts';
 import { itemsOf, type Action, type Subject } from './actions.ts';
 
 async function batch(rig: ApiRig, name: string): Promise<Subject> {
@@ -83,6 +84,23 @@ export const WORK_ACTIONS: readonly Action[] = [
     read: batchOf,
     expected: { counts: { total: 2 }, status: expect.stringMatching(/cancelling|ended/) },
   },
+  ...(
+    [
+      ['pause', 'Pause', 'paused'],
+      ['cancel', 'Cancel…', /cancelling|ended/],
+    ] as const
+  ).map(([name, button, status]) => ({
+    name: `${name} a batch of the list`,
+    make: async (rig: ApiRig, session: string) => ({ ...(await batch(rig, session)), session }),
+    path: () => '/batches',
+    button: ({ session }: Subject) => `Actions… ${session}`,
+    async finish(hand: Hand, { session }: Subject) {
+      await hand.press(`${button} ${session}`);
+      if (name === 'cancel') await hand.press('Cancel');
+    },
+    read: batchOf,
+    expected: { status: expect.stringMatching(status) },
+  })),
   {
     name: 'run a cron',
     make: cron,

@@ -31,6 +31,10 @@ describe('in the file', () => {
       '{agents: {defaults: {promptMode: "ful"}}}',
       'agents.defaults.promptMode is "ful"; allowed: "full", "minimal", "none"',
     ],
+    [
+      '{api: {environment: "the second staging system"}}',
+      'api.environment is "the second staging system"; allowed: at most 24 characters',
+    ],
     ['{agents: {defaults: {maxStep: 3}}}', 'agents.defaults.maxStep is not a known key; did you mean "maxSteps"?'],
     [
       '{models: {prices: [{model: "x/y", inputPerMTok: 0.0001, outputPerMTok: 1}]}}',

@@ -5,7 +5,7 @@ import { noteServerTime } from './format/time.ts';
 export { HoldfastError };
 
 export type Turn = Schemas['Turn'];
-export type Session = Schemas['Session'];
+export type Session = Schemas['SessionDetails'];
 export type Entry = Schemas['Entry'];
 export type Span = Schemas['Span'];
 export type TurnInputs = Awaited<ReturnType<typeof api.getTurnInputs>>;

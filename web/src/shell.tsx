@@ -4,11 +4,12 @@ import { Link, Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, type ReactElement, type ReactNode } from 'react';
 import { api } from './api.ts';
 import { ATTENTION_LOOK_MS } from './attention.ts';
-import { titleOf } from './format/title.ts';
+import { nameOfPath, pageTitle } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
 import { Empty, Time } from './parts/bits.tsx';
 import { clearRecent, noteRecent } from './parts/recent.ts';
+import { Environment } from './parts/environment.tsx';
 import { SafeText } from './parts/safe-text.tsx';
 import { Help, useShortcuts } from './parts/shortcuts.tsx';
 import { me } from './me.ts';
@@ -63,15 +64,17 @@ function Header(): ReactElement {
   const [opened, setOpened] = useState<'help' | 'palette' | null>(null);
   useShortcuts(SCREENS, setOpened);
   const { pathname } = useLocation();
+  const { data: ready } = useQuery(readyQuery);
+  const environment = ready?.environment;
+  useEffect(() => noteRecent(pathname), [pathname]);
   useEffect(() => {
-    noteRecent(pathname);
-    document.title = titleOf(pathname, NAMED);
-  }, [pathname]);
+    document.title = pageTitle(nameOfPath(pathname, NAMED), environment);
+  }, [pathname, environment]);
   return (
     <header className="top">
       <div className="bar">
         <strong>
-          Holdfast <span className="soft">{location.host}</span>
+          Holdfast <Environment name={environment} /> <span className="soft">{location.host}</span>
         </strong>
         <StreamChip />
         <button type="button" className="button" aria-pressed={isLive} onClick={() => change({ isLive: !isLive })}>
@@ -106,6 +109,7 @@ function Header(): ReactElement {
           <span className="soft">
             <SafeText text={who.principal} /> ({who.role})
           </span>
+          {ready !== undefined && <span className="soft">version {ready.version}</span>}
           <SignOut />
         </Menu>
       </div>

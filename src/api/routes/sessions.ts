@@ -5,17 +5,20 @@ import {
   listSessions,
   listUpdatedSessions,
   SESSION_STATUSES,
-  viewSession,
+  viewLockedSession,
+  type LockedSession,
 } from '../../store/views/sessions.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
+import { agentOrFirst, type Config } from '../../config.ts';
+import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
 import { listText, nameText, pageQuery, searchText } from '../schemas/queries.ts';
-import { session, sessionPatch } from '../schemas/views.ts';
+import { sessionDetails, sessionPatch, type SessionDetails } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 
@@ -34,7 +37,7 @@ const getSessions = defineRoute({
     q: searchText.optional(),
     order: z.enum(['created', 'updated']).optional(),
   }),
-  answers: { 200: { description: 'A page of sessions', schema: listOf(session) } },
+  answers: { 200: { description: 'A page of sessions', schema: listOf(sessionDetails) } },
   async handle({ query, list }, { context }) {
     const { agent, kind, status, channel, q, order } = query;
     const isByUpdate = order === 'updated';
@@ -45,19 +48,29 @@ const getSessions = defineRoute({
     const page = await (isByUpdate
       ? listUpdatedSessions(context.views, filter, asked)
       : listSessions(context.views, filter, asked));
-    return { status: 200, body: listAnswer(list, page) };
+    const items = page.items.map((found) => detailsOf(context.config, found));
+    return { status: 200, body: listAnswer(list, { ...page, items }) };
   },
 });
+
+/** With the window that its transcript is kept within, and the mode of a message that names neither a channel nor a mode. */
+function detailsOf(config: Config, found: LockedSession): SessionDetails {
+  return {
+    ...found,
+    contextWindow: agentOrFirst(config, found.agentId).contextTokens,
+    apiQueueMode: found.queueMode ?? queuePolicyOf(config, { text: '' }).mode,
+  };
+}
 
 const getSession = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}',
   summary: 'One session',
-  answers: { 200: { description: 'The session', schema: session } },
+  answers: { 200: { description: 'The session', schema: sessionDetails } },
   async handle({ params }, { context }) {
-    const found = await viewSession(context.views, params.key);
+    const found = await viewLockedSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    return { status: 200, body: found };
+    return { status: 200, body: detailsOf(context.config, found) };
   },
 });
 
@@ -66,13 +79,13 @@ const patchSession = defineRoute({
   path: '/v1/sessions/{key}',
   summary: 'Override the configuration for one session; null removes an override',
   body: sessionPatch,
-  answers: { 200: { description: 'The updated session', schema: session } },
+  answers: { 200: { description: 'The updated session', schema: sessionDetails } },
   async handle({ params, body }, { context }) {
     const patched = await overrideSession(context.service, params.key, body);
     if (patched.kind === 'refused') throw modelProblem(patched.message);
-    const found = patched.kind === 'done' ? await viewSession(context.views, params.key) : null;
+    const found = patched.kind === 'done' ? await viewLockedSession(context.views, params.key) : null;
     if (found === null) throw notFound(`session ${params.key}`);
-    return { status: 200, body: found };
+    return { status: 200, body: detailsOf(context.config, found) };
   },
 });
 

@@ -64,6 +64,8 @@ export const readiness = z.strictObject({
   dependencies: z.array(dependency),
   troubles: z.array(z.enum(HEALTH_KINDS)),
   model: z.strictObject({ provider: z.string(), name: z.string(), isScripted: z.boolean() }),
+  version: z.string(),
+  environment: z.string().nullable(),
 });
 
 export const liveness = z.strictObject({ status: z.literal('ok') });

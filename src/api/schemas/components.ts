@@ -54,6 +54,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Problem: answers.problem,
   Readiness: answers.readiness,
   Session: views.session,
+  SessionDetails: views.sessionDetails,
   SessionPatch: views.sessionPatch,
   Settled: answers.settled,
   Span: views.span,

@@ -67,4 +67,12 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'discardDelivery.reason': 'Why; stored in the audit log',
   offset: 'The position of the first character, counted from 0',
   length: 'The number of characters; absent: all until the end',
+  'Readiness.version': 'The version of Holdfast that answers',
+  'Readiness.environment': 'The name of the environment as configured in `api.environment`; null: it has none',
+  apiQueueMode: 'The queue mode of a message to the session that has neither `channel` nor `mode`',
+  contextWindow: "The size of the context window in tokens, as configured for the session's agent",
+  'SessionDetails.lock': 'The process that runs a turn of the session; null: none does',
+  'SessionDetails.lock.holder': 'The name of the process',
+  'SessionDetails.lock.until':
+    'When its lease expires unless the process renews it; in the past if the process has crashed and no other has claimed the session',
 };

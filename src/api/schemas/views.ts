@@ -10,6 +10,7 @@ import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import type { MessageView } from '../../store/views/messages.ts';
 import type { StatsView } from '../../store/views/stats.ts';
 import { SYSTEM_EVENT_STATES, type SystemEventView } from '../../store/views/system-events.ts';
+import type { LockedSession } from '../../store/views/sessions.ts';
 import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../../store/views/transcript.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { ATTEMPT_ENDS, type AttemptView } from '../../store/views/turn-waits.ts';
@@ -84,6 +85,18 @@ export const session = z.strictObject({
   createdAt: iso,
   updatedAt: iso,
 }) satisfies z.ZodType<SessionFacts>;
+
+export interface SessionDetails extends LockedSession {
+  contextWindow: number;
+  apiQueueMode: string;
+}
+
+/** A session as its own routes show it. */
+export const sessionDetails = session.extend({
+  lock: z.strictObject({ holder: z.string(), until: iso }).nullable(),
+  contextWindow: count,
+  apiQueueMode: z.enum(QUEUE_MODES),
+}) satisfies z.ZodType<SessionDetails>;
 
 export const sessionPatch = z.strictObject({
   queueMode: z.enum(QUEUE_MODES).nullish(),

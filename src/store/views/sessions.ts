@@ -6,7 +6,7 @@
 import { isUuid } from '../../core/ids.ts';
 import { alias, eq, sql, type SQL } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
-import { sessionFactsSql, type SessionFacts } from '../session-facts.ts';
+import { isoSql, sessionFactsSql, type SessionFacts } from '../session-facts.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 import { idsOf, wordsOf } from './sql-arrays.ts';
@@ -14,11 +14,34 @@ import { idsOf, wordsOf } from './sql-arrays.ts';
 const s = alias(sessions, 's');
 const FACTS = sessionFactsSql('s');
 const facts = sql<SessionFacts>`${sql.raw(FACTS)}`;
+/** Columns of a row of `holdfast.sessions`, so that a list needs no further read for it. */
+const LOCK = `case when s.owner is not null then
+  json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end`;
+const lock = sql<SessionLock | null>`${sql.raw(LOCK)}`;
+
+/** The process that has claimed a session, and when its lease expires unless it is renewed. */
+export interface SessionLock {
+  holder: string;
+  /** ISO 8601; in the past when the process has crashed and no other has claimed the session. */
+  until: string;
+}
+
+/** A session with its lock, which changes too often to be in the answer to a message. */
+export interface LockedSession extends SessionFacts {
+  /** Null: no process has claimed it. */
+  lock: SessionLock | null;
+}
 
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
   const rows = await db.select({ facts }).from(s).where(eq(s.key, key)).limit(1);
   return rows[0]?.facts ?? null;
+}
+
+/** The same with its lock. */
+export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
+  const [row] = await db.select({ facts, lock }).from(s).where(eq(s.key, key)).limit(1);
+  return row === undefined ? null : { ...row.facts, lock: row.lock };
 }
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */
@@ -44,6 +67,7 @@ const LOOKED_AT_MAX = 20_000;
 
 interface SessionRow extends Record<string, unknown> {
   facts: SessionFacts | null;
+  lock: SessionLock | null;
   /** Set when it does not fit the filter: the last one that the page looked at. */
   id: string;
 }
@@ -53,9 +77,9 @@ export async function listSessions(
   db: ViewDatabase,
   filter: SessionFilter,
   page: PageRequest,
-): Promise<Page<SessionFacts>> {
+): Promise<Page<LockedSession>> {
   const { rows } = await db.execute<SessionRow>(await sessionsQuery(db, filter, page));
-  const found = rows.flatMap((row) => (row.facts === null ? [] : [row.facts]));
+  const found = rows.flatMap((row) => (row.facts === null ? [] : [{ ...row.facts, lock: row.lock }]));
   const shown = found.slice(0, page.limit);
   if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
   return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
@@ -73,12 +97,12 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
       : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
         where ${kept}`;
   const rest = restOf(filter, named);
-  const matching = sql`select ${sql.raw(FACTS)} as facts, s.id from (${candidates}) as s
+  const matching = sql`select ${facts} as facts, ${lock} as lock, s.id from (${candidates}) as s
     where ${rest.length === 0 ? sql`true` : sql.join(rest, sql` and `)} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
-    select facts, id from matching union all
-    select null, (select s.id from holdfast.sessions s where ${kept}
+    select facts, lock, id from matching union all
+    select null, null, (select s.id from holdfast.sessions s where ${kept}
       order by s.id desc offset ${LOOKED_AT_MAX - 1} limit 1)
     where (select count(*) from matching) <= ${page.limit}`;
 }
@@ -99,10 +123,13 @@ export async function listUpdatedSessions(
   db: ViewDatabase,
   filter: SessionFilter,
   page: PageRequest,
-): Promise<Page<SessionFacts>> {
-  const { rows } = await db.execute<{ facts: SessionFacts; key: string }>(await updatedQuery(db, filter, page));
+): Promise<Page<LockedSession>> {
+  const { rows } = await db.execute<{ facts: SessionFacts; lock: SessionLock | null; key: string }>(
+    await updatedQuery(db, filter, page),
+  );
   const shown = rows.slice(0, page.limit);
-  return { items: shown.map((row) => row.facts), next: rows.length > page.limit ? (shown.at(-1)?.key ?? null) : null };
+  const items = shown.map((row) => ({ ...row.facts, lock: row.lock }));
+  return { items, next: rows.length > page.limit ? (shown.at(-1)?.key ?? null) : null };
 }
 
 /** SQL of a page of them. */
@@ -118,7 +145,7 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
   const conditions = [kept, ...restOf(filter, named)];
   const [, at, id] = page.after === null ? [] : (UPDATED_AFTER.exec(page.after) ?? []);
   if (at !== undefined) conditions.push(sql`(${micros}, s.id) < (${at}::bigint, ${id}::uuid)`);
-  return sql`select ${sql.raw(FACTS)} as facts, s.micros || '/' || s.id as key from (
+  return sql`select ${facts} as facts, ${lock} as lock, s.micros || '/' || s.id as key from (
       select s.*, ${micros} as micros from (${ids}) as c (id)
       cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
       where ${sql.join(conditions, sql` and `)} order by micros desc, s.id desc limit ${page.limit + 1}

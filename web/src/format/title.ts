@@ -7,15 +7,20 @@ const THINGS: Readonly<Record<string, string>> = {
   crons: 'Cron',
 };
 
-/** The title of a path: the name of its screen, or what kind of thing it shows and which one. */
-export function titleOf(path: string, screens: readonly { to: string; name: string }[]): string {
+/** The title of a page: what it shows, where, and of which program. */
+export function pageTitle(name: string, environment: string | null | undefined): string {
+  return [name, environment ?? [], 'Holdfast'].flat().join(' · ');
+}
+
+/** What a path shows: the name of its screen, or the kind of a thing and which one. */
+export function nameOfPath(path: string, screens: readonly { to: string; name: string }[]): string {
   const [first = '', encoded, view] = path.split('/').slice(1);
   const screen = screens.find(({ to }) => to === `/${first}`)?.name;
   const thing = THINGS[first];
-  if (thing === undefined || encoded === undefined) return `${screen ?? 'Not found'} · Holdfast`;
+  if (thing === undefined || encoded === undefined) return screen ?? 'Not found';
   const id = decoded(encoded);
   const name = `${thing} ${ID.exec(id)?.[1] ?? id}`;
-  return `${view === 'family' ? `Family of ${name.charAt(0).toLowerCase()}${name.slice(1)}` : name} · Holdfast`;
+  return view === 'family' ? `Family of ${name.charAt(0).toLowerCase()}${name.slice(1)}` : name;
 }
 
 /** With a capital letter at the beginning. */

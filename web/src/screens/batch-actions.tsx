@@ -5,6 +5,7 @@ import { api, type Batch } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
 
 type Question = 'cancel' | 'stop' | 'change' | 'retry';
 
@@ -68,7 +69,8 @@ export function BatchActions({ batch }: { batch: Batch }): ReactElement {
   );
 }
 
-function CancelBatch(props: { batch: Batch; running: 'stop' | 'finish'; onClose: () => void }): ReactElement {
+/** Asks before the items of a batch that have not begun are cancelled, and with `stop` those in flight, too. */
+export function CancelBatch(props: { batch: Batch; running: 'stop' | 'finish'; onClose: () => void }): ReactElement {
   const { batch, running, onClose } = props;
   const queries = useQueryClient();
   const { pending, waiting, running: begun, parked } = batch.counts;
@@ -80,9 +82,11 @@ function CancelBatch(props: { batch: Batch; running: 'stop' | 'finish'; onClose:
       onClose={onClose}
       perform={async () => {
         queries.setQueryData(['batches', batch.id], await api.cancelBatch({ id: batch.id, body: { running } }));
+        await queries.invalidateQueries({ queryKey: ['batches', 'list'] });
       }}
     >
       <p>
+        In <SafeText text={batch.name ?? batch.id} />.{' '}
         {running === 'stop'
           ? `${countText(inFlight)} that wait or run are stopped, too.`
           : `${countText(inFlight)} that wait or run still finish.`}{' '}

@@ -1,67 +1,20 @@
 // All batches, newest first: how far they are, how fast, what they cost. A new one is made from a file.
-import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useCallback, useState, type ReactElement } from 'react';
+import { useInfiniteQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useCallback, useMemo, useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
-import { ageText } from '../format/time.ts';
 import { me } from '../me.ts';
-import { Age, Empty, Status } from '../parts/bits.tsx';
-import { DataTable, type Column } from '../parts/data-table.tsx';
+import { Empty } from '../parts/bits.tsx';
+import { DataTable } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { SafeText } from '../parts/safe-text.tsx';
-import { endedItems, microsOf } from './batch-figures.ts';
+import { CancelBatch } from './batch-actions.tsx';
+import { BATCH_COLUMNS, columnsWith } from './batch-columns.tsx';
 import { Choice, Filters } from './filters.tsx';
 import { NewBatch } from './new-batch.tsx';
 
 const route = getRouteApi('/app/batches');
 const PAGE = 50;
 const STATUSES = ['uploading', 'running', 'paused', 'cancelling', 'ended'] as const;
-
-const COLUMNS: readonly Column<Batch>[] = [
-  { title: 'Status', width: '92px', cell: ({ status, outcome }) => <Status status={outcome ?? status} /> },
-  {
-    title: 'Batch',
-    width: 'minmax(140px, 2fr)',
-    cell: ({ id, name }) => (
-      <Link to="/batches/$id" params={{ id }}>
-        <SafeText text={name ?? id} />
-      </Link>
-    ),
-  },
-  { title: 'Via', width: '100px', cell: ({ via }) => via },
-  {
-    title: 'Ended items',
-    width: 'minmax(172px, 1fr)',
-    cell: ({ counts }) => (
-      <>
-        <progress value={endedItems(counts)} max={Math.max(1, counts.total)} aria-label="Ended items" />{' '}
-        {percentText(endedItems(counts), counts.total)} of {countText(counts.total)}
-      </>
-    ),
-  },
-  { title: 'Failed', width: '64px', isNumber: true, cell: ({ counts }) => countText(counts.failed) },
-  {
-    title: 'A minute',
-    width: '64px',
-    isNumber: true,
-    cell: ({ ratePerMinute }) => (ratePerMinute === null ? '' : countText(Math.round(ratePerMinute))),
-  },
-  { title: 'Ends', width: '84px', cell: ({ eta, endedAt }) => endText(eta, endedAt) },
-  {
-    title: 'Cost of cap',
-    width: '112px',
-    isNumber: true,
-    cell: ({ costMicros, maxCostUsd }) =>
-      `${dollarsText(costMicros)}${maxCostUsd === null ? '' : ` of ${dollarsText(microsOf(maxCostUsd))}`}`,
-  },
-  { title: 'Submitted', width: '88px', cell: ({ createdAt }) => <Age at={createdAt} /> },
-];
-
-function endText(eta: Batch['eta'], endedAt: string | null): string {
-  if (endedAt !== null) return ageText(endedAt);
-  return eta === null ? '' : ageText(eta.to);
-}
 
 export function Batches(): ReactElement {
   const { data: who } = useSuspenseQuery(me);
@@ -106,14 +59,7 @@ export function Batches(): ReactElement {
           conversation per line.
         </Empty>
       ) : (
-        <DataTable
-          label="Batches"
-          columns={COLUMNS}
-          rows={rows}
-          idOf={({ id }) => id}
-          onOpen={({ id }) => void navigate({ to: '/batches/$id', params: { id } })}
-          onEnd={onEnd}
-        />
+        <BatchTable rows={rows} onEnd={onEnd} />
       )}
       {isNewOpen && (
         <NewBatch
@@ -121,6 +67,41 @@ export function Batches(): ReactElement {
           onSubmitted={(id) => void navigate({ to: '/batches/$id', params: { id } })}
         />
       )}
+    </>
+  );
+}
+
+/** The list; a person who may change batches has a menu in each row that has not ended. */
+function BatchTable({ rows, onEnd }: { rows: readonly Batch[]; onEnd: () => void }): ReactElement {
+  const { data: who } = useSuspenseQuery(me);
+  const queries = useQueryClient();
+  const navigate = useNavigate({ from: '/batches' });
+  const [asked, setAsked] = useState<{ batch: Batch; running: 'stop' | 'finish' } | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const columns = useMemo(() => {
+    if (who.role === 'viewer') return BATCH_COLUMNS;
+    return columnsWith((change, batch) => {
+      setError(null);
+      if (change === 'cancel' || change === 'stop')
+        return setAsked({ batch, running: change === 'stop' ? 'stop' : 'finish' });
+      const { id } = batch;
+      (change === 'pause' ? api.pauseBatch({ id }) : api.resumeBatch({ id }))
+        .then(() => queries.invalidateQueries({ queryKey: ['batches'] }))
+        .catch(setError);
+    });
+  }, [who.role, queries]);
+  return (
+    <>
+      {error !== null && <Problem error={error} />}
+      <DataTable
+        label="Batches"
+        columns={columns}
+        rows={rows}
+        idOf={({ id }) => id}
+        onOpen={({ id }) => void navigate({ to: '/batches/$id', params: { id } })}
+        onEnd={onEnd}
+      />
+      {asked !== null && <CancelBatch {...asked} onClose={() => setAsked(null)} />}
     </>
   );
 }

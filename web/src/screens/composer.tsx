@@ -37,7 +37,7 @@ export function Composer({ session }: { session: Session }): ReactElement {
     sessionStorage.setItem(storageKey, next);
   }
 
-  const used = mode === '' ? (session.queueMode ?? 'collect') : mode;
+  const used = mode === '' ? session.apiQueueMode : mode;
   const effect = session.status === 'running' ? WHILE_RUNNING[used] : 'begins a turn';
   return (
     <form
@@ -71,7 +71,7 @@ export function Composer({ session }: { session: Session }): ReactElement {
             value={mode}
             onChange={(event) => setMode(MODES.find((each) => each === event.target.value) ?? '')}
           >
-            <option value="">that of the session</option>
+            <option value="">as usual: {session.apiQueueMode}</option>
             {MODES.map((each) => (
               <option key={each}>{each}</option>
             ))}

@@ -6,14 +6,15 @@ import { api, type Session } from '../api.ts';
 import { Confirm } from '../parts/confirm.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { SessionOverrides } from './session-overrides.tsx';
+import {
+  DESTRUCTIVE_ACTIONS,
+  SESSION_ACTIONS,
+  SessionQuestion,
+  useRefresh,
+  type QuestionProps,
+} from './session-questions.tsx';
 
-const ACTIONS = ['Abort', 'Compact', 'Reset', 'Fork', 'Add event', 'Overrides'] as const;
-const DESTRUCTIVE: ReadonlySet<string> = new Set(['Abort', 'Reset']);
-
-interface QuestionProps {
-  session: Session;
-  onClose: () => void;
-}
+const ACTIONS = [...SESSION_ACTIONS, 'Fork', 'Add event', 'Overrides'] as const;
 
 export function SessionActions({ session }: { session: Session }): ReactElement {
   const [asked, setAsked] = useState<(typeof ACTIONS)[number] | null>(null);
@@ -25,90 +26,19 @@ export function SessionActions({ session }: { session: Session }): ReactElement 
           key={action}
           type="button"
           className="button"
-          data-tone={DESTRUCTIVE.has(action) ? 'bad' : undefined}
+          data-tone={DESTRUCTIVE_ACTIONS.has(action) ? 'bad' : undefined}
           onClick={() => setAsked(action)}
         >
           {action}…
         </button>
       ))}
-      {asked === 'Abort' && <Abort {...question} />}
-      {asked === 'Compact' && <Compact {...question} />}
-      {asked === 'Reset' && <Reset {...question} />}
+      {(asked === 'Abort' || asked === 'Compact' || asked === 'Reset') && (
+        <SessionQuestion {...question} action={asked} />
+      )}
       {asked === 'Fork' && <Fork {...question} entry={null} />}
       {asked === 'Add event' && <AddEvent {...question} />}
       {asked === 'Overrides' && <SessionOverrides {...question} />}
     </>
-  );
-}
-
-/** Has the screen read the session again. */
-function useRefresh(): () => void {
-  const queries = useQueryClient();
-  return () => void queries.invalidateQueries({ queryKey: ['session'] });
-}
-
-function Abort({ session: { key, waitingMessages }, onClose }: QuestionProps): ReactElement {
-  const refresh = useRefresh();
-  const [keeps, setKeeps] = useState(false);
-  return (
-    <Confirm
-      title="Abort the running turn?"
-      verb="Abort"
-      onClose={onClose}
-      perform={async () => {
-        await api.abortSession({ key, body: keeps ? { queued: 'keep' } : {} });
-        refresh();
-      }}
-    >
-      <p>Its turn is stopped, with all subagents below it.</p>
-      <label className="row">
-        <input type="checkbox" checked={keeps} onChange={(event) => setKeeps(event.target.checked)} />
-        keep the messages that wait ({waitingMessages}); otherwise they are cancelled
-      </label>
-    </Confirm>
-  );
-}
-
-function Compact({ session: { key }, onClose }: QuestionProps): ReactElement {
-  const refresh = useRefresh();
-  const [instructions, setInstructions] = useState('');
-  return (
-    <Confirm
-      title="Compact the transcript?"
-      verb="Compact"
-      tone="main"
-      onClose={onClose}
-      perform={async () => {
-        await api.compactSession({ key, body: instructions.trim() === '' ? {} : { instructions } });
-        refresh();
-      }}
-    >
-      <p>A summary replaces the older entries in what the model sees. A compaction can be restored.</p>
-      <label className="field">
-        What the summary must keep (optional)
-        <textarea value={instructions} onChange={(event) => setInstructions(event.target.value)} />
-      </label>
-    </Confirm>
-  );
-}
-
-function Reset({ session: { key, status }, onClose }: QuestionProps): ReactElement {
-  const refresh = useRefresh();
-  return (
-    <Confirm
-      title="Begin a new transcript?"
-      verb="Reset"
-      onClose={onClose}
-      perform={async () => {
-        await api.resetSession({ key, body: status === 'running' ? { abort: true } : {} });
-        refresh();
-      }}
-    >
-      <p>
-        The session keeps its key. The old transcript is kept under “Earlier transcripts”, and the model no longer sees
-        it.{status === 'running' && ' The turn that runs now is aborted first.'}
-      </p>
-    </Confirm>
   );
 }
 

@@ -5,6 +5,7 @@ import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Entry, type Session } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
+import { ContextBar } from '../parts/context-bar.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
@@ -64,7 +65,9 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
       <Fact name="Model">{session.model ?? 'as configured'}</Fact>
       <Fact name="Thinking">{session.thinking ?? 'as configured'}</Fact>
       <Fact name="Queue mode">{session.queueMode ?? 'as configured'}</Fact>
-      <Fact name="Context">{countText(session.tokens.context)} tokens</Fact>
+      <Fact name="Context">
+        <ContextBar session={session} /> of {countText(session.contextWindow)} tokens
+      </Fact>
       <Fact name="Cost">{dollarsText(session.costMicros)}</Fact>
       <Fact name="Waiting">
         {countText(session.waitingMessages)} messages, {countText(session.systemEvents)} system events

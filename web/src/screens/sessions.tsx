@@ -1,60 +1,40 @@
 // The sessions, newest first.
-import { useInfiniteQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
-import { useCallback, useState, type ReactElement } from 'react';
+import { useInfiniteQuery, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useCallback, useMemo, useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
-import { Age, Empty, Status } from '../parts/bits.tsx';
+import { serverNowMs } from '../format/time.ts';
+import { me } from '../me.ts';
+import { Empty } from '../parts/bits.tsx';
 import { chosenColumns, ColumnChooser } from '../parts/chosen-columns.tsx';
 import { CopyRow, quoted, type CopiedRow } from '../parts/copy-row.tsx';
-import { DataTable, type Column } from '../parts/data-table.tsx';
+import { DataTable } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
-import { SafeText } from '../parts/safe-text.tsx';
+import { useSettings } from '../settings.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
+import { sessionColumns } from './session-columns.tsx';
+import { SessionQuestion, type SessionAction } from './session-questions.tsx';
 
 const route = getRouteApi('/app/sessions');
 const PAGE = 100;
 const STATUSES = ['idle', 'waiting', 'running'] as const;
 const KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
-const ALL: readonly Column<Session>[] = [
-  { title: 'Status', width: '92px', cell: ({ status }) => <Status status={status} /> },
-  {
-    title: 'Session',
-    width: 'minmax(180px, 3fr)',
-    cell: ({ key, label }) => (
-      <Link to="/sessions/$key" params={{ key }}>
-        <SafeText text={label ?? key} />
-      </Link>
-    ),
-  },
-  { title: 'Kind', width: '84px', cell: ({ kind }) => kind },
-  { title: 'Agent', width: '90px', cell: ({ agentId }) => agentId },
-  { title: 'Waiting', width: '64px', isNumber: true, cell: ({ waitingMessages }) => countText(waitingMessages) },
-  { title: 'Context', width: '76px', isNumber: true, cell: ({ tokens }) => countText(tokens.context) },
-  {
-    title: 'Tokens',
-    width: '84px',
-    isNumber: true,
-    cell: ({ tokens }) => countText(tokens.input + tokens.output),
-  },
-  { title: 'Channel', width: '90px', cell: ({ channel }) => channel },
-  { title: 'Queue mode', width: '90px', cell: ({ queueMode }) => queueMode },
-  { title: 'Model', width: '120px', cell: ({ model }) => <SafeText text={model ?? ''} /> },
-  { title: 'Cost', width: '84px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
-  { title: 'Active', width: '100px', cell: ({ updatedAt }) => <Age at={updatedAt} /> },
-  { title: 'Created', width: '100px', cell: ({ createdAt }) => <Age at={createdAt} /> },
-  { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },
-];
-const USUAL = new Set(['Status', 'Session', 'Kind', 'Agent', 'Waiting', 'Context', 'Cost', 'Active']);
-const COLUMNS = { all: ALL, usual: USUAL };
+/** The shortest time after which the list is read again because of a lease. */
+const LEASE_LOOK_MS_MIN = 5_000;
 
 type Search = ReturnType<typeof route.useSearch>;
 type SessionQuery = NonNullable<Parameters<typeof api.listSessions>[0]>;
 
 export function Sessions(): ReactElement {
   const { columns, ...search } = route.useSearch();
+  const { data: who } = useSuspenseQuery(me);
   const [focused, setFocused] = useState<Session | null>(null);
+  const [asked, setAsked] = useState<{ action: SessionAction; session: Session } | null>(null);
+  const choosable = useMemo(
+    () => sessionColumns(who.role === 'viewer' ? undefined : (action, session) => setAsked({ action, session })),
+    [who.role],
+  );
   const navigate = useNavigate({ from: '/sessions' });
   const { list, rows, onEnd } = useSessions(search);
   // There from the start: a line that appears when a row gets the focus would move the row away from the pointer.
@@ -65,7 +45,7 @@ export function Sessions(): ReactElement {
       <div className="row">
         <h1>Sessions</h1>
         <ColumnChooser
-          {...COLUMNS}
+          {...choosable}
           choice={columns}
           onChange={(choice) =>
             void navigate({
@@ -76,20 +56,7 @@ export function Sessions(): ReactElement {
           }
         />
       </div>
-      <Filters>
-        <Choice name="Kind" value={search.kind} options={KINDS} onChange={(kind) => change({ kind })} />
-        <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
-        <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
-        <TextFilter name="Channel" value={search.channel} onChange={(channel) => change({ channel })} />
-        <TextFilter name="Id or key" value={search.q} onChange={(q) => change({ q })} />
-        <Choice
-          name="Newest by"
-          value={search.order}
-          options={['created', 'updated']}
-          usual="created"
-          onChange={(order) => change({ order })}
-        />
-      </Filters>
+      <SessionFilters search={search} change={change} />
       <CopyRow kind="session" current={current && copiedOf(current)} />
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
       {list.isSuccess && rows.length === 0 ? (
@@ -99,7 +66,7 @@ export function Sessions(): ReactElement {
       ) : (
         <DataTable
           label="Sessions"
-          columns={chosenColumns(COLUMNS, columns)}
+          columns={chosenColumns(choosable, columns)}
           onCurrent={setFocused}
           rows={rows}
           idOf={({ id }) => id}
@@ -107,7 +74,34 @@ export function Sessions(): ReactElement {
           onEnd={onEnd}
         />
       )}
+      {asked !== null && <SessionQuestion {...asked} onClose={() => setAsked(null)} />}
     </>
+  );
+}
+
+function SessionFilters(props: { search: Search; change: (part: Partial<Search>) => void }): ReactElement {
+  const { search, change } = props;
+  return (
+    <Filters>
+      <Choice
+        name="Kind"
+        value={search.kind}
+        options={KINDS}
+        usual="all but batch"
+        onChange={(kind) => change({ kind })}
+      />
+      <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
+      <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
+      <TextFilter name="Channel" value={search.channel} onChange={(channel) => change({ channel })} />
+      <TextFilter name="Id or key" value={search.q} onChange={(q) => change({ q })} />
+      <Choice
+        name="Newest by"
+        value={search.order}
+        options={['created', 'updated']}
+        usual="created"
+        onChange={(order) => change({ order })}
+      />
+    </Filters>
   );
 }
 
@@ -129,11 +123,14 @@ function useSessions({ kind, status, order, ...rest }: Omit<Search, 'columns'>) 
     status: status?.split(',') as SessionQuery['status'],
     order: order as SessionQuery['order'],
   };
+  const { isLive } = useSettings();
   const list = useInfiniteQuery({
     queryKey: ['session', 'list', query],
     queryFn: ({ pageParam, signal }) => api.listSessions({ ...query, limit: PAGE, cursor: pageParam }, { signal }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    refetchInterval: ({ state: { data, dataUpdatedAt } }) =>
+      isLive ? firstLeaseMs(data?.pages.flatMap(({ items }) => items) ?? [], dataUpdatedAt) : false,
   });
   const { fetchNextPage, hasNextPage, isFetching } = list;
   const onEnd = useCallback(() => {
@@ -141,4 +138,16 @@ function useSessions({ kind, status, order, ...rest }: Omit<Search, 'columns'>) 
   }, [fetchNextPage, hasNextPage, isFetching]);
   const rows = list.data?.pages.flatMap(({ items }) => items) ?? [];
   return { list, rows, onEnd };
+}
+
+/**
+ * How long after the sessions were read the first of their leases ends; false: none of them is held. No event says that a lease was renewed, so
+ * the list is then read again.
+ */
+function firstLeaseMs(sessions: readonly Session[], readAtMs: number): number | false {
+  const readAt = readAtMs + serverNowMs() - Date.now();
+  const leftMs = sessions.flatMap(({ lock }) => (lock === null ? [] : [Date.parse(lock.until) - readAt]));
+  const first = Math.min(...leftMs.filter((ms) => ms > 0));
+  // In whole seconds, so that the same answer gives the same time.
+  return Number.isFinite(first) ? Math.max(LEASE_LOOK_MS_MIN, Math.ceil(first / 1_000) * 1_000) : false;
 }

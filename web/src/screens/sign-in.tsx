@@ -1,9 +1,12 @@
 // Signing in with an API key. The key is sent once, in the body of a request, and kept nowhere in the page.
-import { useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi, useRouter } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
+import { pageTitle } from '../format/title.ts';
+import { readyQuery } from '../live/outage.ts';
 import { noticeSignIn, onSignInElsewhere } from '../live/sign-in-notice.ts';
+import { Environment } from '../parts/environment.tsx';
 import { Problem } from '../parts/problem.tsx';
 
 const route = getRouteApi('/sign-in');
@@ -20,9 +23,6 @@ export function SignIn(): ReactElement {
   const [key, setKey] = useState('');
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
-  useEffect(() => {
-    document.title = 'Sign in · Holdfast';
-  }, []);
 
   function proceed(): void {
     queries.clear();
@@ -54,8 +54,7 @@ export function SignIn(): ReactElement {
           void submit();
         }}
       >
-        <h1>Holdfast</h1>
-        <p className="soft">{location.host}</p>
+        <Installation />
         <label className="field">
           API key
           <input
@@ -77,5 +76,26 @@ export function SignIn(): ReactElement {
         </p>
       </form>
     </main>
+  );
+}
+
+/** What the person is about to sign in to. */
+function Installation(): ReactElement {
+  // The one route that says so without a key.
+  const { data } = useQuery(readyQuery);
+  const environment = data?.environment;
+  useEffect(() => {
+    document.title = pageTitle('Sign in', environment);
+  }, [environment]);
+  return (
+    <>
+      <h1>
+        Holdfast <Environment name={environment} />
+      </h1>
+      <p className="soft">
+        {location.host}
+        {data !== undefined && `, version ${data.version}`}
+      </p>
+    </>
   );
 }

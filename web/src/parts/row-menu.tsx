@@ -1,0 +1,58 @@
+// The actions on one row of a list: a button in the row, and the menu that it opens.
+import { useId, useRef, type ReactElement } from 'react';
+import { SafeText } from './safe-text.tsx';
+
+export interface RowAction {
+  name: string;
+  /** `bad`: it cannot be undone. */
+  tone?: 'bad' | undefined;
+  onChoose: () => void;
+}
+
+/** `of` names the row in the name of each button, so that each can be told apart. */
+export function RowMenu({ of, actions }: { of: string; actions: readonly RowAction[] }): ReactElement {
+  const id = useId();
+  const menu = useRef<HTMLDivElement>(null);
+  const name = (
+    <span className="hidden-visually">
+      {' '}
+      <SafeText text={of} />
+    </span>
+  );
+  return (
+    <span
+      // A second click on a button does not open the row, and keys in the menu do not move to another row.
+      onDoubleClick={(event) => event.stopPropagation()}
+    >
+      <button type="button" className="button" data-palette id={`${id}-opener`} popoverTarget={id}>
+        Actions…{name}
+      </button>
+      <div
+        id={id}
+        ref={menu}
+        popover="auto"
+        className="chooser panel row-menu"
+        role="group"
+        aria-labelledby={`${id}-opener`}
+        onKeyDown={(event) => event.stopPropagation()}
+      >
+        {actions.map(({ name: action, tone, onChoose }) => (
+          <button
+            key={action}
+            type="button"
+            className="button"
+            data-tone={tone}
+            onClick={() => {
+              // First: it returns the focus to the button in the row, which a dialog returns it to later.
+              menu.current?.hidePopover();
+              onChoose();
+            }}
+          >
+            {action}
+            {name}
+          </button>
+        ))}
+      </div>
+    </span>
+  );
+}
