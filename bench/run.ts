@@ -5,7 +5,7 @@ import { performance } from 'node:perf_hooks';
 import { alone } from './parts/alone.ts';
 import { assembly } from './parts/assembly.ts';
 import { batches } from './parts/batches.ts';
-import { beforeAndAfter } from './parts/before-and-after.ts';
+import { beforeAndAfter, type ComparedCommits } from './parts/before-and-after.ts';
 import { budgetsAndLimits } from './parts/budgets-and-limits.ts';
 import { commits } from './parts/commits.ts';
 import { compaction } from './parts/compaction.ts';
@@ -28,7 +28,7 @@ import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
 import { beforeDefault, formatUsage, readArguments, type BenchArguments } from './rig/read-arguments.ts';
 
-const partsBefore = (commit: string): BenchPart[] => [
+const partsWith = (compared: ComparedCommits): BenchPart[] => [
   throughput,
   alone,
   commits,
@@ -50,7 +50,7 @@ const partsBefore = (commit: string): BenchPart[] => [
   traces,
   growth,
   peers,
-  beforeAndAfter(commit),
+  beforeAndAfter(compared),
 ];
 
 /** A load average above this belongs to others. */
@@ -62,7 +62,7 @@ const processesMax = 50;
 const exitCodes = { met: 0, missed: 1, failed: 2 };
 
 async function main(): Promise<number> {
-  const names = partsBefore(beforeDefault);
+  const names = partsWith({ before: beforeDefault, after: null });
   let given: BenchArguments | null;
   try {
     given = readArguments(process.argv.slice(2), names);
@@ -74,7 +74,7 @@ async function main(): Promise<number> {
     console.log(formatUsage(names));
     return exitCodes.met;
   }
-  const { letters, isQuick, before } = given;
+  const { letters, isQuick, before, after } = given;
   const begin = performance.now();
   // Each process that is started adds a listener for the end of this one.
   process.setMaxListeners(processesMax);
@@ -83,7 +83,7 @@ async function main(): Promise<number> {
   closeOnSignal(context);
   const lines: BarLine[] = [];
   let failures = 0;
-  for (const part of partsBefore(before).filter(({ letter }) => letters.includes(letter))) {
+  for (const part of partsWith({ before, after }).filter(({ letter }) => letters.includes(letter))) {
     console.log(`(${part.letter}) ${part.title}`);
     try {
       lines.push(...(await part.run(context)));

@@ -76,6 +76,16 @@ test.each<[string, string[], string]>([
   expect(readArguments(given, PARTS)).toMatchObject({ before, isQuick: true });
 });
 
+test('--after compares two commits, and needs the older one', () => {
+  expect(readArguments(['--before', 'abc123', '--after', 'def456'], PARTS)).toMatchObject({
+    letters: ['before'],
+    before: 'abc123',
+    after: 'def456',
+  });
+  expect(readArguments(['--before'], PARTS)).toMatchObject({ after: null });
+  expect(() => readArguments(['--after', 'def456'], PARTS)).toThrow('Name the older one with --before.');
+});
+
 test('--help asks for the help, which lists every part', () => {
   expect(readArguments(['--help'], PARTS)).toBeNull();
   expect(formatUsage(PARTS)).toMatch(/ {2}peers {3}part peers\n {2}before {2}part before$/);

@@ -1,10 +1,9 @@
-// (before) This tree and an older commit by turns, beside the floor: turns per second at 64 sessions in three settings, a turn alone, and
-// memory. Both run on this machine in one run, each on a PostgreSQL server of its own with the same settings.
+// (before) This tree, or a newer commit, and an older commit by turns, beside the floor: turns per second at 64 sessions in three settings, a turn
+// alone, and memory. Both run on this machine in one run, each on a PostgreSQL server of its own with the same settings.
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
-import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
-import type { BenchPlace } from '../rig/bench-place.ts';
-import type { BenchService, ServiceOptions } from '../rig/bench-service.ts';
+import { withService, type BenchContext, type BenchPart, type StartOptions } from '../rig/bench-context.ts';
+import type { BenchService } from '../rig/bench-service.ts';
 import { openCheckout } from '../rig/checkout.ts';
 import { describeLoads, type LoadResult } from '../rig/closed-loop.ts';
 import { formatComparison, type ComparisonRow } from '../rig/comparison.ts';
@@ -26,7 +25,10 @@ interface Setting {
   title: string;
   /** The least fraction of the floor; null: none is promised. */
   bar: number | null;
-  options: Pick<ServiceOptions, 'redisUrl' | 'isSplit'>;
+  /** True: the queue is in Redis. */
+  hasRedis?: boolean;
+  /** True: in four processes. */
+  isSplit?: boolean;
 }
 
 interface Services {
@@ -34,51 +36,73 @@ interface Services {
   after: BenchService;
 }
 
-/** The comparison with this commit. */
-export function beforeAndAfter(commit: string): BenchPart {
+export interface ComparedCommits {
+  before: string;
+  /** Null: this tree. */
+  after: string | null;
+}
+
+/** The comparison of these commits. */
+export function beforeAndAfter({ before, after }: ComparedCommits): BenchPart {
   return {
     letter: 'before',
-    title: `this tree and an older commit (${commit})`,
-    run: (context) => run(context, commit),
+    title: `${after ?? 'this tree'} and an older commit (${before})`,
+    run: (context) => run(context, { before, after }),
   };
 }
 
-async function run(context: BenchContext, commit: string): Promise<BarLine[]> {
-  context.say(`checking out ${commit}`);
-  const checkout = await openCheckout(commit);
-  const redis = await startRedisServer();
-  const redisBefore = await startRedisServer();
+async function run(context: BenchContext, commits: ComparedCommits): Promise<BarLine[]> {
+  const trees = { before: await openTree(context, commits.before), after: await openTree(context, commits.after) };
+  const redisUrls = { before: await startRedisServer(), after: await startRedisServer() };
   try {
-    const place = await context.openPlace();
-    const old = { place, rootDir: checkout.rootDir };
     const lines: BarLine[] = [];
-    const rows: ComparisonRow[] = [];
-    const add = async (setting: Setting, olderRedisUrl?: string): Promise<void> => {
-      const older = { ...old, ...setting.options, ...(olderRedisUrl === undefined ? {} : { redisUrl: olderRedisUrl }) };
-      const measured = await measureSetting(context, setting, older);
-      rows.push(...measured.rows);
-      lines.push(measured.line);
+    const add = async (setting: Setting): Promise<void> => {
+      const optionsOf = (side: 'before' | 'after') => ({
+        ...trees[side].options,
+        ...(setting.hasRedis ? { redisUrl: redisUrls[side].url } : {}),
+        ...(setting.isSplit ? { isSplit: true } : {}),
+      });
+      const { line, rows } = await measureSetting(context, setting, {
+        before: optionsOf('before'),
+        after: optionsOf('after'),
+      });
+      for (const row of formatComparison(rows)) context.say(row);
+      // The bars are promises of this tree.
+      lines.push(commits.after === null ? line : { ...line, bar: null });
     };
-    await add({ title: 'embedded', bar: 0.45, options: {} });
-    await add({ title: 'Redis', bar: 0.6, options: { redisUrl: redis.url } }, redisBefore.url);
-    await add({ title: 'PostgreSQL, 4 processes', bar: null, options: { isSplit: true } });
-    for (const row of formatComparison(rows)) context.say(row);
+    await add({ title: 'embedded', bar: 0.45 });
+    await add({ title: 'Redis', bar: 0.6, hasRedis: true });
+    await add({ title: 'PostgreSQL, 4 processes', bar: null, isSplit: true });
     return lines;
   } finally {
-    await redis.stop();
-    await redisBefore.stop();
-    checkout.remove();
+    for (const side of ['before', 'after'] as const) {
+      await redisUrls[side].stop();
+      trees[side].remove();
+    }
   }
+}
+
+/** A commit with a server of its own, or for null this tree on the server of the run. */
+async function openTree(context: BenchContext, commit: string | null): Promise<Tree> {
+  if (commit === null) return { options: {}, remove: () => {} };
+  context.say(`checking out ${commit}`);
+  const checkout = await openCheckout(commit);
+  const options = { place: await context.openPlace(), rootDir: checkout.rootDir };
+  return { options, remove: () => checkout.remove() };
+}
+
+interface Tree {
+  options: StartOptions;
+  remove(): void;
 }
 
 async function measureSetting(
   context: BenchContext,
-  setting: Setting,
-  older: Setting['options'] & { place: BenchPlace; rootDir: string },
+  { title, bar }: Setting,
+  options: Record<'before' | 'after', StartOptions>,
 ): Promise<{ line: BarLine; rows: ComparisonRow[] }> {
-  const { title, bar, options } = setting;
-  return await withService(context, older, (before) =>
-    withService(context, options, async (after) => {
+  return await withService(context, options.before, (before) =>
+    withService(context, options.after, async (after) => {
       const services = { before, after };
       const idle = { before: memoryOfTree(before.pid).megabytes, after: memoryOfTree(after.pid).megabytes };
       const loaded = await measureLoad(context, services, title);

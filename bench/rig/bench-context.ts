@@ -24,7 +24,7 @@ export interface BenchContext {
 }
 
 /** Absent: this checkout, on the place of the run. */
-type StartOptions = Partial<Omit<ServiceOptions, 'modelUrl'>>;
+export type StartOptions = Partial<Omit<ServiceOptions, 'modelUrl'>>;
 
 export interface BenchPart {
   letter: string;

@@ -119,7 +119,10 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     async run({ text, ...load }) {
       const sessions =
         typeof load.sessions === 'number' ? await seed(load.sessions, historyEntriesUsual) : load.sessions;
-      return await runClosedLoop({ ...load, sessions, turn: (session) => send(session, text) });
+      const result = await runClosedLoop({ ...load, sessions, turn: (session) => send(session, text) });
+      // The other sides are measured next. The service would close these meanwhile, maybe just when the next round uses one.
+      http.closeIdle();
+      return result;
     },
     seed,
     send,

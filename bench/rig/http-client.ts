@@ -7,6 +7,8 @@ export interface HttpClient {
   post(path: string, body: unknown, headers?: Record<string, string>): Promise<HttpAnswer>;
   /** Any other request, with a body or without. */
   request(method: string, path: string, body?: object): Promise<HttpAnswer>;
+  /** Closes the connections that no request uses. */
+  closeIdle(): void;
   close(): void;
 }
 
@@ -47,6 +49,9 @@ export function openHttpClient(baseUrl: string, apiKey: string, socketsMax: numb
   return {
     post: (path, body, headers = {}) => ask('POST', path, JSON.stringify(body), headers),
     request: (method, path, body) => ask(method, path, body === undefined ? '' : JSON.stringify(body), {}),
+    closeIdle() {
+      for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    },
     close: () => agent.destroy(),
   };
 }

@@ -7,6 +7,8 @@ export interface BenchArguments {
   isQuick: boolean;
   /** The commit that `--before` compares with. */
   before: string;
+  /** The commit that takes the place of this tree in that comparison; null: this tree. */
+  after: string | null;
 }
 
 export interface PartName {
@@ -31,11 +33,15 @@ export function readArguments(given: readonly string[], parts: readonly PartName
       only: { type: 'string' },
       peers: { type: 'boolean', default: false },
       before: { type: 'string' },
+      after: { type: 'string' },
       quick: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) return null;
+  if (values.after !== undefined && values.before === undefined) {
+    throw new Error('--after names the newer commit of a comparison. Name the older one with --before.');
+  }
   const chosen = new Set(values.only === undefined ? [] : lettersOf(values.only, parts));
   if (values.peers) chosen.add('peers');
   if (values.before !== undefined) chosen.add('before');
@@ -45,6 +51,7 @@ export function readArguments(given: readonly string[], parts: readonly PartName
       .filter((letter) => (chosen.size === 0 ? !onRequest.includes(letter) : chosen.has(letter))),
     isQuick: values.quick,
     before: values.before ?? beforeDefault,
+    after: values.after ?? null,
   };
 }
 
@@ -67,6 +74,7 @@ export function formatUsage(parts: readonly PartName[]): string {
     '  --only a,b         runs some parts',
     '  --peers            measures the same turn on Holdfast, on bare BullMQ and on DBOS; installs bench/peers first',
     `  --before [commit]  measures this tree and that commit by turns, ${beforeDefault} if none is given`,
+    '  --after <commit>   with --before: compares that newer commit instead of this tree',
     '  --quick            fewer rounds: shows that everything works, and roughly where it stands',
     '',
     'The options --only, --peers and --before can be combined. The exit code is 1 when a bar is missed, 2 when a part fails.',

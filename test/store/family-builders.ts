@@ -6,9 +6,9 @@ import type { StoreRig } from './store-rig.ts';
 
 /** An ordinary spawn from outside a turn. */
 export async function spawnFrom(
-  rig: StoreRig,
+  rig: Pick<StoreRig, 'database' | 'rows'>,
   parentId: SessionId,
-  more: Partial<NewSpawn> = {},
+  { task = 'a task', label = null, ...more }: Partial<NewSpawn> & { task?: string; label?: string | null } = {},
 ): Promise<SpawnResult> {
   const [row] = await rig.rows('select key, cardinality(ancestors) as depth from holdfast.sessions where id = $1', [
     parentId,
@@ -18,8 +18,8 @@ export async function spawnFrom(
     parent: { id: parentId, key, agentId: 'main', depth },
     plan: {
       agentId: 'main',
-      task: 'a task',
-      label: null,
+      task,
+      label,
       model: null,
       thinking: null,
       runTimeoutSeconds: 0,
@@ -27,7 +27,7 @@ export async function spawnFrom(
       mode: 'run',
       deliver: null,
     },
-    body: '{"text":"a task"}',
+    body: JSON.stringify({ text: task }),
     route: 'route',
     causeKey: newId<string>(),
     turnId: null,

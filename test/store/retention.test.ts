@@ -192,6 +192,19 @@ test('a transcript that a reset ended is deleted in parts, and the current one s
   expect(await rig.rows('select 1 from holdfast.ended_transcripts where session_id = $1', [sessionId])).toEqual([]);
 });
 
+test('keys of one moment are all deleted, also by a pass that a version from before migration 0047 began', async () => {
+  await rig.rows(
+    `insert into holdfast.idempotency_keys (scope, key, request_sha256, created_at)
+     select 'moment', n::text, 'x', now() - interval '100 days' from generate_series(1, 2500) as n`,
+  );
+  await beginRetention(rig.database);
+  await rig.rows(
+    `update holdfast.retention set position = '["moment","7"]', cutoff_at = now() - interval '90 days' where kind = 'idempotencyKeys'`,
+  );
+  await pass('idempotencyKeys');
+  expect(await rig.rows(`select key from holdfast.idempotency_keys where scope = 'moment'`)).toEqual([]);
+});
+
 test('deliveries, dead letters, system events and commands that have ended long ago are deleted, and open ones stay', async () => {
   const { sessionId } = await oldTurn();
   const statuses = ['sent', 'failed', 'unknown', 'pending'];

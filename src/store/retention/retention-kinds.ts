@@ -114,28 +114,30 @@ export const DELETE_OLD_MESSAGES = simplePass({
   more: 'deleted_responses as (delete from holdfast.hidden_responses h where h.message_id = any (array(select id from gone))),\n',
 });
 
+// Keys and ended transcripts have no ids that grow with time, so their passes walk along an index on a time. The chunk has only rows that are
+// deleted, and rows of the same microsecond as the place are read again: none is left out. The first two elements of the place are the
+// beginning of the walk for versions before migration 0047, which walked along the primary key.
+const PLACE_TIME_SQL = `coalesce((nullif((select walk.position from walk), '')::json ->> 2)::timestamptz, '-infinity')`;
+
 export const DELETE_OLD_KEYS = passStatement({
   kind: 'idempotencyKeys',
   name: 'delete-old-idempotency-keys',
   purpose: 'Delete keys of requests that were made long ago and whose message is settled.',
   locking: 'the keys.',
-  chunk: `select k.scope, k.key from holdfast.idempotency_keys k
-  where exists (select from walk) and (k.scope, k.key) > (coalesce((select walk.position::json ->> 0 from walk), ''), coalesce((select walk.position::json ->> 1 from walk), ''))
-  order by k.scope, k.key`,
+  chunk: `select k.scope, k.key, k.created_at from holdfast.idempotency_keys k
+  where k.created_at >= ${PLACE_TIME_SQL} and k.created_at < ${CUTOFF_SQL}
+    and not exists (select from holdfast.inbox i where i.id = k.resource_id and i.settled_at is null)
+  order by k.created_at`,
   size: ROWS_MAX,
-  place: 'json_build_array(c.scope, c.key)::text',
-  order: 'c.scope desc, c.key desc',
+  place: `json_build_array('', '', c.created_at)::text`,
+  order: 'c.created_at desc',
   // It waits for locked keys: messages rely on all keys before `completed_to` being deleted.
   deletes: `gone as materialized (
   select k.scope, k.key from chunk join holdfast.idempotency_keys k on k.scope = chunk.scope and k.key = chunk.key
-  where k.created_at < ${CUTOFF_SQL}
-    and not exists (select from holdfast.inbox i where i.id = k.resource_id and i.settled_at is null)
   for update of k
 ),
 deleted as (delete from holdfast.idempotency_keys k using gone where k.scope = gone.scope and k.key = gone.key)`,
 });
-
-const NO_PLACE = `nullif((select walk.position from walk), '')::json`;
 
 export const DELETE_OLD_TRANSCRIPTS = passStatement({
   kind: 'transcripts',
@@ -143,20 +145,18 @@ export const DELETE_OLD_TRANSCRIPTS = passStatement({
   purpose:
     'Delete transcripts that a reset ended long ago, with their entries and compactions. The current transcript of a session stays.',
   locking: 'the ended transcripts, skipping those that are locked, then their entries.',
-  chunk: `select e.session_id, e.transcript_no from holdfast.ended_transcripts e
-  where exists (select from walk)
-    and (e.session_id, e.transcript_no) > (coalesce((${NO_PLACE} ->> 0)::uuid, '00000000-0000-0000-0000-000000000000'), coalesce((${NO_PLACE} ->> 1)::int, 0))
-  order by e.session_id, e.transcript_no`,
+  chunk: `select e.session_id, e.transcript_no, e.ended_at from holdfast.ended_transcripts e
+  join holdfast.sessions s on s.id = e.session_id
+  where e.ended_at >= ${PLACE_TIME_SQL} and e.ended_at < ${CUTOFF_SQL} and e.transcript_no < s.transcript_no and not exists (
+    select from holdfast.compactions c where c.session_id = e.session_id and c.transcript_no = e.transcript_no and c.status = 'running')
+  order by e.ended_at`,
   size: TRANSCRIPTS_MAX,
   isPassedSql: `(select count(*) from gone) < ${ENTRIES_MAX}`,
-  place: 'json_build_array(c.session_id, c.transcript_no)::text',
-  order: 'c.session_id desc, c.transcript_no desc',
+  place: `json_build_array('00000000-0000-0000-0000-000000000000', 0, c.ended_at)::text`,
+  order: 'c.ended_at desc',
   deletes: `due as materialized (
   select e.session_id, e.transcript_no, e.last_seq from chunk
   join holdfast.ended_transcripts e on e.session_id = chunk.session_id and e.transcript_no = chunk.transcript_no
-  join holdfast.sessions s on s.id = e.session_id
-  where e.ended_at < ${CUTOFF_SQL} and e.transcript_no < s.transcript_no and not exists (
-    select from holdfast.compactions c where c.session_id = e.session_id and c.transcript_no = e.transcript_no and c.status = 'running')
   for update of e skip locked
 ),
 gone as materialized (

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { migrateQueue } from '../../../workers/queue/migrate-queue.ts';
 import { startLaneWorkers, type LaneWorker } from '../../../workers/queue/start-lane-worker.ts';
+import { emptyQueue } from '../../servers/empty-queue.ts';
 import { startPostgresProxy, type PostgresProxy } from '../../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../../servers/postgres.ts';
 import type { RoundTrip } from '../../servers/round-trips.ts';
@@ -15,10 +16,28 @@ beforeAll(async () => {
   admin = new pg.Client({ connectionString: database.url });
   await admin.connect();
 });
-beforeEach(() => admin.query('truncate bullmq.job cascade'));
+beforeEach(() => emptyQueue(database.url));
 afterAll(async () => {
   await admin.end();
   await database.drop();
+});
+
+// Goal: emptying the queue in a test ends no statement of a worker. Method: a transaction locks one table of BullMQ, and another one when the
+// queue is being emptied; with any fixed order of locks, one of the two orders of this transaction is a deadlock.
+test.each([
+  ['bullmq.job', 'bullmq.job_dependency'],
+  ['bullmq.job_dependency', 'bullmq.job'],
+])('the queue is emptied without a deadlock while a transaction locks %s and then %s', async (first, second) => {
+  const worker = new pg.Client({ connectionString: database.url });
+  await worker.connect();
+  onTestFinished(() => worker.end());
+  await worker.query(`begin; lock table ${first} in row exclusive mode`);
+  const emptied = emptyQueue(database.url);
+  const attempts = `select 1 from pg_stat_activity where query like 'lock table % truncate %' and pid <> pg_backend_pid()`;
+  await expect.poll(async () => (await admin.query(attempts)).rows.length).toBeGreaterThan(0);
+  await worker.query(`lock table ${second} in row exclusive mode`);
+  await worker.query('commit');
+  await emptied;
 });
 
 test('a ring is received again after the listening connection was ended', async () => {
@@ -142,7 +161,7 @@ test('a running job whose lock is gone from the queue is no outage of the queue'
   });
   await rig.doorbell.ring([ring()]);
   await seen.count(1);
-  await admin.query('truncate bullmq.job cascade');
+  await emptyQueue(database.url);
   const isRenewal = ({ sql }: RoundTrip): boolean => sql.some((text) => text.includes('active-job locks'));
   // When the second one begins, the answer of the first has been read.
   await proxy.arm({ when: 'before', matches: isRenewal, at: 2, hit: () => 'forward' }).reached;

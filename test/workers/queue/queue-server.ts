@@ -2,6 +2,7 @@
 import { createPostgresBackend, Queue } from 'bullmq';
 import pg from 'pg';
 import { Redis } from 'ioredis';
+import { emptyQueue } from '../../servers/empty-queue.ts';
 import { startTestPostgres } from '../../servers/postgres.ts';
 import { isRedisWanted, startTestRedis } from '../../servers/redis.ts';
 
@@ -31,14 +32,7 @@ async function startPostgresQueue(): Promise<QueueServer> {
   const databaseUrl = await server.createDatabase('queue');
   return {
     databaseUrl,
-    async wipe() {
-      const tables = await query(
-        databaseUrl,
-        `select string_agg(format('%I.%I', schemaname, tablename), ', ') as names
-        from pg_tables where schemaname = 'bullmq' and tablename <> 'migration'`,
-      );
-      await query(databaseUrl, `truncate ${String(tables[0]?.['names'])}`);
-    },
+    wipe: () => emptyQueue(databaseUrl),
     kill: () => server.kill(),
     restart: () => server.restart(),
     async hang() {
@@ -73,14 +67,4 @@ async function startRedisQueue(): Promise<QueueServer> {
     stop: () => server.stop(),
     openTool: (name) => new Queue(name, { connection: { url: server.url }, prefix: 'holdfast' }),
   };
-}
-
-async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(sql)).rows;
-  } finally {
-    await client.end();
-  }
 }
