@@ -35,3 +35,36 @@ test('the sessions of a batch are listed only when their kind is asked for', asy
   expect(await keys('?kind=batch')).toContainEqual(own);
   expect((await shared.rig.get('/v1/sessions?kind=batches')).status).toBe(400);
 });
+
+test('a running batch says how fast it is and when it is expected to end, and counts again after a pause', async () => {
+  const batches = batchRig(shared.rig);
+  const items = Array.from({ length: 40 }, (_, n) => ({ text: `item ${n}` }));
+  const { id } = (await batches.submit({ items, concurrency: 24 })).body;
+  await batches.round();
+  await batches.workAll();
+  await batches.round();
+  const ofBatch = `where id = '${id}'`;
+  await shared.rig.rows(`update holdfast.batches set mark_at = mark_at - interval '1 minute' ${ofBatch}`);
+  const shown = await batches.show(id);
+  const ended: number = shown.counts.answered;
+  expect(ended).toBeGreaterThanOrEqual(20);
+  expect(shown.ratePerMinute).toBeGreaterThan(0);
+  expect(shown.ratePerMinute).toBeLessThanOrEqual(ended);
+  expect(Date.parse(shown.eta.to)).toBeGreaterThanOrEqual(Date.parse(shown.eta.from));
+
+  await shared.rig.post(`/v1/batches/${id}/pause`, {});
+  expect(await batches.show(id)).toMatchObject({ status: 'paused', ratePerMinute: null, eta: null });
+  await shared.rig.rows(
+    `update holdfast.batch_minutes set starts_at = starts_at - interval '1 hour' where batch_id = '${id}'`,
+  );
+  await shared.rig.post(`/v1/batches/${id}/resume`, {});
+  await shared.rig.rows(`update holdfast.batches set mark_at = mark_at - interval '1 minute' ${ofBatch}`);
+  expect(await batches.show(id)).toMatchObject({ status: 'running', ratePerMinute: 0, eta: null });
+
+  const done = await batches.run(id);
+  expect(done).toMatchObject({ status: 'ended', ratePerMinute: null, eta: null });
+  const minutes = `select sum(ended)::int as ended from holdfast.batch_minutes where batch_id = '${id}'`;
+  expect(await shared.rig.rows(minutes)).toEqual([{ ended: 40 - ended }]);
+  expect((await shared.rig.ask('DELETE', `/v1/batches/${id}`, {})).status).toBe(200);
+  expect(await shared.rig.rows(minutes)).toEqual([{ ended: null }]);
+});

@@ -68,8 +68,7 @@ export const RESUME_BATCH = literal({
     change: `changed as (
   update holdfast.batches b
   set status = 'running', pilot = case when held.pause_reason = 'pilot_done' then null else b.pilot end, pause_reason = null,
-    pause_detail = null, paused_at = null, recent = '', rate_per_minute = null, mark_at = clock_timestamp(),
-    mark_ended = b.answered + b.silent + b.failed + b.cancelled + b.expired, revision = b.revision + 1
+    pause_detail = null, paused_at = null, recent = '', mark_at = clock_timestamp(), revision = b.revision + 1
   from held where b.id = held.id and held.status = 'paused'
   returning b.id
 )`,
@@ -122,8 +121,7 @@ changed as (
   set status = case when b.status = 'ended' then 'running' else b.status end, outcome = null, ended_at = null, stops_running = false,
     failed = b.failed - counted.failed, expired = b.expired - counted.expired, recent = '', revision = b.revision + 1,
     deadline_at = case when b.deadline_at <= clock_timestamp() then null else b.deadline_at end,
-    mark_at = clock_timestamp(), rate_per_minute = null,
-    mark_ended = b.answered + b.silent + b.failed + b.cancelled + b.expired - counted.failed - counted.expired
+    mark_at = clock_timestamp()
   from (
     select batch_id, count(*) filter (where status = 'failed')::int as failed, count(*) filter (where status = 'expired')::int as expired
     from again group by batch_id
@@ -233,7 +231,8 @@ export const DELETE_BATCH = literal({
   text: `with found as materialized (select id, status from holdfast.batches where id = $1 and status <> 'uploading' for update),
 deleted as (delete from holdfast.batches b using found where b.id = found.id and found.status = 'ended' returning b.id),
 deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id),
-deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id)
+deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
+deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id)
 select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
 });
 
@@ -267,7 +266,8 @@ deleted_items as (
 ),
 deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX}
   returning b.id),
-deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id)
+deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
+deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id)
 select count(*)::int as batches from old`,
 });
 

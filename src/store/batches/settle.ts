@@ -7,8 +7,8 @@ import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
 const SETTLED_MAX = 500;
-/** Seconds over which the rate is measured. */
-const RATE_SECONDS = 10;
+/** Longer than the ends of minutes are read (`RANGE_MINUTES`). */
+const MINUTES_KEPT = '15 minutes';
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
@@ -64,6 +64,11 @@ live_hops as (
     ${TOKENS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')},
     cost_micros = h.cost_micros + excluded.cost_micros, live_micros = h.live_micros + excluded.live_micros, ended_at = excluded.ended_at
 ),
+minutes as (
+  insert into holdfast.batch_minutes as m (batch_id, starts_at, ended)
+  select batch_id, date_trunc('minute', settled_at, 'UTC'), count(*) from ended group by 1, 2 order by 1, 2
+  on conflict (batch_id, starts_at) do update set ended = m.ended + excluded.ended
+),
 counted as materialized (
   select batch_id, count(*)::int as ended, count(*) filter (where status = 'answered')::int as answered,
     count(*) filter (where status = 'silent')::int as silent, count(*) filter (where status = 'failed')::int as failed,
@@ -82,18 +87,16 @@ updated as (
     ${TOKENS.map((name) => `${name} = b.${name} + counted.${name}`).join(', ')},
     cost_micros = coalesce(b.cost_micros + counted.cost_micros, counted.cost_micros, b.cost_micros),
     unpriced_calls = b.unpriced_calls + counted.unpriced_calls, is_simulated = b.is_simulated or counted.is_simulated,
-    mark_at = case when is_over then clock_timestamp() else b.mark_at end,
-    mark_ended = case when is_over then ended_now else b.mark_ended end,
-    rate_per_minute = case when is_over then (ended_now - b.mark_ended) * 60 / seconds else b.rate_per_minute end,
     progress_at = case when is_told then clock_timestamp() else b.progress_at end
   from counted join held o on o.id = counted.batch_id,
-    lateral (select extract(epoch from clock_timestamp() - coalesce(o.mark_at, o.created_at))::float8 as seconds) as passed,
-    lateral (select seconds >= ${RATE_SECONDS} as is_over,
-      o.answered + o.silent + o.failed + o.cancelled + o.expired + counted.ended as ended_now,
-      coalesce(o.progress_at, '-infinity') < clock_timestamp() - interval '1 second' as is_told) as marks
+    lateral (select coalesce(o.progress_at, '-infinity') < clock_timestamp() - interval '1 second' as is_told) as marks
   where b.id = counted.batch_id
   returning b.id, is_told, json_build_object('answered', b.answered, 'silent', b.silent, 'failed', b.failed, 'cancelled', b.cancelled,
     'expired', b.expired, 'inFlight', b.in_flight, 'total', b.item_count) as counts
+),
+trimmed_minutes as (
+  delete from holdfast.batch_minutes m using counted
+  where m.batch_id = counted.batch_id and m.starts_at < clock_timestamp() - interval '${MINUTES_KEPT}'
 ),
 inserted_events as (
   ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.progress' as type,

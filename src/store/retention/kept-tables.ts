@@ -18,6 +18,7 @@ export const TABLE_FATES: Readonly<Record<string, TableFate>> = {
   audit: kept('made by people'),
   batch_hops: elsewhere('with their batch'),
   batch_items: elsewhere('with their batch'),
+  batch_minutes: elsewhere('with their batch'),
   batches: elsewhere('batches.retention'),
   budget_windows: kept('one for each budget and window of time'),
   budgets: kept('made by people'),

@@ -6,7 +6,14 @@ import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../../core/prices/price-table.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
 import { MEASURED_MS_MAX, type Way } from '../../core/provider-batch/choose-way.ts';
-import { etaOf } from '../../core/batch/progress.ts';
+import {
+  endByHops,
+  endByRate,
+  RANGE_MINUTES,
+  rateOf,
+  type EndsOfMinute,
+  type HopTimes,
+} from '../../core/batch/progress.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { HIT_RATE_SQL } from '../provider-lane/hit-rate-sql.ts';
 import { isoSql } from '../session-facts.ts';
@@ -77,7 +84,11 @@ const SAMPLE_CHARS_MAX = 500;
 const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pauseReason", b.pause_detail as "pauseDetail", b.via,
   b.agent_id as "agentId", b.concurrency, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
-  b.cancelled, b.expired, case when b.status = 'running' then b.rate_per_minute end as "ratePerMinute",
+  b.cancelled, b.expired, (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
+  case when b.status = 'running' then (
+    select json_agg(json_build_object('startsAtMs', (extract(epoch from m.starts_at) * 1000)::float8, 'ended', m.ended)) from holdfast.batch_minutes m
+    where m.batch_id = b.id and m.starts_at > clock_timestamp() - interval '${RANGE_MINUTES + 2} minutes'
+  ) end as minutes,
   ${TOKEN_USAGE_SQL('b')} as usage, b.cost_micros::float8 as "costMicros", b.unpriced_calls as "unpricedCalls", b.is_simulated as simulated,
   coalesce((select sum(w.reserved_micros) from holdfast.budget_windows w where w.budget_id = b.id), 0)::float8 as "reservedMicros", b.max_cost_micros::float8 as "maxCostMicros", b.created_by as "createdBy",
   ${isoSql('b.created_at')} as "createdAt", ${isoSql('b.started_at')} as "startedAt", ${isoSql('b.ended_at')} as "endedAt",
@@ -152,7 +163,6 @@ type BatchRow = Pick<
   | 'pilot'
   | 'maxFailurePercent'
   | 'deadlineAt'
-  | 'ratePerMinute'
   | 'usage'
   | 'costMicros'
   | 'unpricedCalls'
@@ -172,6 +182,10 @@ type BatchRow = Pick<
   reservedMicros: number;
   maxCostMicros: number | null;
   nowMs: number;
+  /** When it started, or was last resumed. */
+  sinceMs: number;
+  /** Null: none, or it does not run. */
+  minutes: EndsOfMinute[] | null;
   flight: { running: number; parked: number } | null;
   errors: BatchView['errors'] | null;
   hops: HopRow[] | null;
@@ -183,7 +197,8 @@ type BatchRow = Pick<
 type HopRow = BatchHop & TokenUsage & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
 
 function batchOf(row: BatchRow, prices: PriceTable): BatchView {
-  const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, ...rest } = row;
+  const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, sinceMs, minutes, ...rest } =
+    row;
   const { reservedMicros, maxCostMicros, errors, hops: hopRows, model, measured, ...shown } = rest;
   const hops = hopRows ?? [];
   const { running, parked } = flight ?? { running: 0, parked: 0 };
@@ -193,10 +208,12 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
   const pending = total - inFlight - ended;
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = shown.usage;
   const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
+  const recent = shown.status === 'running' ? { minutes: minutes ?? [], sinceMs, nowMs } : null;
   return {
     ...shown,
     counts: { total, pending, waiting, running, parked, answered, silent, failed, cancelled, expired },
-    eta: shown.status === 'running' ? etaView(total - ended, shown.ratePerMinute, nowMs) : null,
+    ratePerMinute: recent === null ? null : rateOf(recent),
+    eta: recent === null ? null : etaOf(hops, { left: total - ended, ended, recent }),
     costUsd: dollarsOf(shown.costMicros),
     reservedUsd: reservedMicros / MICROS,
     wastedUsd: hops.reduce((sum, { wastedMicros }) => sum + wastedMicros, 0) / MICROS,
@@ -241,7 +258,17 @@ function sumOrNull(micros: readonly (number | null)[]): number | null {
   return micros.length === 0 ? null : micros.reduce((sum, one) => (sum === null || one === null ? null : sum + one), 0);
 }
 
-function etaView(left: number, ratePerMinute: number | null, nowMs: number): BatchView['eta'] {
-  const eta = etaOf(left, ratePerMinute, nowMs);
-  return eta === null ? null : { from: new Date(eta.fromMs).toISOString(), to: new Date(eta.toMs).toISOString() };
+/** A batch with rounds through the provider ends round by round; of any other, items end one by one. */
+function etaOf(hops: readonly HopRow[], progress: Parameters<typeof endByRate>[0]): BatchView['eta'] {
+  const rounds = hops.filter(({ via }) => via === 'provider-batch');
+  const end = rounds.length === 0 ? endByRate(progress) : endByHops(rounds.map(hopTimesOf), progress.recent.nowMs);
+  return end === null ? null : { from: new Date(end.fromMs).toISOString(), to: new Date(end.toMs).toISOString() };
+}
+
+function hopTimesOf({ n, requests, submittedAt, endedAt }: HopRow): HopTimes {
+  return { n, requests, submittedAtMs: msOf(submittedAt), endedAtMs: msOf(endedAt) };
+}
+
+function msOf(time: string | null): number | null {
+  return time === null ? null : Date.parse(time);
 }
