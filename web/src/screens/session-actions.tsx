@@ -44,7 +44,9 @@ export function SessionActions({ session }: { session: Session }): ReactElement 
 /** Has the screen read the session again. */
 function useRefresh(): () => void {
   const queries = useQueryClient();
-  return () => void queries.invalidateQueries({ queryKey: ['session'] });
+  return () => {
+    for (const name of ['session', 'transcript']) void queries.invalidateQueries({ queryKey: [name] });
+  };
 }
 
 function Abort({ session: { key, waitingMessages }, onClose }: QuestionProps): ReactElement {
