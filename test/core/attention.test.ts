@@ -9,6 +9,11 @@ test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) 
   expect(item.fix).toMatch(/^[A-Z]/);
 });
 
+test('the advice for dead letters is a command as the command line has it', () => {
+  const { fix } = attentionItem({ kind: 'dead_letters', name: 'turn_timeout', count: 2, since: null });
+  expect(fix).toMatch(/: holdfast dead redrive turn_timeout$/);
+});
+
 test('a budget needs a person from its own percentage on, and is an error when it is full', () => {
   const budget = {
     scope: 'all',
