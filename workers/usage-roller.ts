@@ -2,15 +2,18 @@
 // because readers add the events that it has not read; it keeps those few.
 import type { Service } from '../src/service/service.ts';
 import type { Logger } from '../src/logger.ts';
-import { countExisting, countSessions, rollUp, trimUsage } from '../src/store/usage/roll-up.ts';
+import { countExisting, countSessions, rollUp, sampleMinute, trimUsage } from '../src/store/usage/roll-up.ts';
 
 /** How often it reads the log. */
 const ROUND_MS = 1_000;
+/** In every so many rounds it looks at what waits and runs. */
+const SAMPLE_ROUNDS = 10;
 
 /** Rolls up now and then. Returns the function that ends it. */
 export function startUsageRoller({ database }: Service, logger: Logger): () => Promise<void> {
   let isStopped = false;
   let isCounted = false;
+  let rounds = 0;
   let round: Promise<void> | null = null;
 
   async function work(): Promise<void> {
@@ -20,6 +23,7 @@ export function startUsageRoller({ database }: Service, logger: Logger): () => P
         if (isNews) logger.info('Turns, messages and usage from before the upgrade are now included in the totals');
         isCounted = true;
       }
+      if (rounds++ % SAMPLE_ROUNDS === 0) await sampleMinute(database);
       while (!isStopped && (await rollUp(database)));
       while (!isStopped && (await countSessions(database)));
       while (!isStopped && (await trimUsage(database)));

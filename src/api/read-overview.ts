@@ -16,7 +16,11 @@ export const FIGURES_MS_MAX = 1_000;
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, ...facts } = await readOverview(reads);
   const { minutes: read, ...measured } = facts;
-  const minutes = read.map((minute) => ({ ...minute, startsAtMs: Date.parse(minute.startsAt) }));
+  const minutes = read.map((minute) => ({
+    ...minute,
+    startsAtMs: Date.parse(minute.startsAt),
+    waiting: minute.waiting === null ? null : Math.min(minute.waiting, WAITING_MAX),
+  }));
   const oldestAt = lanes.flatMap((lane) => lane.oldestAt ?? []).toSorted()[0] ?? null;
   const running = lanes.reduce((sum, lane) => sum + lane.running, 0);
   return {
@@ -33,6 +37,8 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
     points: pointsOf(minutes, {
       nowMs: Date.parse(now),
       oldestMs: oldestAt === null ? null : Date.parse(oldestAt),
+      waiting: Math.min(waiting, WAITING_MAX),
+      running,
     }),
     lanes,
   };

@@ -7,6 +7,11 @@ const PAGE_ITEMS = 50;
 const PAGE_ITEMS_MAX = 200;
 const PER_SECOND_MAX = 1_000;
 
+export interface DeadListOptions extends PageOptions {
+  state?: string;
+  code?: string;
+}
+
 export interface DeadActionOptions extends CarefulOptions {
   canary?: boolean;
   perSecond?: number;
@@ -20,9 +25,10 @@ export function addDeadCommands(program: Command, run: RunCommand): void {
     .command('list')
     .description('list open dead letters, grouped by error code')
     .option('--state <state>', 'list redriven or discarded letters instead')
+    .option('--code <code>', 'only letters with this error code')
     .option('--limit <count>', 'the size of the page', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
     .option('--cursor <cursor>', 'continue after the page that printed this cursor')
-    .action((options: PageOptions & { state?: string }, command: Command) =>
+    .action((options: DeadListOptions, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runDeadList(options, flags, terminal)),
     );
   dead

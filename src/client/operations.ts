@@ -520,6 +520,13 @@ export interface Schemas {
     firstAt: string;
     /** When the newest was created */
     lastAt: string;
+    /** The letters of the group that were created in each of the last 24 hours */
+    perHour: {
+      /** When the first hour starts */
+      startsAt: string;
+      /** One for each hour, oldest first; the last hour is not complete */
+      counts: number[];
+    };
     /** The newest dead letters of the group */
     letters: Schemas['DeadLetter'][];
   };
@@ -3468,6 +3475,8 @@ export interface OperationFunctions {
     cursor?: string | undefined;
     /** Its state */
     state?: 'open' | 'redriven' | 'discarded' | undefined;
+    /** Only letters with this error code */
+    code?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['DeadLetterGroup'][];
@@ -4357,6 +4366,10 @@ export interface OperationFunctions {
     points: {
       /** When each minute starts; the last one is not complete */
       startsAt: string[];
+      /** The most messages that waited at once, up to 10,000, as the schedulers saw it every 10 seconds; null: no scheduler ran */
+      waiting: (number | null)[];
+      /** The most turns that ran at once, as the schedulers saw it; null: no scheduler ran */
+      running: (number | null)[];
       /** Accepted messages */
       arrivals: number[];
       /** Turns that ended */
@@ -4365,6 +4378,10 @@ export interface OperationFunctions {
       failures: number[];
       /** How long the oldest waiting message has waited, in milliseconds; null: none waits */
       oldestWaitMs: number[];
+      /** The 95th percentile of the time to the first part of an answer, in milliseconds, for calls of those of the newest 1,000 turns that ended in the minute; null: there were none */
+      firstChunkP95Ms: (number | null)[];
+      /** The 95th percentile of the duration of those of the newest 1,000 turns that ended in the minute, in milliseconds; null: there were none */
+      turnP95Ms: (number | null)[];
       /** Input tokens that were not in the cache */
       inputTokens: number[];
       /** Output tokens */

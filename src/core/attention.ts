@@ -60,7 +60,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'error',
     text: `${counted(count, 'dead letter')} with the code ${name}`,
     href: `/dead-letters?code=${encodeURIComponent(name)}`,
-    fix: `Correct the cause, then redrive them: holdfast dead redrive --code ${name}`,
+    fix: `Correct the cause, then redrive them: holdfast dead redrive ${name}`,
   }),
   worker_silent: (name) => ({
     severity: 'error',

@@ -14,6 +14,19 @@ interface Minute {
   cacheReadTokens: number;
   cacheWriteTokens: number;
   costMicros: number;
+  waiting: number | null;
+  running: number | null;
+  firstChunkP95Ms: number | null;
+  turnP95Ms: number | null;
+}
+
+/** What is true now. */
+interface Present {
+  nowMs: number;
+  /** When the message that waits longest arrived; null: none waits. It was waiting at the ends of the minutes since. */
+  oldestMs: number | null;
+  waiting: number;
+  running: number;
 }
 
 /** Turns per minute are averaged over this many complete minutes. */
@@ -34,11 +47,22 @@ export function ratesOf(minutes: readonly Minute[]) {
   };
 }
 
-/** The minutes as columns, one value for each. `oldestMs`: when the message that waits longest arrived; it was waiting at the ends of the minutes since. */
-export function pointsOf(minutes: readonly Minute[], { nowMs, oldestMs }: { nowMs: number; oldestMs: number | null }) {
+/** The minutes as columns, one value for each. */
+export function pointsOf(minutes: readonly Minute[], { nowMs, oldestMs, waiting, running }: Present) {
   const column = <Value>(pick: (minute: Minute) => Value): Value[] => minutes.map(pick);
+  /** Samples, of which the last one is at least what is true now. */
+  const withPresent = (samples: (number | null)[], present: number): (number | null)[] =>
+    samples.map((sample, at) => (at === samples.length - 1 ? Math.max(sample ?? 0, present) : sample));
   return {
     startsAt: column((minute) => minute.startsAt),
+    waiting: withPresent(
+      column((minute) => minute.waiting),
+      waiting,
+    ),
+    running: withPresent(
+      column((minute) => minute.running),
+      running,
+    ),
     arrivals: column((minute) => minute.arrivals),
     ends: column((minute) => minute.turns),
     failures: column((minute) => minute.failedTurns),
@@ -46,6 +70,8 @@ export function pointsOf(minutes: readonly Minute[], { nowMs, oldestMs }: { nowM
       const endMs = Math.min(minute.startsAtMs + MINUTE_MS, nowMs);
       return Math.max(minute.longestWaitMs, endMs - (oldestMs ?? endMs), 0);
     }),
+    firstChunkP95Ms: column((minute) => minute.firstChunkP95Ms),
+    turnP95Ms: column((minute) => minute.turnP95Ms),
     inputTokens: column((minute) => minute.inputTokens),
     outputTokens: column((minute) => minute.outputTokens),
     cacheReadTokens: column((minute) => minute.cacheReadTokens),

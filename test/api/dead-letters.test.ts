@@ -144,3 +144,34 @@ test('discarding by code closes the letters and discards their deliveries', asyn
   expect((await rig.post('/v1/dead-letters/discard', { code: 'delivery_failed' })).body).toEqual({ discarded: 0 });
   expect((await rig.get('/v1/deliveries?session=discarded')).body.items).toMatchObject([{ status: 'discarded' }]);
 });
+
+describe('the list of dead letters', () => {
+  test('has of each group the letters of the last 24 hours by hour, and is filtered by code', async () => {
+    const { rig } = holder;
+    const id = (hours: number): string =>
+      `(lpad(to_hex((extract(epoch from now() - interval '${hours} hours') * 1000)::bigint), 12, '0') || '7000800000000000000' || n)::uuid`;
+    const made = async (code: string, count: number, hours: number): Promise<void> =>
+      void (await rig.rows(
+        `insert into holdfast.dead_letters (id, kind, code, reason, created_at)
+         select ${id(hours)}, 'turn', $1, 'r', now() - interval '${hours} hours' from generate_series(1, ${count}) as n`,
+        [code],
+      ));
+    await made('trend_a', 3, 0);
+    await made('trend_a', 2, 5);
+    await made('trend_a', 1, 30);
+    await made('trend_b', 1, 2);
+    const { items } = (await rig.get('/v1/dead-letters?code=trend_a')).body;
+    expect(items).toMatchObject([{ kind: 'turn', code: 'trend_a', count: 6 }]);
+    const { startsAt, counts } = items[0].perHour;
+    expect(counts).toHaveLength(24);
+    expect(counts.filter((count: number) => count > 0)).toEqual([2, 3]);
+    expect(Date.parse(startsAt) % 3_600_000).toBe(0);
+    const [row] = await rig.rows(
+      `select created_at as at from holdfast.dead_letters where code = 'trend_a' order by id desc limit 1 offset 3`,
+    );
+    const hour = Math.floor((new Date(String(row?.['at'])).getTime() - Date.parse(startsAt)) / 3_600_000);
+    expect(counts[hour]).toBe(2);
+    expect((await rig.get('/v1/dead-letters?code=trend_c')).body.items).toEqual([]);
+    expect((await rig.get('/v1/dead-letters?code=')).status).toBe(400);
+  });
+});

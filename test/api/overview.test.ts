@@ -1,7 +1,7 @@
 // Goal: the overview equals the rows. Method: real turns, with the roll-up in between, and a clock that the test advances.
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { rollUp } from '../../src/store/usage/roll-up.ts';
+import { rollUp, sampleMinute, trimUsage } from '../../src/store/usage/roll-up.ts';
 import { USAGE_SUMS } from '../../src/store/usage/usage-rows.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -64,7 +64,33 @@ describe('GET /v1/overview', () => {
       expect(total(points.cacheReadTokens)).toBe(3000);
       expect(spentTodayUsd).toBeCloseTo(total(points.costUsd), 6);
       expect(spentTodayUsd).toBeGreaterThan(0);
+      expect(Math.max(...points.turnP95Ms)).toBeGreaterThan(0);
+      expect(Math.max(...points.firstChunkP95Ms)).toBeGreaterThanOrEqual(0);
+      expect(points.turnP95Ms.filter((ms: number | null) => ms !== null).length).toBeLessThanOrEqual(2);
     }
+  });
+
+  test('has for each minute the most messages that waited and turns that ran when a scheduler looked', async () => {
+    const { rig } = holder;
+    const { database } = rig.turns;
+    await rig.rows(`update holdfast.inbox set status = 'cancelled' where status = 'waiting'`);
+    const unseen = (await rig.get('/v1/overview')).body.points;
+    expect(unseen.waiting).toEqual([...Array.from({ length: 59 }, () => null), 0]);
+    expect(unseen.running).toEqual(unseen.waiting);
+
+    const ids: string[] = [];
+    for (const name of ['a', 'b'])
+      ids.push((await rig.post(`/v1/sessions/sampled-${name}/messages`, { text: 'x' })).body.message.id);
+    await sampleMinute(database);
+    await rig.rows(`update holdfast.inbox set status = 'cancelled' where id = $1`, [ids[0]]);
+    await sampleMinute(database);
+    monotonicMs += 1_000;
+    const sampled = (await rig.get('/v1/overview')).body;
+    expect(sampled.waiting.count).toBe(1);
+    expect(Math.max(...sampled.points.waiting)).toBe(2);
+    await rig.rows(`update holdfast.minute_samples set starts_at = starts_at - interval '3 days'`);
+    while (await trimUsage(database));
+    expect(await rig.rows(`select from holdfast.minute_samples`)).toEqual([]);
   });
 
   test('says of each lane which session waits longest, and why its message waits', async () => {

@@ -53,10 +53,11 @@ describe.each([1280, 320])('hostile texts on a page of %i px', (width) => {
 test('each text of the corpus is shown in the transcript as it was written', async () => {
   const { page, signIn, open } = dashboard;
   await signIn();
-  await open(`/sessions/${HOSTILE_SESSION}`);
+  await open(`/sessions/${HOSTILE_SESSION}?entry=1`);
   const first = page.getByRole('article', { name: 'Entry 1', exact: true });
   await first.waitFor();
   expect(await first.locator('pre').textContent()).toBe(`<script>globalThis.${RAN} = true</script>`);
+  await open(`/sessions/${HOSTILE_SESSION}?entry=10`);
   const line = page.getByRole('article', { name: 'Entry 10', exact: true });
   expect(await line.getByRole('button', { name: 'Show the rest' }).textContent()).toContain('983.6k');
 });

@@ -37,7 +37,8 @@ async function seed(): Promise<{ turnId: string; batchId: string; cronId: string
 }
 
 test('a turn is opened from the list by keyboard, with its timeline and the exact request', async () => {
-  const { page, signIn, open } = dashboard;
+  const { page, context, signIn, open } = dashboard;
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
   await seed();
   await signIn();
   await open('/turns?session=told');
@@ -49,6 +50,10 @@ test('a turn is opened from the list by keyboard, with its timeline and the exac
   await page.getByRole('tab', { name: 'Request' }).click();
   await page.getByText('proved equal').waitFor();
   await page.getByText('untrusted', { exact: true }).first().waitFor();
+  await page.getByRole('button', { name: 'Copy JSON' }).click();
+  await page.getByText('Copied', { exact: true }).waitFor();
+  const copied = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()'));
+  expect(copied).toMatchObject({ stream: true, messages: [{ role: 'user' }] });
   await page.goBack();
   await page.getByRole('heading', { name: 'Turns' }).waitFor();
   expect(new URL(page.url()).search).toBe('?session=told');

@@ -68,6 +68,9 @@ test('dead letters are discarded at a rate, with the reason in the audit log', a
     code: 0,
     stdout: expect.stringMatching(/^discard 1 dead letter \(the newest: .+\); nothing was done\n$/),
   });
+  const { items: groups } = JSON.parse((await run('dead', 'list', '--code', code, '--json')).stdout);
+  expect(groups).toMatchObject([{ code, count: 1 }]);
+  expect(JSON.parse((await run('dead', 'list', '--code', 'none', '--json')).stdout).items).toEqual([]);
   const [letter] = JSON.parse((await run('dead', 'show', code, '--json')).stdout);
   const dry = await run('dead', 'redrive', letter.id, '--dry-run', '--json');
   expect(JSON.parse(dry.stdout)).toEqual({ dryRun: true, total: 1 });

@@ -9,6 +9,11 @@ test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) 
   expect(item.fix).toMatch(/^[A-Z]/);
 });
 
+test('the advice for dead letters is a command as the command line has it', () => {
+  const { fix } = attentionItem({ kind: 'dead_letters', name: 'turn_timeout', count: 2, since: null });
+  expect(fix).toMatch(/: holdfast dead redrive turn_timeout$/);
+});
+
 test('a budget needs a person from its own percentage on, and is an error when it is full', () => {
   const budget = {
     scope: 'all',
@@ -38,6 +43,10 @@ const minute = (n: number, more: object = {}) => ({
   cacheReadTokens: 0,
   cacheWriteTokens: 0,
   costMicros: 0,
+  waiting: null,
+  running: null,
+  firstChunkP95Ms: null,
+  turnP95Ms: null,
   ...more,
 });
 
@@ -52,6 +61,14 @@ test('rates are of minutes that are over, and shares of nothing are not known', 
 
 test('the oldest wait of a minute belongs to a message that was claimed in it, or that still waits', () => {
   const minutes = [minute(0, { longestWaitMs: 5_000 }), minute(1), minute(2)];
-  expect(pointsOf(minutes, { nowMs: 130_000, oldestMs: 90_000 }).oldestWaitMs).toEqual([5_000, 30_000, 40_000]);
-  expect(pointsOf(minutes, { nowMs: 130_000, oldestMs: null }).oldestWaitMs).toEqual([5_000, 0, 0]);
+  const now = { nowMs: 130_000, waiting: 1, running: 0 };
+  expect(pointsOf(minutes, { ...now, oldestMs: 90_000 }).oldestWaitMs).toEqual([5_000, 30_000, 40_000]);
+  expect(pointsOf(minutes, { ...now, oldestMs: null }).oldestWaitMs).toEqual([5_000, 0, 0]);
+});
+
+test('the last minute has at least what waits and runs now, and a minute without a sample has no value', () => {
+  const minutes = [minute(0), minute(1, { waiting: 3, running: 0 }), minute(2, { waiting: 2, running: 9 })];
+  const points = pointsOf(minutes, { nowMs: 130_000, oldestMs: null, waiting: 5, running: 4 });
+  expect(points.waiting).toEqual([null, 3, 5]);
+  expect(points.running).toEqual([null, 0, 9]);
 });

@@ -2,7 +2,7 @@
 // read it, with the settings of the connections that run them: none reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { COUNT_SESSIONS, ROLL_UP } from '../../src/store/usage/roll-up.ts';
+import { COUNT_SESSIONS, ROLL_UP, SAMPLE_MINUTE } from '../../src/store/usage/roll-up.ts';
 import type { Statement } from '../../src/store/statement.ts';
 import { COUNT_BY_AGENT } from '../../src/store/views/agents.ts';
 import { ATTENTION } from '../../src/store/views/attention.ts';
@@ -37,6 +37,7 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['/readyz and the doctor', SERVICE_HEALTH, []],
   ['the roll-up', ROLL_UP, []],
   ['the count of sessions', COUNT_SESSIONS, []],
+  ['the sample of a minute', SAMPLE_MINUTE, []],
   ['what waits', waiting.LIST_WAITING, [null, null, null, null, 51, null]],
   ['what waits in a lane', waiting.LIST_WAITING, ['main', null, null, null, 51, null]],
   ['what waits in a session', waiting.LIST_WAITING_OF_SESSION, [null, 'agent:main:s1', null, null, 51, null]],

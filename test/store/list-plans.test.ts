@@ -9,6 +9,7 @@ import { newId } from '../../src/ids.ts';
 import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
 import { TOP_COSTS, viewTopCosts } from '../../src/store/views/top-costs.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
+import { DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
@@ -125,6 +126,15 @@ test('a count of turns stops at 10,000 and says so', async () => {
   expect(await countTurns(views(), {})).toEqual({ count: 10_000, isCapped: true });
   expect(await countTurns(views(), { kind: 'message' })).toEqual({ count: 10_000, isCapped: true });
   expect(await countTurns(views(), { statuses: ['running'] })).toEqual({ count: 20, isCapped: false });
+});
+
+test('the letters of the last hours are read by an index, in each state', async () => {
+  for (const state of ['open', 'discarded']) {
+    const values = [state, ['turn'], ['c']];
+    const reads = await growingReads(client, DEAD_LETTER_TRENDS.prepared(values).text, values);
+    expect(reads.length).toBeGreaterThan(0);
+    expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
+  }
 });
 
 test('the most expensive turns are looked for among 10,000, and the answer says that there are more', async () => {

@@ -108,7 +108,7 @@ const turnsRoute = createRoute({
 const turnRoute = createRoute({
   ...screen,
   path: '/turns/$id',
-  validateSearch: texts('tab', 'call', 'against'),
+  validateSearch: texts('tab', 'call', 'against', 'from', 'to'),
   component: screenOf(async () => (await import('./screens/turn.tsx')).TurnScreen),
 });
 const compareRoute = createRoute({
@@ -126,7 +126,7 @@ const sessionsRoute = createRoute({
 const sessionRoute = createRoute({
   ...screen,
   path: '/sessions/$key',
-  validateSearch: texts('state', 'transcript', 'beside'),
+  validateSearch: texts('state', 'transcript', 'beside', 'entry'),
   component: screenOf(async () => (await import('./screens/session.tsx')).SessionScreen),
 });
 const familyRoute = createRoute({

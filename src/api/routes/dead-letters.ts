@@ -12,7 +12,13 @@ import { listOf } from '../schemas/answers.ts';
 import { bulkAction } from '../schemas/bulk-actions.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { bulkActionOf, submit } from './bulk-actions.ts';
-import { deadLetterGroup, discardedLetters, letterFilter, redrivenLetters } from '../schemas/dead-letters.ts';
+import {
+  deadLetterGroup,
+  discardedLetters,
+  letterCode,
+  letterFilter,
+  redrivenLetters,
+} from '../schemas/dead-letters.ts';
 
 const ITEMS_DEFAULT = 50;
 const groupKey = z.tuple([z.string(), z.string()]);
@@ -21,13 +27,17 @@ const getDeadLetters = defineRoute({
   method: 'GET',
   path: '/v1/dead-letters',
   summary: 'Dead letters by kind and error, each group with its newest letters',
-  query: z.strictObject({ ...pageQuery, state: z.enum(DEAD_LETTER_STATES).optional() }),
+  query: z.strictObject({
+    ...pageQuery,
+    state: z.enum(DEAD_LETTER_STATES).optional(),
+    code: letterCode.optional(),
+  }),
   answers: { 200: { description: 'A page of groups', schema: listOf(deadLetterGroup) } },
   async handle({ query, list }, { context }) {
     const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isGroupKey };
     const page = await listDeadLetterGroups(
       context.views,
-      { state: query.state ?? 'open' },
+      { state: query.state ?? 'open', code: query.code },
       pageRequestOf(list, query, bounds),
     );
     return { status: 200, body: listAnswer(list, page) };

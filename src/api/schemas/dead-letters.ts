@@ -28,8 +28,12 @@ export const deadLetterGroup = z.strictObject({
   count,
   firstAt: iso,
   lastAt: iso,
+  perHour: z.strictObject({ startsAt: iso, counts: z.array(count) }),
   letters: z.array(deadLetter),
 }) satisfies z.ZodType<DeadLetterGroupView>;
+
+/** An error code as a filter. */
+export const letterCode = z.string().min(1).max(200);
 
 /** A filter of open letters, which must match every field, and the rate at which they are processed. */
 export const letterFilter = z
@@ -37,7 +41,7 @@ export const letterFilter = z
     ...pacing,
     ids: z.array(uuid).min(1).max(IDS_MAX).exactOptional(),
     kind: z.enum(LETTER_KINDS).exactOptional(),
-    code: z.string().min(1).max(200).exactOptional(),
+    code: letterCode.exactOptional(),
   })
   .refine(({ ids, kind, code }) => [ids, kind, code].some((value) => value !== undefined), {
     error: 'expected ids, kind or code, at least one of them',

@@ -28,6 +28,13 @@ export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
   usedPercent: 'The spent and reserved amount, in percent of the limit',
   points: 'The last 60 minutes, oldest first; each column has one value per minute',
   'getOverview.points.startsAt': 'When each minute starts; the last one is not complete',
+  'getOverview.points.waiting':
+    'The most messages that waited at once, up to 10,000, as the schedulers saw it every 10 seconds; null: no scheduler ran',
+  'getOverview.points.running': 'The most turns that ran at once, as the schedulers saw it; null: no scheduler ran',
+  'getOverview.points.firstChunkP95Ms':
+    'The 95th percentile of the time to the first part of an answer, in milliseconds, for calls of those of the newest 1,000 turns that ended in the minute; null: there were none',
+  'getOverview.points.turnP95Ms':
+    'The 95th percentile of the duration of those of the newest 1,000 turns that ended in the minute, in milliseconds; null: there were none',
   arrivals: 'Accepted messages',
   ends: 'Turns that ended',
   'getOverview.points.failures': 'Turns that failed or timed out',

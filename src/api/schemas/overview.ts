@@ -7,6 +7,8 @@ import { why } from './views.ts';
 const count = z.int().min(0);
 const iso = z.iso.datetime();
 const column = z.array(z.number());
+/** A minute in which nothing was measured has null. */
+const measured = z.array(z.number().nullable());
 
 export const overview = z.strictObject({
   now: iso,
@@ -32,10 +34,14 @@ export const overview = z.strictObject({
   simulated: z.boolean(),
   points: z.strictObject({
     startsAt: z.array(iso),
+    waiting: measured,
+    running: measured,
     arrivals: column,
     ends: column,
     failures: column,
     oldestWaitMs: column,
+    firstChunkP95Ms: measured,
+    turnP95Ms: measured,
     inputTokens: column,
     outputTokens: column,
     cacheReadTokens: column,

@@ -21,6 +21,10 @@ const of = (operation: string): [string, string][] =>
 /** By field, or by operation and field. */
 export const SEARCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   ...Object.fromEntries([...of('listTurns'), ...of('countTurns')]),
+  'listDeadLetters.code': 'Only letters with this error code',
+  perHour: 'The letters of the group that were created in each of the last 24 hours',
+  'DeadLetterGroup.perHour.startsAt': 'When the first hour starts',
+  'DeadLetterGroup.perHour.counts': 'One for each hour, oldest first; the last hour is not complete',
   'getEvents.session': 'Only events of this session',
   since: 'Only items from this time or later',
   limit: 'The maximum number of items on a page',

@@ -7,10 +7,9 @@ import type {
 } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import type { DeadActionOptions } from '../dead-commands.ts';
+import type { DeadActionOptions, DeadListOptions } from '../dead-commands.ts';
 import { isSureAtTerminal } from '../is-sure.ts';
 import { followBulk } from '../follow-bulk.ts';
-import type { PageOptions } from '../options.ts';
 import { noteNextPage } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import { isUuid } from '../../core/ids.ts';
@@ -18,11 +17,7 @@ import { isUuid } from '../../core/ids.ts';
 const GROUPS_MAX = 200;
 
 /** Lists the groups of open letters. */
-export async function runDeadList(
-  options: PageOptions & { state?: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
+export async function runDeadList(options: DeadListOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listDeadLetters(fromOptions(options));
   if (terminal.isJson) {
     terminal.json(body);
@@ -111,7 +106,7 @@ async function meantBy(api: ApiClient, which: string): Promise<{ total: number; 
     const letters = await lettersOf(api, which);
     return { total: letters.length, sample: letters[0]?.reason ?? null };
   }
-  const groups = (await api.listDeadLetters({ limit: GROUPS_MAX })).items.filter(({ code }) => code === which);
+  const groups = (await api.listDeadLetters({ limit: GROUPS_MAX, code: which })).items;
   return {
     total: groups.reduce((sum, { count }) => sum + count, 0),
     sample: groups[0]?.letters[0]?.reason ?? null,
@@ -123,7 +118,8 @@ function textOf({ total, sample }: { total: number; sample: string | null }): st
 }
 
 async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {
-  const body = await api.listDeadLetters({ limit: GROUPS_MAX });
-  const letters = body.items.flatMap((group) => (group.code === which || isUuid(which) ? group.letters : []));
-  return isUuid(which) ? letters.filter(({ id }) => id === which.toLowerCase()) : letters;
+  const byId = isUuid(which);
+  const body = await api.listDeadLetters({ limit: GROUPS_MAX, ...(byId ? {} : { code: which }) });
+  const letters = body.items.flatMap((group) => group.letters);
+  return byId ? letters.filter(({ id }) => id === which.toLowerCase()) : letters;
 }

@@ -51,6 +51,7 @@ export const TABLE_FATES: Readonly<Record<string, TableFate>> = {
   memory_files: elsewhere('when no search names the content any more'),
   migrations: kept('one for each migration'),
   minute_marks: elsewhere('two days after the minute'),
+  minute_samples: elsewhere('two days after the minute'),
   model_blocks: kept('one for each account and model'),
   model_calls: pass('turns'),
   pauses: elsewhere('when a person resumes'),

@@ -8,6 +8,7 @@ import { EVENT_HORIZON_SQL } from '../event-ids.ts';
 import { sendLongQuery } from '../send-long-query.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
+import { WAITING_MAX } from '../views/overview.ts';
 import {
   countChangesSql,
   marksOfEventsSql,
@@ -173,6 +174,23 @@ export const IS_NOT_COUNTED = literal({
 /** The maximum time for counting the rows from before the roll-ups, in milliseconds. */
 const COUNT_MS_MAX = 3_600_000;
 
+export const SAMPLE_MINUTE = literal({
+  name: 'sample-minute',
+  purpose:
+    'Store how many messages wait and how many turns run, if they are more than those seen in this minute before.',
+  locking: 'The row of the minute.',
+  text: `insert into holdfast.minute_samples as sample (starts_at, waiting, running)
+select date_trunc('minute', clock_timestamp(), 'UTC'),
+  (select count(*) from (select from holdfast.inbox where status = 'waiting' limit ${WAITING_MAX + 1}) as waiting),
+  (select count(*) from holdfast.turns where ended_at is null and status = 'running')
+on conflict (starts_at) do update set waiting = greatest(sample.waiting, excluded.waiting), running = greatest(sample.running, excluded.running)`,
+});
+
+/** Adds what waits and runs now to the figures of the current minute. */
+export async function sampleMinute(database: Database): Promise<void> {
+  await sendQuery(database.hot, SAMPLE_MINUTE.prepared([]));
+}
+
 /** Minutes older than this are deleted. */
 const MINUTES_KEPT = '48 hours';
 const TRIMMED_MAX = 10_000;
@@ -183,6 +201,9 @@ export const TRIM_USAGE = literal({
   locking: 'The buckets.',
   text: `with trimmed_marks as (
   delete from holdfast.minute_marks where starts_at < clock_timestamp() - interval '${MINUTES_KEPT}'
+),
+trimmed_samples as (
+  delete from holdfast.minute_samples where starts_at < clock_timestamp() - interval '${MINUTES_KEPT}'
 )
 delete from holdfast.usage_buckets where ctid = any (array(
   select ctid from holdfast.usage_buckets where size = 'minute' and starts_at < clock_timestamp() - interval '${MINUTES_KEPT}' limit ${TRIMMED_MAX}

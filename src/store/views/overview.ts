@@ -40,6 +40,12 @@ export interface MinuteFacts {
   cacheWriteTokens: number;
   costMicros: number;
   isSimulated: boolean;
+  /** The most that waited and ran, as the schedulers saw it; null: no scheduler looked. Waiting messages are at most one more than `WAITING_MAX`. */
+  waiting: number | null;
+  running: number | null;
+  /** The 95th percentiles of those of the measured turns, and of their calls, that ended in this minute; null: there were none. */
+  firstChunkP95Ms: number | null;
+  turnP95Ms: number | null;
 }
 
 export interface OverviewFacts {
@@ -114,6 +120,16 @@ measured as materialized (
   select t.id, t.started_at, t.ended_at from (select * from holdfast.turns order by id desc limit ${MEASURED_MAX}) as t
   where t.ended_at > clock_timestamp() - interval '1 hour'
 ),
+first_chunks as materialized (
+  select m.ended_at, c.started_at, c.first_chunk_at from measured m
+  cross join lateral (select * from holdfast.model_calls where turn_id = m.id and first_chunk_at is not null limit 100) as c
+),
+turn_minutes as (
+  select date_trunc('minute', ended_at, 'UTC') as at, round(${p95Sql('started_at', 'ended_at')}) as ms from measured group by 1
+),
+first_chunk_minutes as (
+  select date_trunc('minute', ended_at, 'UTC') as at, round(${p95Sql('started_at', 'first_chunk_at')}) as ms from first_chunks group by 1
+),
 today as (
   select sum(sign * cost_micros) as micros from (
     select 1 as sign, cost_micros from holdfast.usage_buckets
@@ -139,13 +155,15 @@ select json_build_object(
       'turns', coalesce(turns, 0), 'failedTurns', coalesce(failed_turns, 0), 'inputTokens', coalesce(input_tokens, 0),
       'outputTokens', coalesce(output_tokens, 0), 'cacheReadTokens', coalesce(cache_read_tokens, 0),
       'cacheWriteTokens', coalesce(cache_write_tokens, 0), 'costMicros', coalesce(cost_micros, 0),
-      'isSimulated', coalesce(is_simulated, false)) order by m.at)
+      'isSimulated', coalesce(is_simulated, false), 'waiting', sample.waiting, 'running', sample.running,
+      'turnP95Ms', turn_minutes.ms, 'firstChunkP95Ms', first_chunk_minutes.ms) order by m.at)
     from first_minute f cross join lateral generate_series(f.at, f.at + interval '${MINUTES - 1} minutes', interval '1 minute') as m (at)
-    left join minutes on minutes.at = m.at left join marks on marks.at = m.at),
+    left join minutes on minutes.at = m.at left join marks on marks.at = m.at
+    left join holdfast.minute_samples sample on sample.starts_at = m.at
+    left join turn_minutes on turn_minutes.at = m.at left join first_chunk_minutes on first_chunk_minutes.at = m.at),
   'spentTodayMicros', coalesce((select micros from today), 0),
   'turnP95Ms', (select round(${p95Sql('started_at', 'ended_at')}) from measured),
-  'firstChunkP95Ms', (select round(${p95Sql('c.started_at', 'c.first_chunk_at')}) from measured m
-    cross join lateral (select * from holdfast.model_calls where turn_id = m.id and first_chunk_at is not null limit 100) as c)
+  'firstChunkP95Ms', (select round(${p95Sql('started_at', 'first_chunk_at')}) from first_chunks)
 ) as facts`,
 });
 

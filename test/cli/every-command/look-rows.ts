@@ -132,6 +132,11 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     isCommon: true,
   },
   {
+    line: 'dead list --code model_invalid_request',
+    shows: ['model_invalid_request'],
+    json: { items: [{ code: 'model_invalid_request', kind: 'turn' }] },
+  },
+  {
     line: 'dead show {letter}',
     shows: ['{letter}', 'agent:main:failing'],
     json: [{ id: '{letter}', turnId: '{failedTurn}' }],

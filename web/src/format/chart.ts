@@ -13,8 +13,11 @@ const SEEN_HEIGHT = 2;
 const GAP = 1;
 const DAY_MS = 86_400_000;
 
+/** The values of a series, one for each step; null: there is none. */
+export type StepValues = readonly (number | null)[];
+
 /** What all series have together in the step in which they have most; values below 0 count as 0. */
-export function highestStack(series: readonly (readonly number[])[]): number {
+export function highestStack(series: readonly StepValues[]): number {
   const steps = Math.max(0, ...series.map((values) => values.length));
   return Math.max(
     0,
@@ -23,12 +26,12 @@ export function highestStack(series: readonly (readonly number[])[]): number {
 }
 
 /** The bars of each series, the first at the bottom, as the `d` of a path; the highest possible stack has the value `most`. */
-export function barPaths(series: readonly (readonly number[])[], most: number): string[] {
+export function barPaths(series: readonly StepValues[], most: number, chartHeight = CHART_HEIGHT): string[] {
   const steps = Math.max(1, ...series.map((values) => values.length));
   const width = CHART_WIDTH / steps;
-  const bottoms = Array.from({ length: steps }, () => CHART_HEIGHT);
+  const bottoms = Array.from({ length: steps }, () => chartHeight);
   // The extra height of the smallest values, and the gaps, stay free at the top.
-  const whole = CHART_HEIGHT - series.length * (SEEN_HEIGHT + GAP);
+  const whole = chartHeight - series.length * (SEEN_HEIGHT + GAP);
   return series.map((values) => {
     let path = '';
     for (const [step, bottom] of bottoms.entries()) {
@@ -42,7 +45,7 @@ export function barPaths(series: readonly (readonly number[])[], most: number): 
   });
 }
 
-function at(values: readonly number[], step: number): number {
+function at(values: StepValues, step: number): number {
   return Math.max(0, values[step] ?? 0);
 }
 

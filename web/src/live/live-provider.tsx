@@ -38,7 +38,8 @@ function staleBy(event: ClientEvent): string[] {
   if (type.startsWith('budget.')) return ['budgets'];
   if (type.startsWith('cron.')) return ['crons'];
   if (type.startsWith('heartbeat.')) return ['heartbeats'];
-  return ['session', 'stats'];
+  // A compaction or a reset changes all of a transcript.
+  return ['session', 'transcript', 'stats'];
 }
 
 /** Collects stale queries and reloads them, at most once a second. */

@@ -86,14 +86,16 @@ export function Fact({ name, children }: { name: string; children: ReactNode }):
   );
 }
 
-/** A figure of the overview. */
+/** A figure of the overview; `minutes` shows how it has changed. */
 export function Figure({
   name,
   note,
+  minutes,
   children,
 }: {
   name: string;
   note?: ReactNode;
+  minutes?: ReactNode;
   children: ReactNode;
 }): ReactElement {
   return (
@@ -102,6 +104,7 @@ export function Figure({
       <dd>
         {children}
         {note !== undefined && <small>{note}</small>}
+        {minutes}
       </dd>
     </div>
   );

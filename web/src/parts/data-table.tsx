@@ -1,7 +1,7 @@
 // A list of any length: only the rows that can be seen are in the document. Rows are reached with j and k or the arrows, opened with Enter,
 // selected with x. Below 640 px each row is a card.
 import { useElementScrollRestoration } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer, type VirtualizerOptions } from '@tanstack/react-virtual';
 import {
   useEffect,
   useRef,
@@ -129,9 +129,9 @@ export function useSeenRows<Row>(
     place: string;
     /** How high a row is likely to be; absent: it has one line. */
     rowPx?: number;
-  },
+  } & Partial<Pick<VirtualizerOptions<HTMLDivElement, Element>, 'gap' | 'anchorTo' | 'rangeExtractor'>>,
 ) {
-  const { body, place, rows, idOf, onEnd, rowPx = ROW_PX } = seen;
+  const { body, place, rows, idOf, onEnd, rowPx = ROW_PX, ...options } = seen;
   const before = useElementScrollRestoration({ id: place });
   const isNarrow = matchMedia('(max-width: 640px)').matches;
   const virtual = useVirtualizer({
@@ -141,6 +141,7 @@ export function useSeenRows<Row>(
     overscan: OVERSCAN,
     initialOffset: before?.scrollY ?? 0,
     getItemKey: (index) => idOf(rows[index]!),
+    ...options,
   });
   const lastShown = virtual.getVirtualItems().at(-1)?.index ?? 0;
   useEffect(() => {

@@ -1,12 +1,19 @@
 // What happened in equal steps of time, as bars; and the same as a table.
 import { useId, useState, type ReactElement } from 'react';
-import { axisTexts, barPaths, CHART_HEIGHT, CHART_WIDTH, highestStack, stepTexts } from '../format/chart.ts';
+import {
+  axisTexts,
+  barPaths,
+  CHART_HEIGHT,
+  CHART_WIDTH,
+  highestStack,
+  stepTexts,
+  type StepValues,
+} from '../format/chart.ts';
 import { useSettings } from '../settings.tsx';
 
 export interface ChartSeries {
   name: string;
-  /** One for each step. */
-  values: readonly number[];
+  values: StepValues;
   /** Its colour; each of several series has its own. */
   tone?: 'second' | 'third' | 'fourth' | 'bad';
 }
@@ -88,7 +95,7 @@ function Bars({
     series.map(({ values }) => values),
     most,
   );
-  const label = series.map(({ name, values }) => `${name}: at most ${text(Math.max(0, ...values))}`).join(', ');
+  const label = series.map(({ name, values }) => `${name}: at most ${text(highestStack([values]))}`).join(', ');
   const width = CHART_WIDTH / Math.max(1, times.length);
   return (
     <div>
@@ -116,7 +123,7 @@ function Bars({
         {times.map((time, step) => (
           <rect key={time} x={step * width} width={width} height={CHART_HEIGHT}>
             <title>
-              {`${names[step]}\n${series.map(({ name, values }) => `${name}: ${text(values[step] ?? 0)}`).join('\n')}`}
+              {`${names[step]}\n${series.map(({ name, values }) => `${name}: ${textAt(values, step, text)}`).join('\n')}`}
             </title>
           </rect>
         ))}
@@ -125,7 +132,8 @@ function Bars({
   );
 }
 
-function StepTable({ title, times, panes }: Chart): ReactElement {
+/** The panes of a chart as a table, with a row for each step. */
+export function StepTable({ title, times, panes }: Pick<Chart, 'title' | 'times' | 'panes'>): ReactElement {
   const { zone } = useSettings();
   const names = stepTexts(times, zone);
   const columns = panes.flatMap(({ series, text }) => series.map(({ name, values }) => ({ name, values, text })));
@@ -150,7 +158,7 @@ function StepTable({ title, times, panes }: Chart): ReactElement {
               </th>
               {columns.map(({ name, values, text }) => (
                 <td key={name} className="number" data-label={name}>
-                  {text(values[step] ?? 0)}
+                  {textAt(values, step, text)}
                 </td>
               ))}
             </tr>
@@ -159,6 +167,11 @@ function StepTable({ title, times, panes }: Chart): ReactElement {
       </table>
     </section>
   );
+}
+
+function textAt(values: StepValues, step: number, text: ChartPane['text']): string {
+  const value = values[step];
+  return value === null ? 'none' : text(value ?? 0);
 }
 
 /** Tokens by kind, each a series with its own colour. */

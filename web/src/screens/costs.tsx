@@ -10,6 +10,7 @@ import { Empty, Figure } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { microsOf } from './batch-figures.ts';
 import { Budgets, budgetsQuery } from './budgets.tsx';
@@ -184,12 +185,7 @@ function GroupTable(props: { steps: readonly UsedStep[]; group: string; whole: n
       step.outputTokens,
       step.costMicros === null ? null : step.costMicros / 1_000_000,
     ]);
-    const url = URL.createObjectURL(new Blob([csvOf([heads, ...rows])], { type: 'text/csv' }));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = `holdfast-costs-by-${group}.csv`;
-    link.click();
-    URL.revokeObjectURL(url);
+    saveFile({ name: `holdfast-costs-by-${group}.csv`, text: csvOf([heads, ...rows]), type: 'text/csv' });
   }
   return (
     <section className="panel scroll-x" aria-labelledby="groups" tabIndex={0}>

@@ -1,5 +1,5 @@
 // Failed work, grouped by its error: redriven with a canary, or discarded with a reason.
-import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type DeadLetterGroup } from '../api.ts';
@@ -10,6 +10,8 @@ import { Progress } from '../parts/bulk-bar.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import { StepTable } from '../parts/time-chart.tsx';
 import { me } from '../me.ts';
 import { Filters, TextFilter } from './filters.tsx';
 
@@ -35,8 +37,12 @@ export function DeadLetters(): ReactElement {
   const queries = useQueryClient();
   const [asked, setAsked] = useState<Asked | null>(null);
   const [started, setStarted] = useState<string | null>(null);
-  const list = useQuery({ queryKey: ['dead-letters'], queryFn: () => api.listDeadLetters({ limit: GROUPS_MAX }) });
-  const groups = (list.data?.items ?? []).filter((group) => code === undefined || group.code === code);
+  const list = useQuery({
+    queryKey: ['dead-letters', code],
+    queryFn: () => api.listDeadLetters({ limit: GROUPS_MAX, code }),
+    placeholderData: keepPreviousData,
+  });
+  const groups = list.data?.items ?? [];
 
   async function decide(chosen: Asked, reason: string | undefined): Promise<void> {
     const { verb, group, letterId } = chosen;
@@ -62,13 +68,7 @@ export function DeadLetters(): ReactElement {
       </Filters>
       {started !== null && <Progress id={started} />}
       {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && groups.length === 0 && (
-        <Empty>
-          {code === undefined
-            ? 'There are none: everything that was accepted has been finished, or waits.'
-            : 'There are none with this code.'}
-        </Empty>
-      )}
+      {list.isSuccess && groups.length === 0 && <NoGroups code={code} />}
       {groups.map((group) => (
         <Group
           key={`${group.kind} ${group.code}`}
@@ -94,6 +94,16 @@ export function DeadLetters(): ReactElement {
         </Confirm>
       )}
     </>
+  );
+}
+
+function NoGroups({ code }: { code: string | undefined }): ReactElement {
+  return (
+    <Empty>
+      {code === undefined
+        ? 'There are none: everything that was accepted has been finished, or waits.'
+        : 'There are none with this code.'}
+    </Empty>
   );
 }
 
@@ -132,6 +142,7 @@ function Group({ group, onAsk }: GroupProps): ReactElement {
           </>
         )}
       </div>
+      <Trend group={group} />
       <ul>
         {group.letters.slice(0, LETTERS_SHOWN).map((letter) => (
           <li key={letter.id}>
@@ -160,5 +171,32 @@ function Group({ group, onAsk }: GroupProps): ReactElement {
         ))}
       </ul>
     </section>
+  );
+}
+
+const HOUR_MS = 3_600_000;
+
+/** How many letters of the group the last 24 hours have made. */
+function Trend({ group: { perHour } }: { group: DeadLetterGroup }): ReactElement {
+  const [isOpen, setOpen] = useState(false);
+  const { startsAt, counts } = perHour;
+  const recent = counts.reduce((sum, count) => sum + count, 0);
+  const times = counts.map((_, hour) => new Date(Date.parse(startsAt) + hour * HOUR_MS).toISOString());
+  return (
+    <>
+      <Sparkline name="Letters per hour" span="last 24 hours" values={counts} text={countText} tone="bad" />
+      <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary className="soft">
+          {countText(recent)} in the last 24 hours, {countText(counts.at(-1) ?? 0)} in this hour
+        </summary>
+        {isOpen && (
+          <StepTable
+            title="Letters per hour"
+            times={times}
+            panes={[{ series: [{ name: 'Letters', values: counts }], text: countText }]}
+          />
+        )}
+      </details>
+    </>
   );
 }

@@ -18,19 +18,53 @@ const GONE: Readonly<Record<string, string>> = {
   hidden: 'hidden: it was undone or reset',
 };
 
+/** What a person has opened in the entries of a list: an entry that leaves the document and returns shows it again. */
+export type Kept = Map<string, unknown>;
+
+/** A state that outlives its component, under a name. */
+function useKept<Value>(kept: Kept, name: string, atFirst: Value): [Value, (value: Value) => void] {
+  // Each name is used with one type.
+  const [value, setValue] = useState(() => (kept.has(name) ? (kept.get(name) as Value) : atFirst));
+  return [
+    value,
+    (next) => {
+      kept.set(name, next);
+      setValue(next);
+    },
+  ];
+}
+
 /** An entry of a transcript, with its blocks. */
 export function EntryBlock(props: {
   entry: Entry;
   sessionKey: string;
+  /** Where it is in its list; the number of entries is -1 while it is not known. */
+  place: { index: number; count: number };
+  kept: Kept;
   /** Absent for a viewer. */
   onFork?: ((entry: Entry) => void) | undefined;
 }): ReactElement {
-  const { entry, sessionKey, onFork } = props;
+  const { entry, sessionKey, place, kept, onFork } = props;
   return (
-    <article className="entry" data-role={entry.role} data-state={entry.state} aria-label={`Entry ${entry.seq}`}>
+    <article
+      className="entry"
+      data-role={entry.role}
+      data-state={entry.state}
+      aria-label={`Entry ${entry.seq}`}
+      aria-posinset={place.index + 1}
+      aria-setsize={place.count}
+      tabIndex={-1}
+    >
       <header>
         <strong>{entry.kind === 'results' ? 'tool results' : entry.kind}</strong>
-        <span>#{entry.seq}</span>
+        <Link
+          to="/sessions/$key"
+          params={{ key: sessionKey }}
+          search={(before) => ({ ...before, entry: String(entry.seq) })}
+          resetScroll={false}
+        >
+          #{entry.seq}
+        </Link>
         <Age at={entry.createdAt} />
         <Link to="/turns/$id" params={{ id: entry.turnId }}>
           turn {entry.turnId.slice(-6)}
@@ -44,8 +78,8 @@ export function EntryBlock(props: {
       </header>
       {entry.content.map((block, at) => (
         <Fragment key={at}>
-          <Block block={block} />
-          <Omitted block={block} place={{ key: sessionKey, id: entry.id, n: at + 1 }} />
+          <Block block={block} name={`${entry.id} ${at}`} kept={kept} />
+          <Omitted block={block} part={{ key: sessionKey, id: entry.id, n: at + 1 }} kept={kept} />
         </Fragment>
       ))}
     </article>
@@ -58,40 +92,40 @@ function textOf(value: unknown): string {
   return value === undefined ? '' : jsonText(value);
 }
 
-function Block({ block }: { block: Entry['content'][number] }): ReactElement {
+function Block(props: { block: Entry['content'][number]; name: string; kept: Kept }): ReactElement {
+  const { block, name, kept } = props;
+  if (block.type === 'text') return <LongText text={textOf(block['text'])} />;
+  return <Folded {...foldedOf(block)} name={name} kept={kept} />;
+}
+
+interface FoldedBlock {
+  title: ReactElement;
+  text: unknown;
+  isOpenAtFirst?: boolean;
+}
+
+/** What a block shows before and after it is opened. */
+function foldedOf(block: Entry['content'][number]): FoldedBlock {
   const { type } = block;
-  if (type === 'text') return <LongText text={textOf(block['text'])} />;
-  if (type === 'thinking') {
-    return (
-      <details>
-        <summary className="soft">thinking</summary>
-        <LongText text={textOf(block['thinking'])} />
-      </details>
-    );
-  }
+  if (type === 'thinking') return { title: <span className="soft">thinking</span>, text: block['thinking'] };
   if (type === 'tool_use') {
-    return (
-      <details>
-        <summary>
-          calls <span className="mono">{textOf(block['name'])}</span>
-        </summary>
-        <LongText text={textOf(block['input'])} />
-      </details>
-    );
+    const name = <span className="mono">{textOf(block['name'])}</span>;
+    return { title: <>calls {name}</>, text: block['input'] };
   }
   if (type === 'tool_result') {
-    const { content } = block;
-    return (
-      <details open={block['is_error'] === true}>
-        <summary>{block['is_error'] === true ? 'result: an error' : 'result'}</summary>
-        <LongText text={textOf(content)} />
-      </details>
-    );
+    const isError = block['is_error'] === true;
+    return { title: <>{isError ? 'result: an error' : 'result'}</>, text: block['content'], isOpenAtFirst: isError };
   }
+  return { title: <span className="soft">{type}</span>, text: block };
+}
+
+function Folded(props: FoldedBlock & { name: string; kept: Kept }): ReactElement {
+  const { title, text, isOpenAtFirst = false, name, kept } = props;
+  const [isOpen, setOpen] = useKept(kept, name, isOpenAtFirst);
   return (
-    <details>
-      <summary className="soft">{type}</summary>
-      <LongText text={textOf(block)} />
+    <details open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>{title}</summary>
+      <LongText text={textOf(text)} />
     </details>
   );
 }
@@ -101,11 +135,12 @@ const PIECE_CHARS = 262_144;
 /** The rest of a part that was cut: read piece by piece, because it can be tens of megabytes. */
 function Omitted(props: {
   block: Entry['content'][number];
-  place: { key: string; id: string; n: number };
+  part: { key: string; id: string; n: number };
+  kept: Kept;
 }): ReactElement | null {
-  const { block, place } = props;
+  const { block, part, kept } = props;
   const omitted = Number(block['omittedChars'] ?? 0);
-  const [pieces, setPieces] = useState<string[]>([]);
+  const [pieces, setPieces] = useKept<string[]>(kept, `${part.id} pieces ${part.n}`, []);
   const [error, setError] = useState<unknown>(null);
   if (omitted === 0) return null;
   const read = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -113,8 +148,8 @@ function Omitted(props: {
   async function readOn(): Promise<void> {
     setError(null);
     try {
-      const piece = await api.getEntryPart({ ...place, offset: PART_CHARS + read, length: PIECE_CHARS });
-      setPieces((before) => [...before, piece]);
+      const piece = await api.getEntryPart({ ...part, offset: PART_CHARS + read, length: PIECE_CHARS });
+      setPieces([...pieces, piece]);
     } catch (cause) {
       setError(cause);
     }

@@ -4,20 +4,16 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useAttention } from '../attention.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { countText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
-import { Age, Figure, Status } from '../parts/bits.tsx';
+import { Age, Status } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
+import { dollars, FigureList, type Figures } from './overview-figures.tsx';
 import { Workers, workersQuery } from './workers.tsx';
-
-type Figures = Awaited<ReturnType<typeof api.getOverview>>;
-
-const MICROS = 1_000_000;
-const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
 
 export function Overview(): ReactElement {
   const overview = useQuery({ queryKey: ['stats', 'overview'], queryFn: () => api.getOverview() });
@@ -40,67 +36,6 @@ export function Overview(): ReactElement {
       <Lanes figures={data} />
       <Workers />
     </>
-  );
-}
-
-function FigureList({ figures }: { figures: Figures }): ReactElement {
-  const { waiting, slots, budget } = figures;
-  return (
-    <dl className="figures">
-      <Figure
-        name="Messages that wait"
-        note={
-          waiting.oldestAt === null ? (
-            'none'
-          ) : (
-            <>
-              the oldest since <Age at={waiting.oldestAt} />
-            </>
-          )
-        }
-      >
-        <Link to="/waiting">
-          {countText(waiting.count)}
-          {waiting.isCapped && '+'}
-        </Link>
-      </Figure>
-      <Figure name="Turns that run" note={`${countText(figures.parked)} parked`}>
-        <Link to="/turns" search={{ status: 'running' }}>
-          {countText(figures.running)}
-        </Link>
-        {slots.total !== null && <span className="soft"> of {slots.total}</span>}
-      </Figure>
-      <Figure name="Turns per minute">{figures.turnsPerMinute.toFixed(1)}</Figure>
-      <Figure
-        name="Ended well"
-        note={
-          <Link to="/turns" search={{ status: 'failed' }}>
-            failed turns
-          </Link>
-        }
-      >
-        {figures.successRate === null ? 'no turns' : percentText(figures.successRate, 1)}
-      </Figure>
-      <Figure name="First words, p95">
-        {figures.firstChunkP95Ms === null ? 'no turns' : durationText(figures.firstChunkP95Ms)}
-      </Figure>
-      <Figure name="Whole turn, p95">
-        {figures.turnP95Ms === null ? 'no turns' : durationText(figures.turnP95Ms)}
-      </Figure>
-      <Figure
-        name="Cost today"
-        note={
-          budget === null
-            ? undefined
-            : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${dollars(budget.limitUsd)}`
-        }
-      >
-        {dollars(figures.spentTodayUsd)}
-      </Figure>
-      <Figure name="Input from the cache">
-        {figures.cacheHitRatio === null ? 'no calls' : percentText(figures.cacheHitRatio, 1)}
-      </Figure>
-    </dl>
   );
 }
 

@@ -2,14 +2,16 @@
 // the cache begins. The parts that another call did not have can be marked.
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState, type ReactElement } from 'react';
+import { useMemo, useState, type ReactElement } from 'react';
 import { api, type ModelRequest, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
 import { partText, type Part } from '../format/request-text.ts';
 import { Empty } from '../parts/bits.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { saveFile } from '../parts/save-file.ts';
 import { Choice, Filters } from './filters.tsx';
 
 export function Request({ turn, call, against }: { turn: Turn; call: number; against: number | null }): ReactElement {
@@ -18,6 +20,8 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
   const shown = useRequest(turn.id, call, calls.length > 0);
   const other = useRequest(turn.id, against ?? 0, against !== null);
   const [isRaw, setRaw] = useState(false);
+  const body = shown.data?.request;
+  const json = useMemo(() => (body === undefined ? undefined : jsonText(body)), [body]);
   if (calls.length === 0) return <Empty>The turn has made no model call yet.</Empty>;
   const known = new Set(other.data?.parts.map((part) => partText(other.data.request, part)));
   return (
@@ -44,13 +48,14 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
         <button type="button" className="button" aria-pressed={isRaw} onClick={() => setRaw(!isRaw)}>
           {isRaw ? 'Parts' : 'JSON'}
         </button>
+        {json !== undefined && <TakeAway json={json} name={`${turn.id}-call-${call}.json`} />}
       </Filters>
       {shown.isError && <Problem error={shown.error} />}
       {shown.data !== undefined && (
         <>
           <Proof request={shown.data} />
           {isRaw ? (
-            <LongText text={jsonText(shown.data.request)} />
+            <LongText text={json ?? ''} />
           ) : (
             shown.data.parts.map((part) => {
               const text = partText(shown.data.request, part);
@@ -67,6 +72,18 @@ export function Request({ turn, call, against }: { turn: Turn; call: number; aga
         </>
       )}
     </section>
+  );
+}
+
+/** A longer text is saved as a file: a clipboard may not take it. */
+const COPY_CHARS_MAX = 2_000_000;
+
+function TakeAway({ json, name }: { json: string; name: string }): ReactElement {
+  if (json.length <= COPY_CHARS_MAX) return <CopyButton name="Copy JSON" text={() => json} />;
+  return (
+    <button type="button" className="button" onClick={() => saveFile({ name, text: json, type: 'application/json' })}>
+      Download JSON
+    </button>
   );
 }
 

@@ -157,7 +157,7 @@ function Restore({ compaction, onClose }: { compaction: Compaction; onClose: () 
       onClose={onClose}
       perform={async () => {
         await api.restoreCompaction({ key: sessionKey, id });
-        void queries.invalidateQueries({ queryKey: ['session'] });
+        for (const name of ['session', 'transcript']) void queries.invalidateQueries({ queryKey: [name] });
       }}
     >
       <p>

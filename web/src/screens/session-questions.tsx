@@ -31,10 +31,12 @@ export function SessionQuestion({ action, ...question }: QuestionProps & { actio
   }
 }
 
-/** Has the screen read its sessions again. */
+/** Has the screen read its sessions and their transcripts again. */
 export function useRefresh(): () => void {
   const queries = useQueryClient();
-  return () => void queries.invalidateQueries({ queryKey: ['session'] });
+  return () => {
+    for (const name of ['session', 'transcript']) void queries.invalidateQueries({ queryKey: [name] });
+  };
 }
 
 function Abort({ session: { key, turnId, waitingMessages }, onClose }: QuestionProps): ReactElement {

@@ -1,10 +1,10 @@
 // One session: its transcript, newest first, the reply that is being streamed, and the actions on it.
-import { useInfiniteQuery, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
+import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
-import { api, type Entry, type Session } from '../api.ts';
+import { api, type Session } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
-import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
+import { Age, Fact, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -12,12 +12,11 @@ import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { me } from '../me.ts';
 import { useSettings } from '../settings.tsx';
 import { Composer } from './composer.tsx';
-import { EntryBlock, PART_CHARS } from './entry-block.tsx';
-import { Fork, SessionActions } from './session-actions.tsx';
+import { SessionActions } from './session-actions.tsx';
 import { SessionHistory } from './session-history.tsx';
+import { Transcript } from './transcript.tsx';
 
 const route = getRouteApi('/app/sessions/$key');
-const PAGE = 40;
 /** Of the queue: this many messages, and this much of each. */
 const WAITING_SHOWN = 10;
 const WAITING_CHARS = 200;
@@ -166,92 +165,5 @@ function Waiting({ sessionKey, count }: { sessionKey: string; count: number }): 
         all that wait in this session
       </Link>
     </details>
-  );
-}
-
-/** The entries of a transcript, newest first, page by page. */
-function useEntries(sessionKey: string) {
-  const { state, transcript } = route.useSearch();
-  const showsAll = state === 'all';
-  return useInfiniteQuery({
-    queryKey: ['session', sessionKey, 'entries', showsAll, transcript],
-    queryFn: ({ pageParam, signal }) =>
-      api.listEntries(
-        {
-          key: sessionKey,
-          order: 'desc',
-          partChars: PART_CHARS,
-          limit: PAGE,
-          cursor: pageParam,
-          transcript: transcript === undefined ? undefined : Number(transcript),
-          ...(showsAll ? { state: 'all' as const } : {}),
-        },
-        { signal },
-      ),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-  });
-}
-
-function Transcript({ session }: { session: Session }): ReactElement {
-  const { data: who } = useSuspenseQuery(me);
-  const [forkAt, setForkAt] = useState<Entry | null>(null);
-  const list = useEntries(session.key);
-  const entries = list.data?.pages.flatMap(({ items }) => items) ?? [];
-  return (
-    <section aria-labelledby="transcript">
-      <TranscriptHead sessionKey={session.key} />
-      {list.isError && <Problem error={list.error} onRetry={() => void list.refetch()} />}
-      {list.isSuccess && entries.length === 0 && (
-        <Empty>This transcript has no entries. The first message begins it.</Empty>
-      )}
-      <ol className="transcript">
-        {entries.map((entry) => (
-          <li key={entry.id}>
-            <EntryBlock entry={entry} sessionKey={session.key} onFork={who.role === 'viewer' ? undefined : setForkAt} />
-          </li>
-        ))}
-      </ol>
-      {list.hasNextPage && (
-        <button
-          type="button"
-          className="button"
-          disabled={list.isFetchingNextPage}
-          onClick={() => void list.fetchNextPage()}
-        >
-          {list.isFetchingNextPage ? 'Loading…' : 'Earlier entries'}
-        </button>
-      )}
-      {forkAt !== null && <Fork session={session} entry={forkAt} onClose={() => setForkAt(null)} />}
-    </section>
-  );
-}
-
-/** Which transcript is shown, and whether with what the model no longer sees. */
-function TranscriptHead({ sessionKey }: { sessionKey: string }): ReactElement {
-  const { state, transcript } = route.useSearch();
-  const navigate = useNavigate({ from: '/sessions/$key' });
-  return (
-    <div className="row">
-      <h2 id="transcript">Transcript{transcript !== undefined && ` ${transcript}, from before a reset`}</h2>
-      {transcript !== undefined && (
-        <Link to="/sessions/$key" params={{ key: sessionKey }}>
-          the current one
-        </Link>
-      )}
-      <label className="row">
-        <input
-          type="checkbox"
-          checked={state === 'all'}
-          onChange={(event) =>
-            void navigate({
-              search: ({ state: _state, ...before }) => (event.target.checked ? { ...before, state: 'all' } : before),
-              replace: true,
-            })
-          }
-        />
-        also what the model no longer sees
-      </label>
-    </div>
   );
 }

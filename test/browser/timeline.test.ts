@@ -1,0 +1,171 @@
+// The timeline of a turn: a range of it by the pointer, by the keyboard and from the outline, which the URL keeps; and folded idle time.
+import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { foldedAxis, within } from '../../web/src/format/folded-axis.ts';
+import { violationsOn } from './axe.ts';
+import { useDashboard } from './dashboard-rig.ts';
+import { fillFixture, FIXTURE, LONG_TURN_ID } from './fixture/fixture-rows.ts';
+
+const dashboard = useDashboard({ fill: fillFixture });
+
+/** The range in the address, in milliseconds after the beginning of the turn; null: all of it. */
+function rangeInUrl(): { from: number; to: number } | null {
+  const search = new URL(dashboard.page.url()).searchParams;
+  const [from, to] = [search.get('from'), search.get('to')].map((text) => text?.replaceAll('"', ''));
+  return from === undefined || to === undefined ? null : { from: Number(from), to: Number(to) };
+}
+
+/** How many spans the timeline says that it shows. */
+async function shownSpans(): Promise<number> {
+  const text = await dashboard.page.getByRole('region', { name: 'Timeline' }).getByRole('status').textContent();
+  return Number(/^[\d,]+/.exec(text ?? '')?.[0].replaceAll(',', ''));
+}
+
+/** Draws a range on the strip, from one part of it to another. */
+async function drag(from: number, to: number): Promise<void> {
+  const { page } = dashboard;
+  const { x, y, width, height } = (await page.locator('.timeline-strip svg').boundingBox())!;
+  await page.mouse.move(x + from * width, y + height / 2);
+  await page.mouse.down();
+  await page.mouse.move(x + ((from + to) / 2) * width, y + height / 2);
+  await page.mouse.move(x + to * width, y + height / 2);
+  await page.mouse.up();
+}
+
+test('a range is drawn with the pointer, is in the URL, and Back leads to the range before', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open(`/turns/${LONG_TURN_ID}`);
+  const spans = page.getByRole('list', { name: 'Spans' });
+  await spans.getByRole('listitem').first().waitFor();
+  const all = await shownSpans();
+  expect(all).toBeGreaterThanOrEqual(2 * FIXTURE.steps);
+  await drag(0.5, 0.6);
+  await expect.poll(rangeInUrl).not.toBeNull();
+  const some = await shownSpans();
+  expect(some).toBeGreaterThan(0.08 * all);
+  expect(some).toBeLessThan(0.12 * all);
+  const first = rangeInUrl();
+  await drag(0.5, 0.51);
+  await expect.poll(shownSpans).toBeLessThan(0.02 * all);
+  await page.goBack();
+  await expect.poll(rangeInUrl).toEqual(first);
+  await page.goBack();
+  await expect.poll(rangeInUrl).toBeNull();
+  await expect.poll(shownSpans).toBe(all);
+  // A click is no range.
+  await drag(0.3, 0.3);
+  expect(rangeInUrl()).toBeNull();
+});
+
+test('a range is chosen by keyboard alone, the table has the same spans, and Show all ends it', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open(`/turns/${LONG_TURN_ID}`);
+  const range = page.getByRole('group', { name: 'Range of the timeline' });
+  await range.getByLabel('To').focus();
+  await page.keyboard.press('Home');
+  // An empty range is refused.
+  expect(rangeInUrl()).toBeNull();
+  for (let n = 0; n < 9; n += 1) await page.keyboard.press('PageDown');
+  await expect.poll(rangeInUrl).not.toBeNull();
+  expect(await range.getByLabel('To').getAttribute('aria-valuetext')).toMatch(/^\d+ (?:s|min) after the beginning$/);
+  await range.getByLabel('From').focus();
+  for (let n = 0; n < 5; n += 1) await page.keyboard.press('ArrowRight');
+  await expect.poll(() => rangeInUrl()?.from).toBeGreaterThan(0);
+  const shown = await shownSpans();
+  const timeline = page.getByRole('region', { name: 'Timeline' });
+  await timeline.getByRole('button', { name: 'Table' }).click();
+  const more = timeline.getByRole('button', { name: 'Show more' });
+  while ((await more.count()) > 0) await more.click();
+  expect(await timeline.locator('tbody tr').count()).toBe(shown);
+  await range.getByRole('button', { name: 'Show all' }).click();
+  await expect.poll(rangeInUrl).toBeNull();
+});
+
+test('a step of the outline shows its part of the timeline', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open(`/turns/${LONG_TURN_ID}`);
+  await page.getByText(`Outline: ${FIXTURE.steps.toLocaleString('en')} steps`).click();
+  const outline = page.getByRole('list', { name: 'Outline' });
+  expect(await outline.getByRole('listitem').count()).toBe(200);
+  await outline.getByRole('link', { name: 'Step 7', exact: true }).click();
+  const spans = page.getByRole('list', { name: 'Spans' });
+  await expect.poll(() => spans.getByRole('listitem').count()).toBeLessThan(6);
+  await spans.getByText('model.call 7', { exact: true }).waitFor();
+  expect(await outline.locator('[aria-current=page]').textContent()).toBe('Step 7');
+});
+
+/** A turn with two calls, hours apart. */
+async function idleTurn(): Promise<string> {
+  const { rig } = dashboard;
+  const [sessionId, id] = [newId<string>(), newId<string>()];
+  await rig.rows(
+    `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1::uuid, $3, 'main', 'main', 'main'))
+     insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, steps, queued_at, claimed_at, started_at, ended_at)
+     values ($2, $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, 's', 't', 2, now() - interval '5 hours', now() - interval '5 hours', now() - interval '5 hours', now())`,
+    [sessionId, id, `agent:main:idle-${sessionId}`],
+  );
+  await rig.rows(
+    `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
+     select $1, n, n, 1, 1, 'ok', now() - interval '5 hours' + (n - 1) * interval '4 hours', now() - interval '5 hours' + (n - 1) * interval '4 hours' + interval '9 minutes' from generate_series(1, 2) as n`,
+    [id],
+  );
+  return id;
+}
+
+test('idle time is folded, with its length on the axis and in words', async () => {
+  const { page, signIn, open } = dashboard;
+  const id = await idleTurn();
+  await signIn();
+  await open(`/turns/${id}`);
+  await page.getByText('// 4 h //', { exact: true }).waitFor();
+  await page.getByText('idle time folded: 4 h').waitFor();
+});
+
+test('at 320 px the bar of a row is below its name, and rows do not overlap', async () => {
+  const { page, signIn, open, settle } = dashboard;
+  await page.setViewportSize({ width: 320, height: 720 });
+  await signIn();
+  await open(`/turns/${LONG_TURN_ID}`);
+  await settle();
+  const rows = page.getByRole('list', { name: 'Spans' }).getByRole('listitem');
+  const boxes = await Promise.all([0, 1, 2].map((n) => rows.nth(n).boundingBox()));
+  const tops = boxes.map((box) => box?.y ?? 0);
+  const bottoms = boxes.map((box) => (box?.y ?? 0) + (box?.height ?? 0));
+  expect(boxes[0]?.height).toBeGreaterThan(35);
+  expect(tops[1]).toBeGreaterThanOrEqual(bottoms[0]! - 1);
+  expect(tops[2]).toBeGreaterThanOrEqual(bottoms[1]! - 1);
+});
+
+test.each(['light', 'dark'] as const)('a timeline with a range has no violation at 320 px: %s', async (colorScheme) => {
+  const { page, signIn, open, settle } = dashboard;
+  const id = await idleTurn();
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width: 320, height: 720 });
+  await signIn();
+  for (const path of [`/turns/${LONG_TURN_ID}?from=60000&to=120000`, `/turns/${id}`]) {
+    await open(path);
+    await page.getByText(/^Outline/).click();
+    await settle();
+    expect(await violationsOn(page)).toEqual([]);
+    expect(
+      await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+    ).toBe(0);
+  }
+});
+
+test('each place of a folded axis has one time, also in a fold', () => {
+  const axis = foldedAxis([
+    { startMs: 0, endMs: 100 },
+    { startMs: 1_000, endMs: 1_050 },
+    { startMs: 5_000, endMs: 5_200 },
+  ]);
+  expect(axis.folds.map(({ lengthMs }) => lengthMs)).toEqual([900, 3_950]);
+  for (let place = 0; place <= 1; place += 0.01) expect(axis.at(axis.timeAt(place))).toBeCloseTo(place, 9);
+  for (const timeMs of [0, 50, 100, 400, 1_000, 1_020, 3_000, 5_000, 5_200])
+    expect(axis.timeAt(axis.at(timeMs))).toBeCloseTo(timeMs, 6);
+  expect(within({ startMs: 0, endMs: 10 }, { startMs: 5, endMs: 20 })).toEqual({ startMs: 5, endMs: 10 });
+  expect(within({ startMs: 0, endMs: 4 }, { startMs: 5, endMs: 20 })).toBeNull();
+});

@@ -1,0 +1,190 @@
+// Goal: a transcript of any length is read without a jump. Method: the one of 5,000 entries, scrolled from end to end in the page, where each
+// entry that was in view before a step is measured again after it; and a shorter one to which a real turn adds entries.
+import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { withNewest } from '../../web/src/format/merge-entries.ts';
+import { violationsOn } from './axe.ts';
+import { useDashboard } from './dashboard-rig.ts';
+import { fillFixture, FIXTURE, LONG_SESSION } from './fixture/fixture-rows.ts';
+
+const dashboard = useDashboard({ fill: fillFixture });
+/** Entries in the document; the figure of docs/dashboard.md. */
+const IN_DOCUMENT_MAX = 100;
+/** Positions are rounded to whole pixels. */
+const ROUNDING_PX = 2;
+
+interface Walk {
+  seen: string[];
+  inDocumentMax: number;
+  /** By how many pixels an entry moved more or less than the step. */
+  jumpMax: number;
+}
+
+/** Scrolls in so many steps of a part of the box, or until it does not move any more and nothing loads. */
+function walk(part: number, steps = 10_000): Promise<Walk> {
+  return dashboard.page.evaluate<Walk>(`(async () => {
+    const box = document.querySelector('[role=feed]');
+    const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+    const entries = () => [...box.querySelectorAll('article')];
+    const inView = () => {
+      const { top, bottom } = box.getBoundingClientRect();
+      return entries().filter((entry) => {
+        const place = entry.getBoundingClientRect();
+        return place.bottom > top && place.top < bottom;
+      });
+    };
+    const places = () => new Map(inView().map((entry) => [entry.ariaLabel, entry.getBoundingClientRect().top]));
+    const seen = new Set();
+    let [inDocumentMax, jumpMax, still] = [0, 0, 0];
+    for (let step = 0; step < ${steps} && still < 3; step += 1) {
+      const before = places();
+      for (const name of before.keys()) seen.add(name);
+      const offset = box.scrollTop;
+      box.scrollBy(0, box.clientHeight * ${part});
+      const moved = box.scrollTop - offset;
+      await drawn();
+      for (const [name, top] of places())
+        if (before.has(name)) jumpMax = Math.max(jumpMax, Math.abs(before.get(name) - moved - top));
+      inDocumentMax = Math.max(inDocumentMax, entries().length);
+      const isLoading = box.ariaBusy === 'true';
+      still = moved === 0 && !isLoading ? still + 1 : 0;
+    }
+    return { seen: [...seen], inDocumentMax, jumpMax };
+  })()`);
+}
+
+test(`${FIXTURE.entries} entries are scrolled through without a jump, with at most 100 in the document`, async () => {
+  const { page, signIn, open, settle } = dashboard;
+  await signIn();
+  await open(`/sessions/${LONG_SESSION}`);
+  await page.getByRole('article', { name: `Entry ${FIXTURE.entries}`, exact: true }).waitFor();
+  await settle();
+  const { seen, inDocumentMax, jumpMax } = await walk(0.9);
+  expect(seen).toHaveLength(FIXTURE.entries);
+  expect(inDocumentMax).toBeLessThanOrEqual(IN_DOCUMENT_MAX);
+  expect(jumpMax).toBeLessThanOrEqual(ROUNDING_PX);
+});
+
+test('the link of an entry loads the transcript up to it, and the keys continue from there', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open(`/sessions/${LONG_SESSION}?entry=4000`);
+  const focused = async (): Promise<string | null> => page.evaluate<string | null>('document.activeElement.ariaLabel');
+  await expect.poll(focused).toBe('Entry 4000');
+  await page.keyboard.press('j');
+  await expect.poll(focused).toBe('Entry 3999');
+  await page.keyboard.press('k');
+  await page.keyboard.press('k');
+  await expect.poll(focused).toBe('Entry 4001');
+  const link = page.getByRole('article', { name: 'Entry 4001', exact: true }).getByRole('link', { name: '#4001' });
+  await link.click();
+  expect(new URL(page.url()).searchParams.get('entry')).toContain('4001');
+  await open(`/sessions/${LONG_SESSION}?entry=999999`);
+  await page.getByText('Entry #999999 is not in this list').waitFor();
+});
+
+test('entries above a linked one, which were never shown, are scrolled to without a jump', async () => {
+  const { page, signIn, open, settle } = dashboard;
+  await signIn();
+  await open(`/sessions/${LONG_SESSION}?entry=4000`);
+  await page.getByRole('article', { name: 'Entry 4000', exact: true }).waitFor();
+  await settle();
+  const { seen, jumpMax } = await walk(-0.7, 60);
+  expect(seen.length).toBeGreaterThan(100);
+  expect(jumpMax).toBeLessThanOrEqual(ROUNDING_PX);
+});
+
+test('what was opened in an entry is open again after the entry has left the document and returned', async () => {
+  const { page, signIn, open } = dashboard;
+  await signIn();
+  await open(`/sessions/${LONG_SESSION}`);
+  const output = page.getByRole('article', { name: `Entry ${FIXTURE.entries - 1}`, exact: true });
+  await output.getByText('result', { exact: true }).click();
+  await output.locator('pre').waitFor();
+  const feed = page.getByRole('feed');
+  await page.getByRole('article', { name: `Entry ${FIXTURE.entries}`, exact: true }).focus();
+  await feed.evaluate((box) => box.scrollTo(0, 4_000));
+  await output.waitFor({ state: 'detached' });
+  await feed.evaluate((box) => box.scrollTo(0, 0));
+  await output.locator('pre').waitFor();
+});
+
+/** A session with so many entries of a turn that has ended. */
+async function fillSession(name: string, count: number): Promise<void> {
+  const { rig } = dashboard;
+  const [sessionId, turnId] = [newId<string>(), newId<string>()];
+  await rig.rows(
+    `insert into holdfast.sessions (id, key, agent_id, kind, lane, entry_seq, leaf_seq) values ($1, $2, 'main', 'main', 'main', $3, $3)`,
+    [sessionId, `agent:main:${name}`, count],
+  );
+  await rig.rows(
+    `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at, ended_at)
+     values ($1, $2, 'message', 'main', 'completed', 1, 'w', 'm', 1, 's', 't', now(), now(), now())`,
+    [turnId, sessionId],
+  );
+  await rig.rows(
+    `insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
+     select $1, n, gen_random_uuid(), 1, nullif(n - 1, 0), case n % 2 when 1 then 'prompt' else 'answer' end, case n % 2 when 1 then 'user' else 'assistant' end,
+       json_build_array(json_build_object('type', 'text', 'text', 'Entry ' || n || repeat(' words', 1 + n % 60))), $2 from generate_series(1, $3::int) as n`,
+    [sessionId, turnId, count],
+  );
+}
+
+test('entries that arrive do not move the ones that are being read, and appear at the top otherwise', async () => {
+  const { page, signIn, open, settle, rig, requests } = dashboard;
+  await fillSession('read', 200);
+  await signIn();
+  await open('/sessions/agent:main:read?entry=120');
+  await page.getByText('Live', { exact: true }).waitFor();
+  const read = page.getByRole('article', { name: 'Entry 120', exact: true });
+  await read.waitFor();
+  await settle();
+  const before = await read.boundingBox();
+  requests.length = 0;
+  await rig.post('/v1/sessions/read/messages', { text: '[[reply: it has arrived]]' });
+  await rig.work('read');
+  const newest = page.getByRole('article').getByText('it has arrived', { exact: true });
+  const lists = () => requests.filter(({ url }) => new URL(url).pathname.endsWith('/transcript'));
+  await expect.poll(() => page.getByRole('feed').locator('[aria-setsize="202"]').count()).toBeGreaterThan(0);
+  await settle();
+  expect(await read.boundingBox()).toEqual(before);
+  expect(await newest.count()).toBe(0);
+  // Only the newest page was read again.
+  expect(lists().map(({ url }) => new URL(url).searchParams.get('cursor'))).toEqual(lists().map(() => null));
+
+  await page.getByRole('feed').evaluate((box) => box.scrollTo(0, 0));
+  await newest.waitFor();
+  await rig.post('/v1/sessions/read/messages', { text: '[[reply: and another]]' });
+  await rig.work('read');
+  await page.getByRole('article').getByText('and another', { exact: true }).waitFor();
+  await expect.poll(() => page.getByRole('feed').evaluate((box) => box.scrollTop)).toBe(0);
+});
+
+test.each(['light', 'dark'] as const)('a transcript has no violation at 320 px: %s', async (colorScheme) => {
+  const { page, signIn, open, settle } = dashboard;
+  await page.emulateMedia({ colorScheme });
+  await page.setViewportSize({ width: 320, height: 720 });
+  await signIn();
+  await open(`/sessions/${LONG_SESSION}?entry=4980`);
+  await page.getByRole('article', { name: 'Entry 4980', exact: true }).waitFor();
+  await settle();
+  expect(await violationsOn(page)).toEqual([]);
+});
+
+test('the newest page takes the place of what it covers, and says when it does not reach the other pages', () => {
+  const page = (from: number, to: number) => ({
+    items: Array.from({ length: from - to + 1 }, (_, n) => ({ seq: from - n })),
+    nextCursor: to === 1 ? null : String(to),
+  });
+  const seqsOf = (items: { seq: number }[] | null) => items?.map(({ seq }) => seq);
+  const pages = [page(10, 8), page(7, 5)];
+  expect(seqsOf(withNewest(pages, page(12, 9)))).toEqual([12, 11, 10, 9, 8, 7, 6, 5]);
+  // An entry that the model no longer sees is not listed any more.
+  expect(seqsOf(withNewest(pages, { items: [{ seq: 11 }, { seq: 8 }], nextCursor: '8' }))).toEqual([11, 8, 7, 6, 5]);
+  expect(withNewest(pages, page(20, 12))).toBeNull();
+  // It was read before the pages were.
+  expect(seqsOf(withNewest(pages, page(9, 7)))).toEqual([10, 9, 8, 7, 6, 5]);
+  // After a reset or a compaction it is all that is left.
+  expect(seqsOf(withNewest(pages, page(2, 1)))).toEqual([2, 1]);
+  expect(withNewest(pages, { items: [], nextCursor: null })).toEqual([]);
+});

@@ -1,0 +1,160 @@
+// The figures of the overview, each with its last 60 minutes, and these minutes as one table.
+import { Link } from '@tanstack/react-router';
+import { useState, type ReactElement, type ReactNode } from 'react';
+import type { api } from '../api.ts';
+import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import type { StepValues } from '../format/chart.ts';
+import { durationText } from '../format/time.ts';
+import { Age, Figure } from '../parts/bits.tsx';
+import { Sparkline } from '../parts/sparkline.tsx';
+import { StepTable } from '../parts/time-chart.tsx';
+
+export type Figures = Awaited<ReturnType<typeof api.getOverview>>;
+
+const MICROS = 1_000_000;
+
+/** An amount in dollars. */
+export const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
+const share = (part: number): string => percentText(part, 1);
+
+interface ShownFigure {
+  name: string;
+  now: ReactNode;
+  note?: ReactNode;
+  /** Its minutes, which can be something else than the figure. */
+  minutes: { name: string; values: StepValues; text: (value: number) => string };
+}
+
+export function FigureList({ figures }: { figures: Figures }): ReactElement {
+  const [isTable, setTable] = useState(false);
+  const shown = [...workOf(figures), ...qualityOf(figures)];
+  return (
+    <section aria-labelledby="figures">
+      <div className="row">
+        <h2 id="figures" className="hidden-visually">
+          Figures
+        </h2>
+        <span className="soft">with the last hour by minute</span>
+        <button
+          type="button"
+          className="button"
+          aria-pressed={isTable}
+          aria-label="Figures as a table"
+          onClick={() => setTable(!isTable)}
+        >
+          Table
+        </button>
+      </div>
+      {isTable && (
+        <StepTable
+          title="Figures"
+          times={figures.points.startsAt}
+          panes={shown.map(({ minutes: { name, values, text } }) => ({ series: [{ name, values }], text }))}
+        />
+      )}
+      <dl className="figures">
+        {shown.map(({ name, now, note, minutes }) => (
+          <Figure key={name} name={name} note={note} minutes={<Sparkline span="last hour" {...minutes} />}>
+            {now}
+          </Figure>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+/** What waits and what runs. */
+function workOf({ waiting, slots, points, running, parked, turnsPerMinute }: Figures): ShownFigure[] {
+  return [
+    {
+      name: 'Messages that wait',
+      now: (
+        <Link to="/waiting">
+          {countText(waiting.count)}
+          {waiting.isCapped && '+'}
+        </Link>
+      ),
+      minutes: { name: 'Messages that waited', values: points.waiting, text: countText },
+    },
+    {
+      name: 'The oldest of them',
+      now: waiting.oldestAt === null ? 'none' : <Age at={waiting.oldestAt} />,
+      minutes: { name: 'Longest wait', values: points.oldestWaitMs, text: durationText },
+    },
+    {
+      name: 'Turns that run',
+      note: `${countText(parked)} parked`,
+      now: (
+        <>
+          <Link to="/turns" search={{ status: 'running' }}>
+            {countText(running)}
+          </Link>
+          <span className="soft"> of {slots.total}</span>
+        </>
+      ),
+      minutes: { name: 'Turns that ran', values: points.running, text: countText },
+    },
+    {
+      name: 'Turns per minute',
+      now: turnsPerMinute.toFixed(1),
+      minutes: { name: 'Turns that ended', values: points.ends, text: countText },
+    },
+  ];
+}
+
+/** How well it went, how long it took, and what it cost. */
+function qualityOf(figures: Figures): ShownFigure[] {
+  const { successRate, firstChunkP95Ms, turnP95Ms, cacheHitRatio, spentTodayUsd, budget, points } = figures;
+  const { ends, failures, inputTokens, cacheReadTokens, cacheWriteTokens } = points;
+  return [
+    {
+      name: 'Ended well',
+      note: (
+        <Link to="/turns" search={{ status: 'failed' }}>
+          failed turns
+        </Link>
+      ),
+      now: successRate === null ? 'no turns' : share(successRate),
+      minutes: {
+        name: 'Ended well',
+        values: ends.map((count, at) => ratio(count - (failures[at] ?? 0), count)),
+        text: share,
+      },
+    },
+    {
+      name: 'First words, p95',
+      now: firstChunkP95Ms === null ? 'no turns' : durationText(firstChunkP95Ms),
+      minutes: { name: 'First words, p95', values: points.firstChunkP95Ms, text: durationText },
+    },
+    {
+      name: 'Whole turn, p95',
+      now: turnP95Ms === null ? 'no turns' : durationText(turnP95Ms),
+      minutes: { name: 'Whole turn, p95', values: points.turnP95Ms, text: durationText },
+    },
+    {
+      name: 'Cost today',
+      note:
+        budget === null
+          ? undefined
+          : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${dollars(budget.limitUsd)}`,
+      now: dollars(spentTodayUsd),
+      minutes: { name: 'Cost', values: points.costUsd, text: dollars },
+    },
+    {
+      name: 'Input from the cache',
+      now: cacheHitRatio === null ? 'no calls' : share(cacheHitRatio),
+      minutes: {
+        name: 'Input from the cache',
+        values: cacheReadTokens.map((read, at) =>
+          ratio(read, read + (inputTokens[at] ?? 0) + (cacheWriteTokens[at] ?? 0)),
+        ),
+        text: share,
+      },
+    },
+  ];
+}
+
+/** Null: there is nothing of which it could be a part. */
+function ratio(part: number, whole: number): number | null {
+  return whole === 0 ? null : part / whole;
+}

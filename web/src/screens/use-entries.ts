@@ -1,0 +1,64 @@
+// The entries of a transcript, newest first. Older pages are read when they are reached, and once: when something happens in the session, only
+// the newest page is read again.
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import { useCallback, useEffect, useMemo } from 'react';
+import { api, type Entry } from '../api.ts';
+import { withNewest } from '../format/merge-entries.ts';
+import { PART_CHARS } from './entry-block.tsx';
+
+type EntryPage = Awaited<ReturnType<typeof api.listEntries>>;
+
+const route = getRouteApi('/app/sessions/$key');
+/** Entries of the newest page, which fill the screen, and of the others, which the service also bounds by their bytes. */
+const NEWEST = 60;
+const PAGE = 200;
+/** What the newest page is until it is read again: the list has it. */
+const NOT_READ: EntryPage = { items: [], nextCursor: null };
+
+export function useEntries(sessionKey: string) {
+  const { state, transcript } = route.useSearch();
+  const queries = useQueryClient();
+  const read = (limit: number, cursor: string | undefined, signal: AbortSignal): Promise<EntryPage> =>
+    api.listEntries(
+      {
+        key: sessionKey,
+        order: 'desc',
+        partChars: PART_CHARS,
+        limit,
+        cursor,
+        transcript: transcript === undefined ? undefined : Number(transcript),
+        ...(state === 'all' ? { state: 'all' as const } : {}),
+      },
+      { signal },
+    );
+  const list = useInfiniteQuery({
+    queryKey: ['transcript', sessionKey, state, transcript],
+    queryFn: ({ pageParam, signal }) => read(pageParam === undefined ? NEWEST : PAGE, pageParam, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  const newest = useQuery({
+    // Begins as the session's does: its events refresh it.
+    queryKey: ['session', sessionKey, 'newest', state, transcript],
+    queryFn: ({ signal }) => read(NEWEST, undefined, signal),
+    initialData: NOT_READ,
+  });
+  const pages = list.data?.pages;
+  const joined = useMemo(() => joinedOf(pages, newest.data), [pages, newest.data]);
+  useEffect(() => {
+    if (joined === null) void queries.invalidateQueries({ queryKey: ['transcript', sessionKey] });
+  }, [joined, queries, sessionKey]);
+  const entries = joined ?? pages?.flatMap(({ items }) => items) ?? [];
+  const { fetchNextPage, hasNextPage, isFetching } = list;
+  const onEnd = useCallback(() => {
+    if (hasNextPage && !isFetching) void fetchNextPage();
+  }, [fetchNextPage, hasNextPage, isFetching]);
+  return { list, entries, onEnd };
+}
+
+function joinedOf(pages: readonly EntryPage[] | undefined, newest: EntryPage): Entry[] | null {
+  if (pages === undefined) return [];
+  return newest === NOT_READ ? pages.flatMap(({ items }) => items) : withNewest(pages, newest);
+}
