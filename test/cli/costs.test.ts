@@ -72,4 +72,8 @@ test('past calls are priced again by the configuration of the command', async ()
   });
   expect(await costOf()).toBe(40_000);
   expect(await runCli(['prices', 'reprice'], { env })).toMatchObject({ code: 2 });
+  expect(await runCli(['prices', 'reprice', '--from', '1h', '--to', '2h'], { env })).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/--from \(.*\) is not before --to/),
+  });
 });

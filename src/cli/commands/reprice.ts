@@ -14,6 +14,7 @@ import { loadOrRefuse } from './config.ts';
 /** Prices the calls of a period again, and prints the changes. */
 export async function runReprice(options: RepriceOptions, terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
+  const period = periodOf(options);
   const { priceBookOf } = await import('../../config.ts');
   const { openDatabase } = await import('../../store/database.ts');
   const { requireLayout } = await import('../../store/migrate.ts');
@@ -23,11 +24,7 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
     await requireLayout(server.url);
     const database = openDatabase({ url: server.url, role: 'reprice' });
     try {
-      const request = {
-        from: new Date(timeOf(options.from)),
-        to: options.to === undefined ? new Date() : new Date(timeOf(options.to)),
-        reason: options.reason ?? null,
-      };
+      const request = { ...period, reason: options.reason ?? null };
       const reprice = (isDryRun: boolean) =>
         repricePastCalls({ database, prices: priceBookOf(config) }, { ...request, isDryRun });
       const isDry = options.dryRun === true;
@@ -47,6 +44,17 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
   } finally {
     await server.close();
   }
+}
+
+function periodOf({ from, to }: RepriceOptions): { from: Date; to: Date } {
+  const period = { from: new Date(timeOf(from)), to: to === undefined ? new Date() : new Date(timeOf(to)) };
+  if (period.from < period.to) return period;
+  throw new CliError({
+    code: 'bad_time',
+    exitCode: EXIT.usage,
+    message: `--from (${period.from.toISOString()}) is not before --to (${period.to.toISOString()})`,
+    fix: 'pass a time for --from that is before that of --to',
+  });
 }
 
 function lineOf({ calls, changed, beforeMicros, afterMicros, priceVersion }: RepricingReport, isDry: boolean): string {
