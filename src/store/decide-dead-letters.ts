@@ -49,9 +49,10 @@ export async function readOpenLetters(
 export const DISCARD_LETTERS = literal({
   name: 'discard-letters',
   purpose: 'Discard open dead letters, and the deliveries that they are of.',
-  locking: 'The letters, then the deliveries.',
-  text: `with discarded as (
-  update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() where ${FILTER_SQL}
+  locking: 'The letters in the order of their ids, then the deliveries.',
+  text: `with locked as materialized (select l.id from holdfast.dead_letters l where ${FILTER_SQL} order by l.id for no key update),
+discarded as (
+  update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() from locked where l.id = locked.id
   returning l.id, l.delivery_id
 ),
 given_up as (

@@ -99,7 +99,8 @@ export const RETRY_FAILED = literal({
   name: 'retry-failed-items',
   purpose:
     'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
-  locking: 'The batch, then its items, then its cap and the dead letters of its turns.',
+  locking:
+    'The batch, then its items, then its cap, then the dead letters of its turns in the order of their ids.',
   text: controlSql({
     allowed: `b.status in ('running', 'paused', 'ended')`,
     change: `again as (
@@ -109,12 +110,17 @@ export const RETRY_FAILED = literal({
   from held, holdfast.batch_items old
   where i.batch_id = held.id and i.status in ('failed', 'expired') and old.batch_id = i.batch_id and old.n = i.n
     and ($5::text is null or i.error_code = $5) and ($6::int[] is null or i.n = any ($6))
+    -- An erasure has removed the text of the others.
+    and i.body::text <> '{}'
   returning i.batch_id, old.status, old.turn_id
 ),
 -- The new attempt answers them; redriving one as well would do its work twice.
+answered_letters as materialized (
+  select l.id from holdfast.dead_letters l where l.turn_id in (select turn_id from again) and l.kind = 'turn' and l.state = 'open'
+  order by l.id for no key update
+),
 redriven_letters as (
-  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp()
-  from again where l.turn_id = again.turn_id and l.kind = 'turn' and l.state = 'open'
+  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp() from answered_letters a where l.id = a.id
 ),
 changed as (
   update holdfast.batches b
