@@ -3504,7 +3504,7 @@ export interface OperationFunctions {
     redriven: number;
     /** The number of objects that were not changed */
     skipped: number;
-    /** Open letters that match this request and were not processed; send it again for them */
+    /** Open letters that match this request and were not processed; send it again for them. Without those of batch items, which come last and are skipped */
     remaining: number;
     /** The newest dead letters of the group */
     letters: {

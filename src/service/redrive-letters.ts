@@ -25,7 +25,7 @@ export interface RedrivenLetter {
 interface Redriven {
   redriven: number;
   skipped: number;
-  /** Open letters of the request that it did not reach: send it again for them. */
+  /** Open letters of the request that it did not reach: send it again for them. Those that only their batch retries do not count. */
   remaining: number;
   letters: RedrivenLetter[];
 }
@@ -68,7 +68,8 @@ export async function redriveLetters(
   for (const letter of open) letters.push(await redriveOne(service, letter));
   const redriven = letters.filter(({ result }) => result === 'redriven').length;
   const skipped = letters.length - redriven;
-  const answer = { redriven, skipped, remaining: count - open.length, letters };
+  const remaining = count - open.filter(({ isItem }) => !isItem).length;
+  const answer = { redriven, skipped, remaining, letters };
   await keepRedriveKey(service.database, idempotency, answer);
   return answer;
 }

@@ -2,6 +2,7 @@
 // retried (retry-turn.ts), a delivery is sent again (decide-delivery.ts), and the statement that does it closes the letter.
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { itemOfTurnSql } from './retry-turn.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
@@ -17,6 +18,8 @@ export interface OpenLetter {
   kind: string;
   turnId: string | null;
   deliveryId: string | null;
+  /** It is of an item that only its batch retries. */
+  isItem: boolean;
 }
 
 const FILTER_SQL = `l.state = 'open' and ($1::uuid[] is null or l.id = any ($1)) and ($2::text is null or l.kind = $2)
@@ -28,12 +31,14 @@ function filterValues({ ids, kind, code }: LetterFilter): unknown[] {
 
 export const OPEN_LETTERS = literal({
   name: 'open-letters',
-  purpose: 'Read open dead letters, oldest first, with their number.',
-  text: `select l.id, l.kind, l.turn_id as "turnId", l.delivery_id as "deliveryId", count(*) over ()::int as count
-from holdfast.dead_letters l where ${FILTER_SQL} order by l.id limit $4`,
+  purpose:
+    'Read open dead letters, oldest first, with the number of all. Those of items that only their batch retries come last, and are not counted.',
+  text: `select l.id, l.kind, l.turn_id as "turnId", l.delivery_id as "deliveryId", is_item as "isItem", count(*) filter (where not is_item) over ()::int as count
+from holdfast.dead_letters l cross join lateral (select exists (select from ${itemOfTurnSql('l.turn_id')}) as is_item) as item
+where ${FILTER_SQL} order by is_item, l.id limit $4`,
 });
 
-/** Open letters, oldest first, and the number of all. */
+/** Open letters, oldest first and those that only their batch retries last, and the number of the letters before these. */
 export async function readOpenLetters(
   database: Database,
   filter: LetterFilter,
@@ -49,9 +54,10 @@ export async function readOpenLetters(
 export const DISCARD_LETTERS = literal({
   name: 'discard-letters',
   purpose: 'Discard open dead letters, and the deliveries that they are of.',
-  locking: 'The letters, then the deliveries.',
-  text: `with discarded as (
-  update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() where ${FILTER_SQL}
+  locking: 'The letters in the order of their ids, then the deliveries.',
+  text: `with locked as materialized (select l.id from holdfast.dead_letters l where ${FILTER_SQL} order by l.id for no key update),
+discarded as (
+  update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() from locked where l.id = locked.id
   returning l.id, l.delivery_id
 ),
 given_up as (

@@ -32,13 +32,17 @@ export interface RetriedItem {
   n: number;
 }
 
+/** SQL of the item `i` of an existing batch that a turn answered. One that was stopped is left out: the batch does not retry it. */
+export function itemOfTurnSql(turnId: string): string {
+  return `holdfast.inbox x
+join holdfast.batch_items i on i.batch_id = split_part(x.cause_key, ':', 2)::uuid and i.n = split_part(x.cause_key, ':', 3)::int
+where x.turn_id = ${turnId} and x.kind = 'batch' and x.cause_key like 'batch:%' and i.status <> 'cancelled'`;
+}
+
 export const RETRIED_ITEM = literal({
   name: 'retried-item',
-  purpose:
-    'Read the item of an existing batch that a turn answered. One that was stopped is left out: the batch does not retry it.',
-  text: `select i.batch_id as "batchId", i.n from holdfast.inbox x
-join holdfast.batch_items i on i.batch_id = split_part(x.cause_key, ':', 2)::uuid and i.n = split_part(x.cause_key, ':', 3)::int
-where x.turn_id = $1 and x.kind = 'batch' and x.cause_key like 'batch:%' and i.status <> 'cancelled' limit 1`,
+  purpose: 'Read the item of a batch that a turn answered and that only the batch retries.',
+  text: `select i.batch_id as "batchId", i.n from ${itemOfTurnSql('$1')} limit 1`,
 });
 
 /** How often it tries again when its session has changed meanwhile. */

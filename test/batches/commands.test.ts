@@ -133,6 +133,19 @@ test('results --out continues no file of another batch or format', async () => {
   });
 });
 
+test('results --out continues no file whose costs are those of earlier prices', async () => {
+  const file = await fileOf([{ text: 'one' }, { text: 'two' }]);
+  const id = (await batch('submit', file, '--via', 'live')).stdout.trim();
+  await batchRig(shared.rig).run(id);
+  const out = join(folder, 'earlier-prices.jsonl');
+  await batch('results', id, '--out', out);
+  const before = await readFile(out, 'utf8');
+  await shared.rig.rows(`update holdfast.batch_items set cost_micros = cost_micros + 1 where batch_id = $1`, [id]);
+  const refused = await batch('results', id, '--out', out);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('before its calls were priced again')]);
+  expect(await readFile(out, 'utf8')).toBe(before);
+});
+
 test.each(['holdfast', 'openai'])(
   'results --out in the format %s reads items again that have failed',
   async (format) => {

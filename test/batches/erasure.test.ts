@@ -87,3 +87,22 @@ test('a key whose items were cancelled before they made a session is erased with
   expect((await erase('/v1/sessions/never-made')).body).toMatchObject({ removed: { batch_items: 1 } });
   expect(await tablesWith('whimbrel')).toEqual({});
 });
+
+test('items that an erasure has emptied are not retried', async () => {
+  const bad = { text: 'knot [[error: 400 times=always]]' };
+  const made = await batchRig(holder.rig).submit({
+    items: [{ ...bad, sender: { id: 'hal' } }, bad],
+    maxFailurePercent: 100,
+  });
+  const { id } = made.body;
+  await run(id);
+  expect((await erase('/v1/subjects/hal')).status).toBe(200);
+  const retried = await holder.rig.post(`/v1/batches/${id}/retry-failed`, {});
+  expect(retried.body.counts).toMatchObject({ failed: 1, pending: 1 });
+  await run(id);
+  expect(await holder.rig.rows(`select from holdfast.sessions where key = 'agent:main:erased'`)).toEqual([]);
+  const attempts = await holder.rig.rows(`select attempt from holdfast.batch_items where batch_id = $1 order by n`, [
+    id,
+  ]);
+  expect(attempts).toEqual([{ attempt: 1 }, { attempt: 2 }]);
+});

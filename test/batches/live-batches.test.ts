@@ -68,3 +68,30 @@ test('a running batch says how fast it is and when it is expected to end, and co
   expect((await shared.rig.ask('DELETE', `/v1/batches/${id}`, {})).status).toBe(200);
   expect(await shared.rig.rows(minutes)).toEqual([{ ended: null }]);
 });
+
+test('what ended before a batch was resumed, or was retried after its end, does not count for its rate', async () => {
+  const batches = batchRig(shared.rig);
+  const items = [
+    { text: '[[error: 400 times=always]]' },
+    ...Array.from({ length: 39 }, (_, n) => ({ text: `item ${n}` })),
+  ];
+  const { id } = (await batches.submit({ items, concurrency: 24, maxFailurePercent: 100 })).body;
+  /** The rate as if the batch had begun to count ten seconds earlier. */
+  async function rateAfterTenSeconds(): Promise<number> {
+    await shared.rig.rows(`update holdfast.batches set mark_at = mark_at - interval '10 seconds' where id = '${id}'`);
+    return (await batches.show(id)).ratePerMinute;
+  }
+  await batches.round();
+  await batches.workAll();
+  await batches.round();
+  expect((await batches.show(id)).counts).toMatchObject({ answered: 23, failed: 1 });
+  // A retry in a running batch changes neither the time since when it counts nor the counts.
+  await shared.rig.post(`/v1/batches/${id}/retry-failed`, {});
+  expect(await rateAfterTenSeconds()).toBeGreaterThan(0);
+  await shared.rig.post(`/v1/batches/${id}/pause`, {});
+  await shared.rig.post(`/v1/batches/${id}/resume`, {});
+  expect(await rateAfterTenSeconds()).toBe(0);
+  expect(await batches.run(id)).toMatchObject({ status: 'ended', counts: { answered: 39, failed: 1 } });
+  await shared.rig.post(`/v1/batches/${id}/retry-failed`, {});
+  expect(await rateAfterTenSeconds()).toBe(0);
+});

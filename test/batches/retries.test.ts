@@ -58,3 +58,24 @@ test('a turn of an item whose batch was deleted is retried as any turn', async (
   expect((await shared.rig.ask('DELETE', `/v1/batches/${id}`)).status).toBe(200);
   expect((await shared.rig.post(`/v1/turns/${turnId}/retry`)).status).toBe(202);
 });
+
+test('letters of more items than a request takes do not keep others from being redriven', async () => {
+  const batches = batchRig(shared.rig);
+  const { id, turnId } = await failedBatch();
+  // As if each of 500 items had failed: letters that are older than the one of the session.
+  await shared.rig.rows(
+    `insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
+     select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 'turn', l.session_id, l.turn_id, l.code, l.reason
+     from holdfast.dead_letters l, generate_series(1, 500) as n where l.turn_id = $1`,
+    [turnId],
+  );
+  await shared.rig.post('/v1/sessions/beside/messages', { text: BAD });
+  await shared.rig.work('beside');
+  const [letter] = await shared.rig.rows(
+    `select l.id, l.code from holdfast.dead_letters l join holdfast.sessions s on s.id = l.session_id where s.key = 'agent:main:beside'`,
+  );
+  const redriven = (await shared.rig.post('/v1/dead-letters/redrive', { code: letter?.['code'] })).body;
+  expect(redriven.remaining).toBe(0);
+  expect(redriven.letters).toContainEqual(expect.objectContaining({ id: letter?.['id'], result: 'redriven' }));
+  await batches.run(id);
+});

@@ -83,6 +83,21 @@ test('a range is chosen by keyboard alone, the table has the same spans, and Sho
   await expect.poll(rangeInUrl).toBeNull();
 });
 
+test('the sliders move by keyboard in a turn of a fifth of a second', async () => {
+  const { page, signIn, open } = dashboard;
+  const id = await turnWithCalls({ whole: '200 milliseconds', apart: '100 milliseconds', each: '90 milliseconds' });
+  await signIn();
+  await open(`/turns/${id}`);
+  const range = page.getByRole('group', { name: 'Range of the timeline' });
+  const from = range.getByLabel('From');
+  await from.focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => from.inputValue()).toBe('1');
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => from.inputValue()).toBe('2');
+  expect(rangeInUrl()!.from).toBeLessThan(1);
+});
+
 test('a step of the outline shows its part of the timeline', async () => {
   const { page, signIn, open } = dashboard;
   await signIn();
@@ -97,27 +112,28 @@ test('a step of the outline shows its part of the timeline', async () => {
   expect(await outline.locator('[aria-current=page]').textContent()).toBe('Step 7');
 });
 
-/** A turn with two calls, hours apart. */
-async function idleTurn(): Promise<string> {
+/** A turn that began five hours ago and lasted so long, with two calls that begin so far apart. */
+async function turnWithCalls({ whole, apart, each }: Record<'whole' | 'apart' | 'each', string>): Promise<string> {
   const { rig } = dashboard;
   const [sessionId, id] = [newId<string>(), newId<string>()];
+  const beginsAt = new Date(Date.now() - 5 * 3_600_000);
   await rig.rows(
     `with made as (insert into holdfast.sessions (id, key, agent_id, kind, lane) values ($1::uuid, $3, 'main', 'main', 'main'))
      insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, steps, queued_at, claimed_at, started_at, ended_at)
-     values ($2, $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, 's', 't', 2, now() - interval '5 hours', now() - interval '5 hours', now() - interval '5 hours', now())`,
-    [sessionId, id, `agent:main:idle-${sessionId}`],
+     values ($2, $1, 'message', 'main', 'completed', 1, 'w', 'm', 1, 's', 't', 2, $4::timestamptz, $4, $4, $4 + interval '${whole}')`,
+    [sessionId, id, `agent:main:idle-${sessionId}`, beginsAt],
   );
   await rig.rows(
     `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
-     select $1, n, n, 1, 1, 'ok', now() - interval '5 hours' + (n - 1) * interval '4 hours', now() - interval '5 hours' + (n - 1) * interval '4 hours' + interval '9 minutes' from generate_series(1, 2) as n`,
-    [id],
+     select $1, n, n, 1, 1, 'ok', $2::timestamptz + (n - 1) * interval '${apart}', $2 + (n - 1) * interval '${apart}' + interval '${each}' from generate_series(1, 2) as n`,
+    [id, beginsAt],
   );
   return id;
 }
 
 test('idle time is folded, with its length on the axis and in words', async () => {
   const { page, signIn, open } = dashboard;
-  const id = await idleTurn();
+  const id = await turnWithCalls({ whole: '5 hours', apart: '4 hours', each: '9 minutes' });
   await signIn();
   await open(`/turns/${id}`);
   await page.getByText('// 4 h //', { exact: true }).waitFor();
@@ -141,7 +157,7 @@ test('at 320 px the bar of a row is below its name, and rows do not overlap', as
 
 test.each(['light', 'dark'] as const)('a timeline with a range has no violation at 320 px: %s', async (colorScheme) => {
   const { page, signIn, open, settle } = dashboard;
-  const id = await idleTurn();
+  const id = await turnWithCalls({ whole: '5 hours', apart: '4 hours', each: '9 minutes' });
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width: 320, height: 720 });
   await signIn();

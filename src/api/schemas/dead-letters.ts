@@ -50,7 +50,9 @@ export const letterFilter = z
 export const redrivenLetters = z.strictObject({
   redriven: count,
   skipped: count,
-  remaining: count.describe('Open letters that match this request and were not processed; send it again for them'),
+  remaining: count.describe(
+    'Open letters that match this request and were not processed; send it again for them. Without those of batch items, which come last and are skipped',
+  ),
   letters: z.array(
     z.strictObject({
       id: uuid,

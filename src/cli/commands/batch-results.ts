@@ -77,7 +77,7 @@ function otherResults(file: string): CliError {
   return new CliError({
     code: 'other_results',
     exitCode: EXIT.usage,
-    message: `${file} has results of another batch, in another format, or of items that were retried since, so it was not continued`,
+    message: `${file} has results of another batch, in another format, or from before its calls were priced again or its texts erased, so it was not continued`,
     fix: 'pass the name of a new file, or remove this one',
   });
 }

@@ -71,9 +71,13 @@ export function endByRate({
 
 /**
  * When the rounds that most items need will have ended, if each takes as long as the rounds so far: from the shortest to the longest. Null
- * before the first round has ended. In order of `n`.
+ * before the first round has ended, and while items are `pending`: they begin with the first round. In order of `n`.
  */
-export function endByHops(hops: readonly HopTimes[], nowMs: number): ExpectedEnd | null {
+export function endByHops(
+  hops: readonly HopTimes[],
+  { pending, nowMs }: { pending: number; nowMs: number },
+): ExpectedEnd | null {
+  if (pending > 0) return null;
   const times = hops.flatMap(({ submittedAtMs, endedAtMs }) =>
     submittedAtMs === null || endedAtMs === null ? [] : [Math.min(HOP_MS_MAX, endedAtMs - submittedAtMs)],
   );

@@ -61,8 +61,8 @@ export const PAUSE_BY_HAND = literal({
 
 export const RESUME_BATCH = literal({
   name: 'resume-batch',
-  purpose: 'Resume a paused batch; the guards begin to count anew. Answers its state before.',
-  locking: 'The batch.',
+  purpose: 'Resume a paused batch; the guards and the rate begin to count anew. Answers its state before.',
+  locking: 'The batch, then its minutes.',
   text: controlSql({
     allowed: `b.status = 'running' or b.status = 'paused' and not b.is_over_cap`,
     change: `changed as (
@@ -71,7 +71,8 @@ export const RESUME_BATCH = literal({
     pause_detail = null, paused_at = null, recent = '', mark_at = clock_timestamp(), revision = b.revision + 1
   from held where b.id = held.id and held.status = 'paused'
   returning b.id
-)`,
+),
+deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.batch_id = changed.id)`,
     event: eventSql('batch.resumed'),
   }),
 });
@@ -99,7 +100,8 @@ export const RETRY_FAILED = literal({
   name: 'retry-failed-items',
   purpose:
     'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
-  locking: 'The batch, then its items, then its cap and the dead letters of its turns.',
+  locking:
+    'The batch, then its items and minutes, then its cap, then the dead letters of its turns in the order of their ids.',
   text: controlSql({
     allowed: `b.status in ('running', 'paused', 'ended')`,
     change: `again as (
@@ -109,19 +111,28 @@ export const RETRY_FAILED = literal({
   from held, holdfast.batch_items old
   where i.batch_id = held.id and i.status in ('failed', 'expired') and old.batch_id = i.batch_id and old.n = i.n
     and ($5::text is null or i.error_code = $5) and ($6::int[] is null or i.n = any ($6))
+    -- An erasure has removed the text of the others.
+    and i.body::text <> '{}'
   returning i.batch_id, old.status, old.turn_id
 ),
 -- The new attempt answers them; redriving one as well would do its work twice.
+answered_letters as materialized (
+  select l.id from holdfast.dead_letters l where l.turn_id in (select turn_id from again) and l.kind = 'turn' and l.state = 'open'
+  order by l.id for no key update
+),
 redriven_letters as (
-  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp()
-  from again where l.turn_id = again.turn_id and l.kind = 'turn' and l.state = 'open'
+  update holdfast.dead_letters l set state = 'redriven', settled_at = clock_timestamp() from answered_letters a where l.id = a.id
+),
+-- The rate of a batch that has ended begins anew.
+deleted_minutes as (
+  delete from holdfast.batch_minutes m using held where m.batch_id = held.id and held.status = 'ended' and exists (select from again)
 ),
 changed as (
   update holdfast.batches b
   set status = case when b.status = 'ended' then 'running' else b.status end, outcome = null, ended_at = null, stops_running = false,
     failed = b.failed - counted.failed, expired = b.expired - counted.expired, recent = '', revision = b.revision + 1,
     deadline_at = case when b.deadline_at <= clock_timestamp() then null else b.deadline_at end,
-    mark_at = clock_timestamp()
+    mark_at = case when b.status = 'ended' then clock_timestamp() else b.mark_at end
   from (
     select batch_id, count(*) filter (where status = 'failed')::int as failed, count(*) filter (where status = 'expired')::int as expired
     from again group by batch_id

@@ -20,7 +20,7 @@ export const SETTLE_ITEMS = literal({
   name: 'settle-batch-items',
   purpose: 'Write the ends of items whose inputs are settled, and add them to their batches. Answers how many.',
   locking:
-    'The batches, skipping those that are locked, in the order of their ids, then their items, then their rounds in order.',
+    'The batches, skipping those that are locked, in the order of their ids, then their items, then their rounds and minutes in order.',
   text: `with held as materialized (
   select b.* from holdfast.batches b where b.status <> 'ended' and b.in_flight > 0 order by b.id for no key update skip locked
 ),

@@ -213,7 +213,7 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
     ...shown,
     counts: { total, pending, waiting, running, parked, answered, silent, failed, cancelled, expired },
     ratePerMinute: recent === null ? null : rateOf(recent),
-    eta: recent === null ? null : etaOf(hops, { left: total - ended, ended, recent }),
+    eta: recent === null ? null : etaOf({ via: shown.via, hops, pending }, { left: total - ended, ended, recent }),
     costUsd: dollarsOf(shown.costMicros),
     reservedUsd: reservedMicros / MICROS,
     wastedUsd: hops.reduce((sum, { wastedMicros }) => sum + wastedMicros, 0) / MICROS,
@@ -258,10 +258,19 @@ function sumOrNull(micros: readonly (number | null)[]): number | null {
   return micros.length === 0 ? null : micros.reduce((sum, one) => (sum === null || one === null ? null : sum + one), 0);
 }
 
-/** A batch with rounds through the provider ends round by round; of any other, items end one by one. */
-function etaOf(hops: readonly HopRow[], progress: Parameters<typeof endByRate>[0]): BatchView['eta'] {
-  const rounds = hops.filter(({ via }) => via === 'provider-batch');
-  const end = rounds.length === 0 ? endByRate(progress) : endByHops(rounds.map(hopTimesOf), progress.recent.nowMs);
+/**
+ * A batch with rounds through the provider ends round by round, once all its items take part; of any other, and of one that makes live calls by
+ * now, items end one by one.
+ */
+function etaOf(
+  { via, hops, pending }: { via: BatchVia; hops: readonly HopRow[]; pending: number },
+  progress: Parameters<typeof endByRate>[0],
+): BatchView['eta'] {
+  const rounds = hops.filter((hop) => hop.via === 'provider-batch');
+  const end =
+    via === 'live' || rounds.length === 0
+      ? endByRate(progress)
+      : endByHops(rounds.map(hopTimesOf), { pending, nowMs: progress.recent.nowMs });
   return end === null ? null : { from: new Date(end.fromMs).toISOString(), to: new Date(end.toMs).toISOString() };
 }
 

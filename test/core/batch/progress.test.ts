@@ -66,19 +66,24 @@ const hop = (n: number, requests: number, submittedAtMs: number | null, endedAtM
 test('rounds through the provider are expected to take as long as those before', () => {
   const hops = [hop(1, 100, T0, T0 + HOUR), hop(2, 90, T0 + HOUR, T0 + 3 * HOUR), hop(3, 60, T0 + 3 * HOUR, null)];
   const nowMs = T0 + 3.5 * HOUR;
-  expect(endByHops(hops, nowMs)).toEqual({ fromMs: T0 + 4 * HOUR, toMs: T0 + 5 * HOUR });
+  expect(endByHops(hops, { pending: 0, nowMs })).toEqual({ fromMs: T0 + 4 * HOUR, toMs: T0 + 5 * HOUR });
 });
 
 test('a round that few items need, or that is late, is expected to end now at the earliest', () => {
   const hops = [hop(1, 100, T0, T0 + HOUR), hop(2, 5, T0 + HOUR, null)];
-  expect(endByHops(hops, T0 + 4 * HOUR)).toEqual({ fromMs: T0 + 4 * HOUR, toMs: T0 + 4 * HOUR });
+  expect(endByHops(hops, { pending: 0, nowMs: T0 + 4 * HOUR })).toEqual({ fromMs: T0 + 4 * HOUR, toMs: T0 + 4 * HOUR });
 });
 
 test('nothing is expected of the provider before its first round has ended', () => {
-  expect(endByHops([hop(1, 100, T0, null)], T0 + HOUR)).toBeNull();
+  expect(endByHops([hop(1, 100, T0, null)], { pending: 0, nowMs: T0 + HOUR })).toBeNull();
+});
+
+test('nothing is expected of the rounds while items have not begun with the first one', () => {
+  const hops = [hop(1, 10_000, T0, T0 + HOUR), hop(2, 9_000, T0 + HOUR, null)];
+  expect(endByHops(hops, { pending: 90_000, nowMs: T0 + 2 * HOUR })).toBeNull();
 });
 
 test('a round takes a day at most', () => {
   const hops = [hop(1, 10, T0, T0 + 40 * HOUR), hop(2, 10, T0 + 40 * HOUR, null)];
-  expect(endByHops(hops, T0 + 41 * HOUR)?.toMs).toBe(T0 + 64 * HOUR);
+  expect(endByHops(hops, { pending: 0, nowMs: T0 + 41 * HOUR })?.toMs).toBe(T0 + 64 * HOUR);
 });

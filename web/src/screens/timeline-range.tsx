@@ -36,8 +36,9 @@ export function useRange(whole: Stretch): {
   };
 }
 
+/** To the microsecond: a step of a slider is less than a millisecond of a short turn. */
 export function textOf(ms: number): string {
-  return String(Math.round(ms));
+  return String(Math.round(ms * 1000) / 1000);
 }
 
 export function TimelineRange(props: {

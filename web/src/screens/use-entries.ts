@@ -49,7 +49,8 @@ export function useEntries(sessionKey: string) {
   const joined = useMemo(() => joinedOf(pages, newest.data), [pages, newest.data]);
   useEffect(() => {
     if (joined === null) void queries.invalidateQueries({ queryKey: ['transcript', sessionKey] });
-  }, [joined, queries, sessionKey]);
+    // Also of pages that were read again: as much can have happened meanwhile.
+  }, [joined, pages, queries, sessionKey]);
   const entries = joined ?? pages?.flatMap(({ items }) => items) ?? [];
   const { fetchNextPage, hasNextPage, isFetching } = list;
   const onEnd = useCallback(() => {
