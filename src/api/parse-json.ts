@@ -2,6 +2,7 @@
 // surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second look: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
+import { parseKeepingIntegers } from '../core/stream/parse-exactly.ts';
 import { findDuplicateName } from './duplicate-name.ts';
 import { Problem } from './problem.ts';
 
@@ -11,7 +12,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   const text = body.toString('utf8');
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseKeepingIntegers(text);
   } catch (error) {
     throw new Problem('invalid_json', `The body is not valid JSON: ${reasonOf(error)}`, { cause: error });
   }

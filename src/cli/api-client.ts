@@ -2,6 +2,7 @@
 // sent again by itself: a person at a terminal wants to know, and commands that wait have their own way to continue.
 import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
+import { parseKeepingIntegers } from '../core/stream/parse-exactly.ts';
 import { createClient, HoldfastError, type HoldfastClient } from '../client/create-client.ts';
 import { createTransport } from '../client/transport.ts';
 import { CliError, EXIT } from './cli-error.ts';
@@ -39,7 +40,8 @@ export function connectApi(flags: ClientFlags): ApiClient {
       fix: 'pass one such as --url http://127.0.0.1:7420',
     });
   }
-  const service = { url: settings.url, key: settings.apiKey, retriesMax: 0 };
+  // What is printed with --json has the integers of the answer as they were written.
+  const service = { url: settings.url, key: settings.apiKey, retriesMax: 0, parse: parseKeepingIntegers };
   const explain = (error: unknown): unknown =>
     error instanceof HoldfastError ? explainApiError(error, settings) : error;
   const transport = createTransport(service);

@@ -12,6 +12,8 @@ export interface ClientOptions {
   headers?: Record<string, string> | undefined;
   /** How long a call may take, all attempts together; absent: 30 s. */
   timeoutMs?: number | undefined;
+  /** Reads the JSON of an answer; absent: `JSON.parse`. Throws when the text is no JSON. */
+  parse?: ((text: string) => unknown) | undefined;
   /** How often a request is sent again at most, where that is safe; absent: 3. */
   retriesMax?: number | undefined;
 }

@@ -808,6 +808,19 @@ export interface Schemas {
       type: string;
       [field: string]: unknown;
     }[];
+    /** Of a prompt: what its first text was put together from, with the position of each part in the whole text, in UTF-16 units. null: not known, or no prompt */
+    parts: {
+      /** The name */
+      name: string;
+      /** Where it comes from */
+      origin: string;
+      /** How far its text is trusted */
+      trust: 'trusted' | 'untrusted';
+      /** The start, in UTF-16 code units */
+      start: number;
+      /** The end, in UTF-16 code units */
+      end: number;
+    }[] | null;
     /** The id of the turn; null: there is none */
     turnId: string;
     /** Its state */

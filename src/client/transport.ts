@@ -33,6 +33,7 @@ export function createTransport(client: ClientOptions): ClientTransport {
     base: client.url.replace(/\/+$/, ''),
     // Called without an object: browsers refuse `fetch` as the method of another one.
     send: client.fetch ?? globalThis.fetch,
+    parse: client.parse ?? ((text) => JSON.parse(text)),
   };
   const timeoutMs = client.timeoutMs ?? TIMEOUT_MS;
   return {
@@ -73,6 +74,7 @@ interface Service {
   /** What every path is appended to. */
   base: string;
   send: typeof globalThis.fetch;
+  parse: (text: string) => unknown;
 }
 
 /** For messages. */
@@ -120,7 +122,7 @@ async function readAnswer(
   const text = await readText(service, response, deadline);
   if (form === 'text') return text;
   try {
-    return JSON.parse(text) as unknown;
+    return service.parse(text);
   } catch (error) {
     throw foreignAnswerError(nameOf(service), response.status, error);
   }

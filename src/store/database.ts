@@ -5,6 +5,7 @@
 import pg from 'pg';
 import { causesOf } from '../core/causes-of.ts';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
+import { parseKeepingIntegers } from '../core/stream/parse-exactly.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { giveCodes, withCode } from './connection-faults.ts';
@@ -58,6 +59,8 @@ const HOT_PLANNER = [
 
 /** Opens both pools; connects lazily, at the first query. */
 export function openDatabase(options: DatabaseOptions): Database {
+  // An integer that a number would round, for example in the schema of a client's tool, reaches the model with its digits.
+  pg.types.setTypeParser(pg.types.builtins.JSON, parseKeepingIntegers);
   let isClosing = false;
   const { logger = SILENT } = options;
   const storage = watchStorage();

@@ -13,6 +13,12 @@ interface Entry {
   content: { type: string; text?: string }[];
 }
 
+interface Part {
+  name: string;
+  start: number;
+  end: number;
+}
+
 async function entriesOf(session: string, query = ''): Promise<Entry[]> {
   const { body } = await holder.rig.get(`/v1/sessions/${session}/transcript?limit=200${query}`);
   return body.items as Entry[];
@@ -227,4 +233,22 @@ test('a fork needs a free key, an entry of the path and an agent that exists', a
   expect(await fork({ key: 'free', entryId: entry!.id })).toBe(404);
   expect(await fork({ key: 'agent:nobody:free' })).toBe(404);
   expect(await fork({})).toBe(400);
+});
+
+test('a prompt names the parts that its text was put together from; an answer and a prompt without stored parts have none', async () => {
+  const { rig } = holder;
+  await rig.post('/v1/sessions/parted/system-events', { text: 'the door is open' });
+  await say('parted', 'hello');
+  const url = '/v1/sessions/parted/transcript';
+  const [prompt, answer] = (await rig.get(url)).body.items;
+  const [{ text }] = prompt.content;
+  expect(prompt.parts.map(({ name, start, end }: Part) => [name, text.slice(start, end)])).toEqual([
+    ['system-event', expect.stringMatching(/^System: .* the door is open$/)],
+    ['body', 'hello'],
+  ]);
+  expect(answer.parts).toBeNull();
+  const cut = (await rig.get(`${url}?partChars=4`)).body.items[0];
+  expect(cut.parts).toEqual(prompt.parts);
+  await rig.rows('update holdfast.entries set parts = null where id = $1', [prompt.id]);
+  expect((await rig.get(url)).body.items[0].parts).toBeNull();
 });

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import OpenAI from 'openai';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { runCli } from '../cli/run-cli.ts';
 import { apiKey, openServiceRig, type RunningProcess } from '../service/rig/service-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -160,6 +161,23 @@ describe('a chat completion', () => {
       .withResponse();
     expect(again.data.choices[0]?.message.content).toBe('Rain and sun.');
     expect(again.response.headers.get('x-holdfast-turn-id')).toBe(turnId);
+  });
+
+  test('passes the schema of a tool to the model with every digit of its integers', async () => {
+    const parameters = `{"type":"object","properties":{"id":{"type":"integer","maximum":9007199254740993}}}`;
+    const tools = `[{"type":"function","function":{"name":"find","parameters":${parameters}}}]`;
+    const answer = await fetch(`${holder.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: `{"model":"holdfast","messages":[{"role":"user","content":"look"}],"tools":${tools}}`,
+    });
+    const turnId = answer.headers.get('x-holdfast-turn-id') ?? '';
+    const { stdout } = await runCli(['turns', 'request', turnId, '1', '--json', '--url', holder.url], {
+      env: { HOLDFAST_API_KEY: apiKey },
+    });
+    expect(stdout).toContain(`"input_schema":${parameters}`);
+    // The hash of what was sent is that of this body.
+    expect(JSON.parse(stdout)).toMatchObject({ matches: true });
   });
 
   test('with a mistake is refused with the name of the parameter', async () => {

@@ -1,5 +1,6 @@
 // The way to the service: the typed client, with the cookie of this browser.
-import { createClient, HoldfastError, type Schemas } from '../../src/client/create-client.ts';
+import { createClient, HoldfastError, type ClientOptions, type Schemas } from '../../src/client/create-client.ts';
+import { parseKeepingIntegers } from './format/json-text.ts';
 import { noteServerTime } from './format/time.ts';
 
 export { HoldfastError };
@@ -7,6 +8,7 @@ export { HoldfastError };
 export type Turn = Schemas['Turn'];
 export type Session = Schemas['SessionDetails'];
 export type Entry = Schemas['Entry'];
+export type EntryPage = Awaited<ReturnType<typeof api.listEntries>>;
 export type Span = Schemas['Span'];
 export type TurnInputs = Awaited<ReturnType<typeof api.getTurnInputs>>;
 export type ModelRequest = Schemas['ModelRequest'];
@@ -28,7 +30,7 @@ export type FamilyRun = Awaited<ReturnType<typeof api.getFamily>>['items'][numbe
 
 const TIMEOUT_MS = 15_000;
 
-export const api = createClient({
+const SERVICE: ClientOptions = {
   url: '',
   timeoutMs: TIMEOUT_MS,
   // Queries are tried again by their cache, which also shows that they are.
@@ -38,7 +40,12 @@ export const api = createClient({
     noteServerTime(answer.headers.get('date'));
     return answer;
   },
-});
+};
+
+export const api = createClient(SERVICE);
+
+/** For answers with the JSON of others, such as the schema of a tool, which is shown as it was written and not computed with. */
+export const exactApi = createClient({ ...SERVICE, parse: parseKeepingIntegers });
 
 /** True when the browser has to sign in, for the first time or again. */
 export function isSignedOut(error: unknown): boolean {

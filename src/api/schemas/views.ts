@@ -118,6 +118,20 @@ export const entry = z.strictObject({
   content: z
     .array(z.looseObject({ type: z.string() }))
     .describe("Content blocks in the shapes of Anthropic's Messages API: text, tool_use, tool_result, thinking, image"),
+  parts: z
+    .array(
+      z.strictObject({
+        name: z.string(),
+        origin: z.string(),
+        trust: z.enum(['trusted', 'untrusted']),
+        start: count,
+        end: count,
+      }),
+    )
+    .nullable()
+    .describe(
+      'Of a prompt: what its first text was put together from, with the position of each part in the whole text, in UTF-16 units. null: not known, or no prompt',
+    ),
   turnId: uuid,
   state: z.enum(ENTRY_STATES),
   createdAt: iso,

@@ -18,11 +18,10 @@ export const FIND_TOOL_CALL = literal({
   purpose:
     'Read a call of a tool ($2) of a turn ($1), with the entries of the turn that name it. $3: its id as JSON. An id that was used twice: the last.',
   text: `select c.step, c.call_id as "callId", c.name, c.status, c.is_idempotent as "isIdempotent", c.runs, c.intent_at as "startedAt",
-  c.ended_at as "endedAt", c.result, s.key as "sessionKey", array(
-    select e.content from holdfast.entries e
+  c.ended_at as "endedAt", c.result, s.key as "sessionKey", (
+    select coalesce(json_agg(e.content order by e.seq), '[]') from holdfast.entries e
     where e.session_id = t.session_id and e.seq >= t.prompt_seq and e.turn_id = t.id and e.kind in ('answer', 'results')
       and strpos(e.content::text, $3) > 0
-    order by e.seq
   ) as contents
 from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id join holdfast.sessions s on s.id = t.session_id
 where c.turn_id = $1 and c.call_id = $2 order by c.step desc limit 1`,

@@ -1,5 +1,6 @@
 // The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
 // as a hundred others (G28). Its long parts may be cut; then it is bounded by what is left, and by how much is read for it.
+import type { PartSpan } from '../../core/prompt/prompt-parts.ts';
 import { alias, and, asc, desc, eq, gt, inArray, lt, sql } from '../drizzle.ts';
 import { entries } from '../schema.ts';
 import { isoOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -15,9 +16,15 @@ export interface EntryView {
   role: 'user' | 'assistant';
   /** Content blocks in Anthropic's shapes. */
   content: unknown;
+  /** What the first text of a prompt was put together from; null: of another entry, or not known. */
+  parts: EntryPart[] | null;
   turnId: string;
   state: (typeof ENTRY_STATES)[number];
   createdAt: string;
+}
+
+export interface EntryPart extends Omit<PartSpan, 'origin'> {
+  origin: string;
 }
 
 /** Which entries: of one transcript of the session, only the active ones or all. */
@@ -100,6 +107,10 @@ export async function readBlocks(db: ViewDatabase, sessionId: string, entryId: s
   return row === undefined ? null : (row.content as unknown[]);
 }
 
+/** The stored parts that have a position: the sender's text is a part without one, as long as the content itself. */
+const SPANS = sql<EntryPart[] | null>`(select json_agg(part order by n)
+  from json_array_elements(${entries.parts}) with ordinality as stored (part, n) where part -> 'start' is not null)`;
+
 async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]): Promise<EntryView[]> {
   if (seqs.length === 0) return [];
   const parent = alias(entries, 'parent');
@@ -111,6 +122,7 @@ async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]):
       kind: entries.kind,
       role: entries.role,
       content: entries.content,
+      parts: SPANS,
       turnId: entries.turnId,
       state: entries.state,
       createdAt: entries.createdAt,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
+import { parseKeepingIntegers } from '../../../src/core/stream/parse-exactly.ts';
 import { createToolFinder } from '../../../src/core/stream/tool-names.ts';
 import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events.ts';
 
@@ -116,6 +117,15 @@ describe('the arguments of a call', () => {
     const exact = { id: '9007199254740993', same: 9_007_199_254_740_992, minus: ['-12345678901234567890'] };
     expect(called(raw).content).toMatchObject([{ input: { ...exact, n: 1.5, text: '9007199254740993' } }]);
     expect(called(`{"id":${'9'.repeat(400)}}`).content).toMatchObject([{ input: { id: '9'.repeat(400) } }]);
+  });
+
+  test('that are written again keep every digit, too, as numbers', () => {
+    const text =
+      '{"id":9007199254740993,"same":9007199254740992,"minus":[-12345678901234567890],"long":1000000000000000000000,"n":1.5,"text":"9007199254740993"}';
+    expect(JSON.stringify(parseKeepingIntegers(text))).toBe(text);
+    expect(parseKeepingIntegers('[9007199254740991,1234567890123456.5]')).toEqual([
+      9_007_199_254_740_991, 1_234_567_890_123_456.5,
+    ]);
   });
 
   test('may be none', () => {

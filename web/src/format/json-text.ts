@@ -9,6 +9,21 @@ export function jsonText(value: unknown): string {
   return depthOf(plain) > DEPTH_INDENTED ? plain : JSON.stringify(value, null, 2);
 }
 
+const { rawJSON: rawJson } = JSON as { rawJSON?: (text: string) => object };
+
+/**
+ * The value of a JSON text, whose JSON has every digit again: an integer that a number would round is kept as it was written. Browsers that
+ * cannot do so round it.
+ */
+export function parseKeepingIntegers(text: string): unknown {
+  if (rawJson === undefined || !/\d{16}/.test(text)) return JSON.parse(text);
+  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
+    const source = context?.source;
+    if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value;
+    return /^-?\d+$/.test(source) && String(value) !== source ? rawJson(source) : value;
+  });
+}
+
 /** The depth of a JSON text, at least: brackets within its strings count, too. */
 function depthOf(text: string): number {
   let depth = 0;

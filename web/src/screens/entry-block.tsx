@@ -1,9 +1,10 @@
 // One entry of a transcript.
 import { Link } from '@tanstack/react-router';
-import { Fragment, useState, type ReactElement } from 'react';
+import { Fragment, useMemo, useState, type ReactElement } from 'react';
 import { api, type Entry } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
+import { promptPieces, type PromptPiece } from '../format/prompt-text.ts';
 import { Age } from '../parts/bits.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText } from '../parts/safe-text.tsx';
@@ -45,6 +46,7 @@ export function EntryBlock(props: {
   onFork?: ((entry: Entry) => void) | undefined;
 }): ReactElement {
   const { entry, sessionKey, place, kept, onFork } = props;
+  const firstText = entry.content.findIndex(({ type }) => type === 'text');
   return (
     <article
       className="entry"
@@ -78,8 +80,13 @@ export function EntryBlock(props: {
       </header>
       {entry.content.map((block, at) => (
         <Fragment key={at}>
-          <Block block={block} name={`${entry.id} ${at}`} kept={kept} />
-          <Omitted block={block} part={{ key: sessionKey, id: entry.id, n: at + 1 }} kept={kept} />
+          <Block block={block} parts={at === firstText ? entry.parts : null} name={`${entry.id} ${at}`} kept={kept} />
+          <Omitted
+            block={block}
+            parts={at === firstText ? entry.parts : null}
+            place={{ key: sessionKey, id: entry.id, n: at + 1 }}
+            kept={kept}
+          />
         </Fragment>
       ))}
     </article>
@@ -92,10 +99,52 @@ function textOf(value: unknown): string {
   return value === undefined ? '' : jsonText(value);
 }
 
-function Block(props: { block: Entry['content'][number]; name: string; kept: Kept }): ReactElement {
-  const { block, name, kept } = props;
-  if (block.type === 'text') return <LongText text={textOf(block['text'])} />;
+interface BlockProps {
+  block: Entry['content'][number];
+  parts: Entry['parts'];
+  kept: Kept;
+}
+
+function Block(props: BlockProps & { name: string }): ReactElement {
+  const { block, parts, name, kept } = props;
+  if (block.type === 'text')
+    return <PromptText text={textOf(block['text'])} parts={parts} offset={0} name={name} kept={kept} />;
   return <Folded {...foldedOf(block)} name={name} kept={kept} />;
+}
+
+/** A text, or a stretch of it. What was put around the words of a prompt is a chip in its place, which opens. */
+function PromptText(props: {
+  text: string;
+  parts: Entry['parts'];
+  offset: number;
+  name: string;
+  kept: Kept;
+}): ReactElement {
+  const { text, parts, offset, name, kept } = props;
+  const pieces = useMemo(() => promptPieces(text, parts, offset), [text, parts, offset]);
+  if (pieces.length === 1 && pieces[0]?.label === null) return <LongText text={text} />;
+  return (
+    <div className="prompt-text">
+      {pieces.map((piece, at) =>
+        piece.label === null ? (
+          <div key={at} className="said">
+            <LongText text={piece.text} />
+          </div>
+        ) : (
+          <Folded key={at} title={chipOf(piece)} text={piece.text} name={`${name} ${offset} ${at}`} kept={kept} />
+        ),
+      )}
+    </div>
+  );
+}
+
+function chipOf({ label, isTrusted }: PromptPiece): ReactElement {
+  return (
+    <span className="chip">
+      {label}
+      {!isTrusted && <span className="soft">, untrusted</span>}
+    </span>
+  );
 }
 
 interface FoldedBlock {
@@ -133,14 +182,10 @@ function Folded(props: FoldedBlock & { name: string; kept: Kept }): ReactElement
 const PIECE_CHARS = 262_144;
 
 /** The rest of a part that was cut: read piece by piece, because it can be tens of megabytes. */
-function Omitted(props: {
-  block: Entry['content'][number];
-  part: { key: string; id: string; n: number };
-  kept: Kept;
-}): ReactElement | null {
-  const { block, part, kept } = props;
+function Omitted(props: BlockProps & { place: { key: string; id: string; n: number } }): ReactElement | null {
+  const { block, parts, place, kept } = props;
   const omitted = Number(block['omittedChars'] ?? 0);
-  const [pieces, setPieces] = useKept<string[]>(kept, `${part.id} pieces ${part.n}`, []);
+  const [pieces, setPieces] = useKept<string[]>(kept, `${place.id} pieces ${place.n}`, []);
   const [error, setError] = useState<unknown>(null);
   if (omitted === 0) return null;
   const read = pieces.reduce((sum, piece) => sum + piece.length, 0);
@@ -148,7 +193,7 @@ function Omitted(props: {
   async function readOn(): Promise<void> {
     setError(null);
     try {
-      const piece = await api.getEntryPart({ ...part, offset: PART_CHARS + read, length: PIECE_CHARS });
+      const piece = await api.getEntryPart({ ...place, offset: PART_CHARS + read, length: PIECE_CHARS });
       setPieces([...pieces, piece]);
     } catch (cause) {
       setError(cause);
@@ -158,7 +203,14 @@ function Omitted(props: {
   return (
     <>
       {pieces.map((piece, at) => (
-        <LongText key={at} text={piece} />
+        <PromptText
+          key={at}
+          text={piece}
+          parts={parts}
+          offset={PART_CHARS + pieces.slice(0, at).reduce((sum, { length }) => sum + length, 0)}
+          name={`${place.id} ${place.n}`}
+          kept={kept}
+        />
       ))}
       {error !== null && <Problem error={error} />}
       {read < omitted && (

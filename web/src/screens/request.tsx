@@ -3,7 +3,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
-import { api, type ModelRequest, type Turn } from '../api.ts';
+import { exactApi, type ModelRequest, type Turn } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
 import { partText, type Part } from '../format/request-text.ts';
@@ -91,7 +91,7 @@ function TakeAway({ json, name }: { json: string; name: string }): ReactElement 
 export function useRequest(id: string, n: number, enabled: boolean) {
   return useQuery({
     queryKey: ['request', id, n],
-    queryFn: () => api.getModelRequest({ id, n }),
+    queryFn: () => exactApi.getModelRequest({ id, n }),
     enabled,
     staleTime: Number.POSITIVE_INFINITY,
   });

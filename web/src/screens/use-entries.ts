@@ -3,11 +3,9 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo } from 'react';
-import { api, type Entry } from '../api.ts';
+import { exactApi, type Entry, type EntryPage } from '../api.ts';
 import { withNewest } from '../format/merge-entries.ts';
 import { PART_CHARS } from './entry-block.tsx';
-
-type EntryPage = Awaited<ReturnType<typeof api.listEntries>>;
 
 const route = getRouteApi('/app/sessions/$key');
 /** Entries of the newest page, which fill the screen, and of the others, which the service also bounds by their bytes. */
@@ -20,7 +18,7 @@ export function useEntries(sessionKey: string) {
   const { state, transcript } = route.useSearch();
   const queries = useQueryClient();
   const read = (limit: number, cursor: string | undefined, signal: AbortSignal): Promise<EntryPage> =>
-    api.listEntries(
+    exactApi.listEntries(
       {
         key: sessionKey,
         order: 'desc',
