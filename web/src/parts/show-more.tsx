@@ -2,7 +2,7 @@
 import { useState, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
 
-const ROWS = 200;
+const ROWS = 100;
 
 /** The first rows, and the button that adds as many again; null: all are shown. */
 export function useFirst<Row>(rows: readonly Row[]): { first: readonly Row[]; more: ReactElement | null } {
