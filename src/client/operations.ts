@@ -2530,7 +2530,7 @@ export interface OperationFunctions {
     channel?: string | undefined;
     /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
-    /** created: newest first; updated: last changed first, among the 10,000 newest sessions and those of the 10,000 newest turns */
+    /** created: newest first; updated: last changed first, among the 5,000 newest sessions and those of the 5,000 newest turns */
     order?: 'created' | 'updated' | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */

@@ -104,7 +104,7 @@ test('a step of the outline shows its part of the timeline', async () => {
   await open(`/turns/${LONG_TURN_ID}`);
   await page.getByText(`Outline: ${FIXTURE.steps.toLocaleString('en')} steps`).click();
   const outline = page.getByRole('list', { name: 'Outline' });
-  expect(await outline.getByRole('listitem').count()).toBe(200);
+  expect(await outline.getByRole('listitem').count()).toBe(100);
   await outline.getByRole('link', { name: 'Step 7', exact: true }).click();
   const spans = page.getByRole('list', { name: 'Spans' });
   await expect.poll(() => spans.getByRole('listitem').count()).toBeLessThan(6);

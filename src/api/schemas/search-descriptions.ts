@@ -42,6 +42,6 @@ export const SEARCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'listTurns.steps': 'none: leave out steps and spans, the largest part of the answer',
   'listSessions.q': FOUND_BY,
   'listSessions.order':
-    'created: newest first; updated: last changed first, among the 10,000 newest sessions and those of the 10,000 newest turns',
+    'created: newest first; updated: last changed first, among the 5,000 newest sessions and those of the 5,000 newest turns',
   'listSessions.channel': 'Only sessions of this channel',
 };

@@ -108,7 +108,7 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
 }
 
 /** How many of the newest sessions, and sessions of the newest turns, are put in the order of their last changes. */
-const UPDATED_MAX = 10_000;
+const UPDATED_MAX = 5_000;
 
 const UPDATED_AFTER = /^(\d{1,17})\/(.*)$/;
 
