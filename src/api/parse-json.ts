@@ -2,7 +2,7 @@
 // surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second look: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
-import { parseKeepingIntegers } from '../core/stream/parse-exactly.ts';
+import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { findDuplicateName } from './duplicate-name.ts';
 import { Problem } from './problem.ts';
 

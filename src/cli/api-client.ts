@@ -2,7 +2,7 @@
 // sent again by itself: a person at a terminal wants to know, and commands that wait have their own way to continue.
 import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
-import { parseKeepingIntegers } from '../core/stream/parse-exactly.ts';
+import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { createClient, HoldfastError, type HoldfastClient } from '../client/create-client.ts';
 import { createTransport } from '../client/transport.ts';
 import { CliError, EXIT } from './cli-error.ts';

@@ -5,7 +5,7 @@
 import pg from 'pg';
 import { causesOf } from '../core/causes-of.ts';
 import { isFaultOfDatabase } from '../core/database-fault.ts';
-import { parseKeepingIntegers } from '../core/stream/parse-exactly.ts';
+import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { giveCodes, withCode } from './connection-faults.ts';

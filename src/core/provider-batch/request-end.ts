@@ -1,5 +1,5 @@
 // The ends of requests, from the lines of a batch's results.
-import { parseExactly } from '../stream/parse-exactly.ts';
+import { parseExactly } from '../parse-exactly.ts';
 import { requestNoOf } from './custom-id.ts';
 
 /** The meaning of a line. `foreign`: its name is not one of this submission. `unreadable`: it is not a line of results. */

@@ -2,7 +2,7 @@
 // arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
 import { callsOf, changeCalls, isObject } from './draft-answer.ts';
-import { parseExactly } from './parse-exactly.ts';
+import { parseExactly } from '../parse-exactly.ts';
 
 /** Step: arguments that are a JSON object are read; a call without any has none to give. */
 export function readArguments(answer: DraftAnswer): DraftAnswer {

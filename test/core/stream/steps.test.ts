@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
-import { parseKeepingIntegers } from '../../../src/core/stream/parse-exactly.ts';
+import { parseKeepingIntegers } from '../../../src/core/parse-exactly.ts';
 import { createToolFinder } from '../../../src/core/stream/tool-names.ts';
 import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events.ts';
 
