@@ -190,7 +190,8 @@ export default defineConfig({
           include: ['test/crash/**/*.test.ts'],
           exclude,
           globalSetup,
-          testTimeout: 1_800_000,
+          // The exhaustive form strikes hundreds of points in one test.
+          testTimeout: 3_600_000,
           hookTimeout: 600_000,
           maxWorkers,
         },
