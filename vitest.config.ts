@@ -89,6 +89,7 @@ const onlyInLongForm = [
   'test/cli/pauses.test.ts',
   'test/cli/readme-examples.test.ts',
   'test/cli/relaunch.test.ts',
+  'test/cli/restore-fails.test.ts',
   'test/cli/spawn.test.ts',
   'test/cli/wrong-databases.test.ts',
   'test/client/package.test.ts',

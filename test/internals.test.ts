@@ -1,5 +1,5 @@
 // docs/internals.md stays true: the files, functions and statements that it names exist, the walk of a message is short and in one
-// direction, and every cache that is keyed by object identity is listed with its owner.
+// direction, and every cache that is keyed by object identity is listed with its owner. The decision records have the numbers that cite them.
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -82,4 +82,11 @@ test('the page lists every cache that is keyed by object identity, and no other'
   const sources = globSync('{src,workers,jobs}/**/*.ts', { cwd: ROOT });
   const keyed = sources.filter((file) => /\bWeak(?:Map|Set)\b/.test(read(file)));
   expect(listed.toSorted()).toEqual(keyed.toSorted());
+});
+
+test('decision records are numbered without a gap, and each title begins with its number', () => {
+  const names = globSync('docs/decisions/*.md', { cwd: ROOT }).toSorted();
+  const numbers = names.map((_, index) => index + 1);
+  expect(names.map((name) => Number(name.match(/(\d{4})-[^/]+$/)?.[1]))).toEqual(numbers);
+  expect(names.map((name) => Number(read(name).match(/^# (\d+)\. /)?.[1]))).toEqual(numbers);
 });

@@ -4300,6 +4300,8 @@ export interface OperationFunctions {
       isSecret: boolean;
       /** Whether the new value takes effect only when the process starts again */
       needsRestart: boolean;
+      /** False for budgets when the file no longer has `budgets`: they stay in force, and `budgets: []` ends them */
+      hasEffect: boolean;
     }[];
   }>;
   /** The differences between the configuration in use and the current file and environment. `GET /v1/config/diff` */
@@ -4322,6 +4324,8 @@ export interface OperationFunctions {
       isSecret: boolean;
       /** Whether the new value takes effect only when the process starts again */
       needsRestart: boolean;
+      /** False for budgets when the file no longer has `budgets`: they stay in force, and `budgets: []` ends them */
+      hasEffect: boolean;
     }[];
   }>;
   /** Waiting messages, running turns and costs, with the last 60 minutes; at most a second old. `GET /v1/overview` */

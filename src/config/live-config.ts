@@ -18,6 +18,8 @@ export interface ConfigChange {
   next: unknown;
   isSecret: boolean;
   needsRestart: boolean;
+  /** False: neither a reload nor a restart changes anything by it. A configuration without `budgets` leaves the budgets as they are. */
+  hasEffect: boolean;
 }
 
 /** A part of the process that follows the configuration. */
@@ -107,6 +109,7 @@ export class LiveConfig {
           next: shownNext.get(path)?.value ?? null,
           isSecret: shown.get(path)?.isSecret ?? shownNext.get(path)?.isSecret ?? false,
           needsRestart: part === undefined || !parts.includes(part),
+          hasEffect: part !== 'budgets' || config.budgets !== undefined,
         };
       });
   }

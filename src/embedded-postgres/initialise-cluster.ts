@@ -1,5 +1,5 @@
-// Makes a new cluster. It appears under its name by one rename, complete with password and access rules, so a crash in the middle leaves
-// only a directory to sweep away. The caller holds the start lock.
+// Makes a new cluster, and deletes one. It appears under its name by one rename, complete with password and access rules, and disappears by one,
+// so a crash in the middle leaves only a directory to sweep away. The caller holds the start lock.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chown, mkdir, open, readdir, rename, rm, statfs, writeFile } from 'node:fs/promises';
@@ -11,7 +11,7 @@ import { ACCESS_RULES } from './server-settings.ts';
 import type { OsUser } from '../config/os-users.ts';
 import { pathForServer, replaceOwned } from './server-user.ts';
 
-/** A cluster in the making is called this and a random suffix. */
+/** A cluster that is being made or deleted is called this and a random suffix. */
 const UNFINISHED_PREFIX = 'postgres.unfinished-';
 /** A fresh cluster takes 40 MB, its first WAL segments 32 MB; the rest is room to work. */
 const FREE_BYTES_MIN = 256 * 1024 * 1024;
@@ -29,7 +29,7 @@ export async function initialiseCluster(
   await sweepUnfinished(dataDir);
   await requireDisk(dataDir);
   const password = randomBytes(24).toString('base64url');
-  const unfinished = join(dataDir, UNFINISHED_PREFIX + randomBytes(4).toString('hex'));
+  const unfinished = unfinishedDirOf(dataDir);
   // Only this directory belongs to the server's user: a whole path made with mode 0700 would lock that user out above it.
   await mkdir(unfinished, { mode: 0o700 });
   try {
@@ -47,7 +47,18 @@ export async function initialiseCluster(
   return { dir: clusterDirOf(dataDir), user, password };
 }
 
-/** The remains of an earlier `initialiseCluster` that crashed. If its initdb is still writing, a later call deletes them. */
+/** Deletes the cluster of `dataDir`, whose server does not run. */
+export async function deleteCluster(dataDir: string): Promise<void> {
+  const unfinished = unfinishedDirOf(dataDir);
+  await rename(clusterDirOf(dataDir), unfinished);
+  await rm(unfinished, { recursive: true, force: true });
+}
+
+function unfinishedDirOf(dataDir: string): string {
+  return join(dataDir, UNFINISHED_PREFIX + randomBytes(4).toString('hex'));
+}
+
+/** The remains of an earlier call that crashed. If its initdb is still writing, a later call deletes them. */
 async function sweepUnfinished(dataDir: string): Promise<void> {
   for (const name of await readdir(dataDir)) {
     if (name.startsWith(UNFINISHED_PREFIX))

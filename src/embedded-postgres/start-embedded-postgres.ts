@@ -14,7 +14,7 @@ import { adoptOrLaunch, type LaunchLogger } from './adopt-or-launch.ts';
 import { type Cluster, databaseUrl, readCluster } from './cluster.ts';
 import { dataDirUnusable } from './embedded-postgres-error.ts';
 import { type FileLock, lockAlone, lockShared, tryLockAlone } from './file-lock.ts';
-import { initialiseCluster } from './initialise-cluster.ts';
+import { deleteCluster, initialiseCluster } from './initialise-cluster.ts';
 import { locateBinaries, type PostgresBinaries } from './locate-binaries.ts';
 import { stopPostmaster } from './postmaster.ts';
 import type { OsUser } from '../config/os-users.ts';
@@ -42,10 +42,15 @@ export interface EmbeddedPostgres {
   wasAdopted: boolean;
   /**
    * Signs off, and shuts the server down if no other process uses it. Call it last in a shutdown, after the pools have ended: it
-   * disconnects the remaining clients. Later calls return the first one's promise. Throws `embedded_postgres_stop_failed` and
+   * disconnects the remaining clients. Later calls wait for the first one. Throws `embedded_postgres_stop_failed` and
    * `embedded_postgres_lock_timeout`.
    */
   stop: () => Promise<void>;
+  /**
+   * As `stop`, and deletes the cluster if the call of `startEmbeddedPostgres` has made it, no other process uses it, and `isUnused` resolves
+   * with true. That is called while the server runs and no process can begin to use it, and must not throw. The locks and the log stay.
+   */
+  discard: (isUnused: () => Promise<boolean>) => Promise<void>;
 }
 
 /**
@@ -58,7 +63,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   let registration: FileLock | null = null;
   try {
     const registered = (registration = await lockShared(launcher.usersLockPath, LOCK_MS_MAX));
-    const cluster = (await readCluster(launcher.dataDir)) ?? (await initialise(launcher));
+    const found = await readCluster(launcher.dataDir);
+    const cluster = found ?? (await initialise(launcher));
     const server = await adoptOrLaunch({
       cluster,
       logger: launcher.logger,
@@ -66,11 +72,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       locateBinaries: () => locate(launcher.logger, cluster.user),
     });
     let stopping: Promise<void> | null = null;
+    const leave = (isUnwanted: () => Promise<boolean>): Promise<void> =>
+      (stopping ??= signOff(launcher, { cluster, registration: registered, isUnwanted }));
     return {
       url: databaseUrl(cluster, server.port),
       pid: server.pid,
       wasAdopted: server.wasAdopted,
-      stop: () => (stopping ??= signOff(launcher, cluster, registered)),
+      stop: () => leave(async () => false),
+      discard: (isUnused) => leave(async () => found === null && (await isUnused())),
     };
   } catch (error) {
     registration?.release();
@@ -124,8 +133,12 @@ function locate(logger: LaunchLogger, user: OsUser | null): PostgresBinaries {
   );
 }
 
-async function signOff(launcher: Launcher, cluster: Cluster, registration: FileLock): Promise<void> {
-  const { logger, startLockPath, usersLockPath } = launcher;
+async function signOff(
+  launcher: Launcher,
+  use: { cluster: Cluster; registration: FileLock; isUnwanted: () => Promise<boolean> },
+): Promise<void> {
+  const { logger, dataDir, startLockPath, usersLockPath } = launcher;
+  const { cluster, registration, isUnwanted } = use;
   let startLock: FileLock | null = null;
   try {
     startLock = await lockAlone(startLockPath, LOCK_MS_MAX);
@@ -135,8 +148,14 @@ async function signOff(launcher: Launcher, cluster: Cluster, registration: FileL
       logger.info({}, 'Embedded PostgreSQL keeps running for the other processes that use it');
       return;
     }
-    await stopPostmaster(cluster.dir, () => locate(logger, cluster.user).pgCtl).finally(() => lastOut.release());
-    logger.info({}, 'Embedded PostgreSQL stopped');
+    try {
+      const isDeleted = await isUnwanted();
+      await stopPostmaster(cluster.dir, () => locate(logger, cluster.user).pgCtl);
+      if (isDeleted) await deleteCluster(dataDir);
+      logger.info({}, 'Embedded PostgreSQL stopped');
+    } finally {
+      lastOut.release();
+    }
   } finally {
     registration.release();
     startLock?.release();

@@ -6,9 +6,11 @@ import type { Logger } from '../logger.ts';
 export async function reloadConfig(live: LiveConfig, logger: Logger): Promise<ConfigChange[]> {
   try {
     const changes = await live.reload();
-    const pathsOf = (isKept: boolean) =>
-      changes.filter(({ needsRestart }) => needsRestart === isKept).map(({ path }) => path);
-    logger.info({ changed: pathsOf(false), needsRestart: pathsOf(true) }, 'Configuration reloaded');
+    const pathsOf = (fits: (change: ConfigChange) => boolean) => changes.filter(fits).map(({ path }) => path);
+    const changed = pathsOf(({ needsRestart, hasEffect }) => hasEffect && !needsRestart);
+    const needsRestart = pathsOf((change) => change.needsRestart);
+    const withoutEffect = pathsOf(({ hasEffect }) => !hasEffect);
+    logger.info({ changed, needsRestart, withoutEffect }, 'Configuration reloaded');
     return changes;
   } catch (error) {
     const faults = error instanceof ConfigError ? error.issues.map(({ path, message }) => `${path} ${message}`) : [];

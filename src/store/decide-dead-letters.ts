@@ -54,10 +54,18 @@ export async function readOpenLetters(
 export const DISCARD_LETTERS = literal({
   name: 'discard-letters',
   purpose: 'Discard open dead letters, and the deliveries that they are of.',
-  locking: 'The letters in the order of their ids, then the deliveries.',
-  text: `with locked as materialized (select l.id from holdfast.dead_letters l where ${FILTER_SQL} order by l.id for no key update),
+  locking: 'The deliveries in the order of their ids, then the letters in the order of theirs.',
+  text: `with locked_deliveries as materialized (
+  select d.id from holdfast.deliveries d where d.id in (select l.delivery_id from holdfast.dead_letters l where ${FILTER_SQL})
+  order by d.id for no key update
+),
+-- The count makes the deliveries be locked first, as a decision on one delivery does.
+locked_letters as materialized (
+  select l.id from holdfast.dead_letters l where ${FILTER_SQL} and (select count(*) from locked_deliveries) >= 0
+  order by l.id for no key update
+),
 discarded as (
-  update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() from locked where l.id = locked.id
+  update holdfast.dead_letters l set state = 'discarded', settled_at = clock_timestamp() from locked_letters where l.id = locked_letters.id
   returning l.id, l.delivery_id
 ),
 given_up as (

@@ -51,6 +51,7 @@ test('the difference names the settings that need a restart, and a reload leaves
         next: 1,
         isSecret: false,
         needsRestart: false,
+        hasEffect: true,
       },
       {
         path: 'limits.pageItems',
@@ -58,8 +59,16 @@ test('the difference names the settings that need a restart, and a reload leaves
         next: limits.pageItems + 1,
         isSecret: false,
         needsRestart: true,
+        hasEffect: true,
       },
-      { path: 'lanes.main', value: lanes.main, next: lanes.main + 1, isSecret: false, needsRestart: true },
+      {
+        path: 'lanes.main',
+        value: lanes.main,
+        next: lanes.main + 1,
+        isSecret: false,
+        needsRestart: true,
+        hasEffect: true,
+      },
     ]),
   );
   expect(holder.rig.context.config.limits.waitingPerSession).toBe(limits.waitingPerSession);

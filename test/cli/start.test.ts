@@ -145,7 +145,15 @@ describe('on a fresh data directory', () => {
       expect(reloaded).toMatchObject({ code: 0, stderr: '' });
       expect(reloaded.stdout).toMatch(/limits\.waitingPerSession +20 +30 +now/);
       expect(await diff()).toEqual([]);
-      expect((await runCli(['budgets', 'list', '--json'], { cwd })).stdout).toContain('"scope":"all"');
+      const budgets = async () => (await runCli(['budgets', 'list', '--json'], { cwd })).stdout;
+      expect(await budgets()).toContain('"scope":"all"');
+      // Without `budgets`, the file changes none, and the command says so.
+      const fewer = more.replace(/, budgets.*/, '');
+      await writeFile(file, `{limits: {waitingPerSession: 30}, lanes: {main: 3}, ${fewer}}`);
+      const kept = await runCli(['config', 'reload'], { cwd });
+      expect(kept).toMatchObject({ code: 0, stderr: expect.stringContaining('the budgets stay in force') });
+      expect(kept.stdout).toMatch(/budgets\[0\]\.limitUsd +5 +null +never/);
+      expect(await budgets()).toContain('"scope":"all"');
       const asked = await runCli(['send', 'main', call, '--wait', '120'], { cwd });
       expect(asked.code).toBe(0);
       const transcript = await runCli(['sessions', 'transcript', 'main', '--json'], { cwd });
@@ -153,7 +161,7 @@ describe('on a fresh data directory', () => {
       service.child.kill('SIGTERM');
       const { code, stderr } = await service.ended;
       expect(code).toBe(0);
-      expect(stderr.match(/Configuration reloaded/g)).toHaveLength(2);
+      expect(stderr.match(/Configuration reloaded/g)).toHaveLength(3);
       expect(stderr).toContain('Configuration was not reloaded; the running configuration stays in use');
     },
   );

@@ -58,6 +58,20 @@ test('a list that was empty is shown by what it has now, and one that is emptied
   expect(live.compare().map(({ path }) => path)).toEqual(parts);
 });
 
+test('budgets that the file no longer has are a change without an effect, and an empty list is one with an effect', async () => {
+  const budgets = [{ scope: 'all', per: 'day', limitUsd: 5 }] as NonNullable<Config['budgets']>;
+  let next: Partial<Config> = { budgets };
+  const live = liveConfig(() => next);
+  const effects = () => live.compare().map(({ path, hasEffect }) => [path, hasEffect]);
+  const paths = ['budgets[0].scope', 'budgets[0].per', 'budgets[0].limitUsd'];
+  expect(effects()).toEqual(paths.map((path) => [path, true]));
+  await live.reload();
+  next = {};
+  expect(effects()).toEqual(paths.map((path) => [path, false]));
+  next = { budgets: [] };
+  expect(effects()).toEqual(paths.map((path) => [path, true]));
+});
+
 test('agents change as a whole: one that is added waits for a restart, and so do the other changes of agents', async () => {
   const live = liveConfig(() => ({ agents: { defaults: quick, list: [...agents.list, { id: 'clerk' }] } }));
   const changes = await live.reload();

@@ -178,6 +178,29 @@ it('is one server for two processes that start simultaneously, and the last user
   expect(isAlive(pid)).toBe(false);
 });
 
+it('deletes a cluster only if it has made it, it is unused, and no other process uses it', async () => {
+  const dataDir = makeDir();
+  const maker = await startEmbeddedPostgres({ dataDir });
+  const other = spawnHoldfast(dataDir);
+  await other.server;
+  await maker.discard(async () => true);
+  expect(isAlive(maker.pid)).toBe(true);
+  await other.stop();
+  const later = await startEmbeddedPostgres({ dataDir });
+  await later.discard(async () => true);
+  expect(isAlive(later.pid)).toBe(false);
+  expect(existsSync(clusterOf(dataDir))).toBe(true);
+
+  const elsewhere = makeDir();
+  const unused = await startEmbeddedPostgres({ dataDir: elsewhere });
+  await unused.discard(async () => (await query(unused.url, 'SELECT 1 AS one')).length === 1);
+  expect(isAlive(unused.pid)).toBe(false);
+  expect(readdirSync(elsewhere).toSorted()).toEqual(['postgres-users.lock', 'postgres.lock', 'postgres.log']);
+  const used = await startEmbeddedPostgres({ dataDir: elsewhere });
+  await used.discard(async () => false);
+  expect(existsSync(clusterOf(elsewhere))).toBe(true);
+});
+
 it('is not kept running by a user that was killed', async () => {
   const dataDir = copyDataDir(template);
   const own = await startEmbeddedPostgres({ dataDir });

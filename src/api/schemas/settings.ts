@@ -37,6 +37,7 @@ export const configChanges = z.strictObject({
       next: z.unknown(),
       isSecret: z.boolean(),
       needsRestart: z.boolean(),
+      hasEffect: z.boolean(),
     }),
   ),
 });
@@ -53,6 +54,8 @@ const CHANGE_DESCRIPTIONS = {
   'items.next': 'The value in the file or the environment as they are now, in the same form',
   'items.isSecret': 'Whether the values are fingerprints of a secret',
   'items.needsRestart': 'Whether the new value takes effect only when the process starts again',
+  'items.hasEffect':
+    'False for budgets when the file no longer has `budgets`: they stay in force, and `budgets: []` ends them',
 };
 
 /** By operation and field. A part of `field-descriptions.ts`. */

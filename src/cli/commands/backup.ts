@@ -78,9 +78,10 @@ function sizeText(bytes: number): string {
   return bytes < NOTED_BYTES ? `${Math.ceil(bytes / 1024)} kB` : `${(bytes / NOTED_BYTES).toFixed(1)} MB`;
 }
 
-/** Restores the database, then the files. */
+/** Restores the database, then the files. When it fails, a database that it has made for that is deleted. */
 export async function runRestore(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
   const { runtime } = embeddedOnly('restore', 'pg_restore');
+  const { dataDir } = runtime;
   const path = resolve(file);
   if ((await stat(path).catch(() => null))?.isFile() !== true)
     throw new CliError({
@@ -89,31 +90,41 @@ export async function runRestore(file: string, { yes }: BackupFlags, terminal: T
       message: `There is no file ${path}.`,
       fix: 'Name a file that "holdfast backup" has made.',
     });
-  const { restoreDatabase, RestoreRefused } = await import('../../store/backup/read-backup.ts');
+  const { isDatabaseUnused, restoreDatabase } = await import('../../store/backup/read-backup.ts');
   const { readFrames } = await import('../../store/backup/frames.ts');
-  const database = await databaseOf(runtime);
-  const files: { name: string; mode: number; partial: string }[] = [];
+  const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
+  const database = await startEmbeddedPostgres({ dataDir });
+  const staged: StagedFiles = { names: [], folders: [] };
   const source = createReadStream(path).pipe(createGunzip());
   try {
     const restored = await restoreDatabase({
       databaseUrl: database.url,
       frames: readFrames(source),
       replaces: yes === true,
-      onFile: async (frame) => void files.push(await stage(runtime.dataDir, frame)),
+      onFile: (frame) => stage(staged, dataDir, frame),
     });
-    for (const { name, partial } of files) await rename(partial, join(runtime.dataDir, name));
-    show(terminal, { ...restored, files: files.length });
+    // They get restored files now.
+    staged.folders = [];
+    for (const name of staged.names) await rename(partialOf(dataDir, name), join(dataDir, name));
+    show(terminal, { ...restored, files: staged.names.length });
     return EXIT.ok;
   } catch (error) {
-    for (const { partial } of files) await rm(partial, { force: true });
-    if (error instanceof RestoreRefused) throw refusal(error.code, error.message);
-    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code?.startsWith('Z_') === true)
-      throw refusal('not_a_backup', `${path} is damaged, or no backup of Holdfast: ${(error as Error).message}.`);
-    throw error instanceof CliError ? error : explainStartFault(error);
+    await removeStaged(staged, dataDir);
+    // Once the rows are committed, the database is used, and stays.
+    await database.discard(() => isDatabaseUnused(database.url).catch(() => false));
+    throw await explainRestoreFault(error, path);
   } finally {
     source.destroy();
-    await database.close();
+    await database.stop();
   }
+}
+
+async function explainRestoreFault(error: unknown, path: string): Promise<unknown> {
+  const { RestoreRefused } = await import('../../store/backup/read-backup.ts');
+  if (error instanceof RestoreRefused) return refusal(error.code, error.message);
+  if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code?.startsWith('Z_') === true)
+    return refusal('not_a_backup', `${path} is damaged, or no backup of Holdfast: ${(error as Error).message}.`);
+  return error instanceof CliError ? error : explainStartFault(error);
 }
 
 type Restored = Awaited<ReturnType<typeof import('../../store/backup/read-backup.ts').restoreDatabase>>;
@@ -148,7 +159,7 @@ function refusal(code: string, message: string): CliError {
     code,
     exitCode: code === 'not_a_backup' ? EXIT.failed : EXIT.conflict,
     message,
-    fix: fixes[code] ?? 'Use another file; nothing was changed.',
+    fix: fixes[code] ?? 'Use another file. The database and the files of the data directory are as they were.',
   });
 }
 
@@ -173,18 +184,28 @@ async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; mode: n
   }
 }
 
-/** Writes a file next to its final path, and moves it there when the database is restored. */
-async function stage(
-  dataDir: string,
-  { head, bytes }: Frame,
-): Promise<{ name: string; mode: number; partial: string }> {
+/** Files that wait next to their final paths until the database is restored. */
+interface StagedFiles {
+  names: string[];
+  /** Made for them, without the folders in these. */
+  folders: string[];
+}
+
+const partialOf = (dataDir: string, name: string): string => join(dataDir, `${name}.partial`);
+
+async function stage(staged: StagedFiles, dataDir: string, { head, bytes }: Frame): Promise<void> {
   const name = normalize(String(head['file']));
   if (name.startsWith('..') || name.startsWith('/') || LEFT_OUT.some((path) => name.startsWith(path)))
     throw refusal('not_a_backup', `The backup has a file ${name}, which does not belong into a data directory.`);
-  const partial = join(dataDir, `${name}.partial`);
-  const mode = Number(head['mode']) & 0o777;
-  await mkdir(dirname(partial), { recursive: true, mode: 0o700 });
+  const partial = partialOf(dataDir, name);
+  const made = await mkdir(dirname(partial), { recursive: true, mode: 0o700 });
+  if (made !== undefined) staged.folders.push(made);
+  staged.names.push(name);
   await writeFile(partial, bytes, { mode: 0o600 });
-  await chmod(partial, mode);
-  return { name, mode, partial };
+  await chmod(partial, Number(head['mode']) & 0o777);
+}
+
+async function removeStaged({ names, folders }: StagedFiles, dataDir: string): Promise<void> {
+  for (const name of names) await rm(partialOf(dataDir, name), { force: true });
+  for (const folder of folders) await rm(folder, { recursive: true, force: true });
 }

@@ -45,11 +45,18 @@ function printChanges(changes: readonly Change[], when: string, terminal: Termin
         { title: 'FILE', value: (row) => JSON.stringify(row.next) },
         {
           title: 'TAKES EFFECT',
-          value: (row) => (row.needsRestart ? 'after a restart' : when),
-          style: (row) => (row.needsRestart ? 'yellow' : undefined),
+          value: (row) => (isWithoutEffect(row) ? 'never' : row.needsRestart ? 'after a restart' : when),
+          style: (row) => (row.needsRestart || isWithoutEffect(row) ? 'yellow' : undefined),
         },
       ],
       changes,
     );
+    if (changes.some(isWithoutEffect))
+      terminal.note('the file no longer has budgets: the budgets stay in force; "budgets: []" ends them');
   }
+}
+
+/** A service of an earlier version does not say it. */
+function isWithoutEffect({ hasEffect }: { hasEffect?: boolean }): boolean {
+  return hasEffect === false;
 }

@@ -8,7 +8,7 @@ import { layOut } from '../migrate.ts';
 import type { Frame } from './frames.ts';
 import { BACKUP_FORMAT, type BackupHeader } from './write-backup.ts';
 
-/** It cannot be restored; nothing was changed. */
+/** It cannot be restored; the database is as it was. */
 export class RestoreRefused extends Error {
   readonly code: 'not_a_backup' | 'not_empty' | 'in_use';
   constructor(code: RestoreRefused['code'], message: string) {
@@ -65,6 +65,19 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     throw error;
+  } finally {
+    await client.end();
+  }
+}
+
+/** True while no process has laid out a database. */
+export async function isDatabaseUnused(databaseUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ yes: boolean }>(`select to_regnamespace('holdfast') is null as yes`);
+    return rows[0]?.yes === true;
   } finally {
     await client.end();
   }

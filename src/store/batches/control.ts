@@ -101,7 +101,7 @@ export const RETRY_FAILED = literal({
   purpose:
     'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
   locking:
-    'The batch, then its items and minutes, then its cap, then the dead letters of its turns in the order of their ids.',
+    'The batch, then its items and minutes, then its cap, then the sessions of turns that wait for the cap in the order of their ids, then the dead letters of its turns in the order of theirs.',
   text: controlSql({
     allowed: `b.status in ('running', 'paused', 'ended')`,
     change: `again as (

@@ -1,0 +1,45 @@
+// A restore that fails leaves what was there, and nothing of its own but the log and the locks of the database that it has made.
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { frameOf } from '../../src/store/backup/frames.ts';
+import { runCli, type CliResult } from './run-cli.ts';
+
+/** A folder with a backup whose end is missing, and restores into its folder `data`. */
+async function openFolder() {
+  const cwd = await mkdtemp(join(tmpdir(), 'holdfast-restore-'));
+  onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+  const file = join(cwd, 'cut.backup');
+  const header = frameOf({ format: 'holdfast-backup-1', migrations: ['0001_durable_core.sql'] });
+  const secret = frameOf({ file: 'secrets/webhook-secret', mode: 0o600 }, Buffer.from('secret'));
+  await writeFile(file, gzipSync(Buffer.concat([header, secret])));
+  const dataDir = join(cwd, 'data');
+  const run = (...args: string[]): Promise<CliResult> => runCli(args, { cwd, env: { HOLDFAST_DATA_DIR: dataDir } });
+  return { dataDir, run, restore: (...flags: string[]) => run('restore', file, ...flags) };
+}
+
+const REFUSED = {
+  code: 1,
+  stderr: expect.stringMatching(
+    /its end is missing[^]*The database and the files of the data directory are as they were/,
+  ),
+};
+
+test('a restore into an empty folder that fails leaves no database and no folder', async () => {
+  const { dataDir, restore } = await openFolder();
+  expect(await restore()).toMatchObject(REFUSED);
+  expect((await readdir(dataDir)).toSorted()).toEqual(['postgres-users.lock', 'postgres.lock', 'postgres.log']);
+});
+
+test('a restore that fails keeps the database that was there', async () => {
+  const { dataDir, run, restore } = await openFolder();
+  expect(await run('migrate')).toMatchObject({ code: 0 });
+  const names = (await readdir(dataDir)).toSorted();
+  const password = await readFile(join(dataDir, 'postgres/holdfast-password'), 'utf8');
+  expect(await restore('--yes')).toMatchObject(REFUSED);
+  expect((await readdir(dataDir)).toSorted()).toEqual(names);
+  expect(await readFile(join(dataDir, 'postgres/holdfast-password'), 'utf8')).toBe(password);
+  expect(await run('migrate')).toMatchObject({ stdout: '', stderr: expect.stringContaining('nothing to apply') });
+});
