@@ -103,7 +103,7 @@ export async function runRestore(file: string, { yes }: BackupFlags, terminal: T
       replaces: yes === true,
       onFile: (frame) => stage(staged, dataDir, frame),
     });
-    // They get restored files now.
+    // From here on, they hold restored files.
     staged.folders = [];
     for (const name of staged.names) await rename(partialOf(dataDir, name), join(dataDir, name));
     show(terminal, { ...restored, files: staged.names.length });
