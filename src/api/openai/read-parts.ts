@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
-import { isKeptInteger } from '../../core/parse-exactly.ts';
+import { isKeptInteger, parseKeepingIntegers } from '../../core/parse-exactly.ts';
 import { fieldProblem } from '../problem.ts';
 
 /** OpenAI's levels of thinking and ours. */
@@ -92,10 +92,10 @@ export function checkNames(tools: readonly ToolSpec[], path: string): void {
   if (at >= 0) fail(`${path}[${at}]`, `two tools are named ${JSON.stringify(tools[at]?.name)}`);
 }
 
-/** The arguments of a call in a history. */
+/** The arguments of a call in a history, with every digit of their integers. */
 export function parseArguments(json: string, path: string): object {
   try {
-    const value: unknown = JSON.parse(json === '' ? '{}' : json);
+    const value = parseKeepingIntegers(json === '' ? '{}' : json);
     if (isObject(value)) return value;
   } catch {
     // Answered below.
