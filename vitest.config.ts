@@ -67,6 +67,7 @@ const onlyInLongForm = [
   'test/browser/history.test.ts',
   'test/browser/hostile.test.ts',
   'test/browser/keys.test.ts',
+  'test/browser/long-parts.test.ts',
   'test/browser/many-events.test.ts',
   'test/browser/outage.test.ts',
   'test/browser/palette.test.ts',

@@ -4,11 +4,12 @@ import { isUtf8 } from 'node:buffer';
 import type { ReadItem, ItemFault } from '../core/batch/check-items.ts';
 import { ForeignLineError, mapLine, type LineFormat } from '../core/batch/foreign-lines.ts';
 import type { InboundMessage } from '../core/inbound.ts';
+import { isKeptInteger } from '../core/parse-exactly.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import type { ReadResult } from '../service/submit-batch.ts';
 import type { Line } from './batch-lines.ts';
+import { checkFields } from './check-fields.ts';
 import { parseJson } from './parse-json.ts';
-import { fieldErrorsOf } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import { batchItem } from './schemas/inbound-message.ts';
 
@@ -59,18 +60,14 @@ function itemOfLine(
 }
 
 function checkItem(value: unknown, place: Place, format: LineFormat | null = null): ReadResult {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isKeptInteger(value)) {
     return [{ path: place.at(''), message: 'expected an object such as {"text": "…"}' }];
   }
   try {
     // An object of JSON has string names.
     const { item, system } = mapLine(value as Record<string, unknown>, format);
-    const checked = batchItem.safeParse(item);
-    if (!checked.success) {
-      return checked.error.issues
-        .flatMap(fieldErrorsOf)
-        .map(({ path, message }) => ({ path: place.at(path), message }));
-    }
+    const checked = checkFields(batchItem, item);
+    if (!checked.isValid) return checked.errors.map(({ path, message }) => ({ path: place.at(path), message }));
     return itemOf(checked.data, system, place);
   } catch (error) {
     if (error instanceof ForeignLineError) return [{ path: place.at(error.path), message: error.message }];

@@ -3,13 +3,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
+import { parseWith } from './check-fields.ts';
 import type { Principal } from './key-ring.ts';
 import { keyedRequestOf } from './idempotency-key.ts';
 import { namesIn, PATH_PARAMETERS, type PathValues } from './path-parameters.ts';
-import { Problem, type FieldError, type ProblemCode } from './problem.ts';
+import { Problem, type ProblemCode } from './problem.ts';
 import { noFields, type ApiRequest, type Route } from './route.ts';
-
-const ERRORS_MAX = 20;
 
 /** The checked request. Throws `Problem`. */
 export function parseRequest(
@@ -76,36 +75,4 @@ function parseFields(schema: z.ZodType | undefined, value: unknown, code: Proble
   const isEmpty =
     typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0;
   return isEmpty ? value : parseWith(noFields, value, code);
-}
-
-function parseWith(schema: z.ZodType, value: unknown, code: ProblemCode): unknown {
-  const result = schema.safeParse(value);
-  if (result.success) return result.data;
-  const errors = result.error.issues.flatMap(fieldErrorsOf).slice(0, ERRORS_MAX);
-  const first = errors[0];
-  const where = first === undefined || first.path === '' ? '' : `${first.path}: `;
-  throw new Problem(code, `${where}${first?.message ?? 'is not valid'}`, { errors });
-}
-
-/** The message for the client about a fault of a schema. */
-export function fieldErrorsOf(issue: z.core.$ZodIssue): FieldError[] {
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: pathOf([...issue.path, key]), message: 'unknown field' }));
-  }
-  if (issue.code === 'invalid_union') {
-    const closest = issue.errors.toSorted((one, other) => one.length - other.length)[0]?.[0];
-    if (closest !== undefined && closest.path.length > 0) {
-      return fieldErrorsOf({ ...closest, path: [...issue.path, ...closest.path] });
-    }
-  }
-  return [{ path: pathOf(issue.path), message: issue.message }];
-}
-
-const NAME_CHARS_MAX = 100;
-
-function pathOf(path: readonly PropertyKey[]): string {
-  return path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step).slice(0, NAME_CHARS_MAX)}`))
-    .join('')
-    .replace(/^\./, '');
 }

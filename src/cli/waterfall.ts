@@ -1,6 +1,7 @@
 // Draws a turn on a terminal: a row for each span, with a bar at its time. Pure.
 import type { TurnAnswer } from '../api/answer-types.ts';
 import { formatDuration } from '../config/durations.ts';
+import { headOf } from '../core/prompt/cut-text.ts';
 import type { Style } from './style.ts';
 
 type Span = TurnAnswer['spans'][number];
@@ -65,5 +66,5 @@ function nameOf({ kind, name, n }: Span): string {
 }
 
 function cut(text: string, chars: number): string {
-  return text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
+  return text.length <= chars ? text : `${headOf(text, chars - 1)}…`;
 }

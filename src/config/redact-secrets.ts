@@ -1,5 +1,6 @@
 // Takes known secrets out of texts, in every form in which another system may repeat them: plain, as JSON or a URL writes them, and
 // within base64. For texts that are stored or shown although others wrote them, above all errors of providers and receivers (G31).
+import { headOf } from '../core/prompt/cut-text.ts';
 
 const CENSOR = '[redacted]';
 /** Shorter secrets would take ordinary words out of texts. */
@@ -14,14 +15,14 @@ export type Redact = (text: string) => string;
 /** The function that takes these secrets out of a text. */
 export function createRedact(secrets: readonly string[]): Redact {
   const forms = secrets.flatMap(formsOf);
-  if (forms.length === 0) return (text) => text.slice(0, TEXT_CHARS_MAX);
+  if (forms.length === 0) return (text) => headOf(text, TEXT_CHARS_MAX);
   const pattern = patternOf(forms);
   const formCharsMax = Math.max(...forms.map((form) => form.length));
   return (text) => {
     if (text.length <= TEXT_CHARS_MAX) return text.replace(pattern, CENSOR);
     // A secret that the cut goes through is no longer recognised: the last characters go with it.
     const kept = text.slice(0, TEXT_CHARS_MAX + formCharsMax).replace(pattern, CENSOR);
-    return kept.slice(0, Math.min(TEXT_CHARS_MAX, Math.max(0, kept.length - formCharsMax)));
+    return headOf(kept, Math.min(TEXT_CHARS_MAX, kept.length - formCharsMax));
   };
 }
 

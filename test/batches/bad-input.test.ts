@@ -51,6 +51,19 @@ const BAD_LINES: BadLine[] = [
   { name: 'an empty text', line: '{"text":""}', field: 'text', message: /empty/ },
   { name: 'a text that is no string', line: '{"text":7}', field: 'text', message: /string/ },
   {
+    name: 'an integer beyond 2^53 as text',
+    line: '{"text":12345678901234567890}',
+    field: 'text',
+    message: /^Invalid input: expected string, received number 12345678901234567890$/,
+  },
+  { name: 'an integer beyond 2^53 as line', line: '12345678901234567890', field: '', message: /expected an object/ },
+  {
+    name: 'an integer beyond 2^53 in a line of Anthropic',
+    line: '{"custom_id":"a","params":12345678901234567890}',
+    field: 'params',
+    message: /expected an object/,
+  },
+  {
     name: 'a customId of over 200 characters',
     line: `{"text":"a","customId":"${'x'.repeat(201)}"}`,
     field: 'customId',

@@ -47,6 +47,11 @@ describe('a text', () => {
     expect(createRedact([])('x'.repeat(1_000_000)).length).toBe(16_384);
   });
 
+  test('is not cut between the halves of a surrogate pair', () => {
+    const text = `${'x'.repeat(16_383)}${'🎈'.repeat(1_000)}`;
+    for (const cut of [redact(text), createRedact([])(text)]) expect(cut).toBe('x'.repeat(16_383));
+  });
+
   test('that is cut keeps no part of a secret at its end', () => {
     for (const at of [16_370, 16_380, 16_383]) {
       const cut = redact(`${'x'.repeat(at)}${KEY}${'y'.repeat(100_000)}`);

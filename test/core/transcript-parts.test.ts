@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { cutBlock, partTextOf, pieceOf } from '../../src/core/transcript-parts.ts';
+import { beginningOf, keptCharsOf, shortened } from '../../web/src/format/long-text.ts';
 
 const href = '/parts/1';
 
@@ -48,6 +49,48 @@ test('pieces that follow each other make the whole text and tear no surrogate pa
       for (let offset = 0; offset < text.length; offset += length) pieces.push(pieceOf(text, offset, length));
       expect(pieces.join('')).toBe(text);
       for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
+    }),
+  );
+});
+
+test('the dashboard reads the rest of a cut part from where its entry ends, and the pieces make the whole text', () => {
+  const withText = fc
+    .string({ unit: 'binary', minLength: 1 })
+    .chain((text) =>
+      fc.constantFrom(
+        { type: 'text', text },
+        { type: 'thinking', thinking: text, signature: 's' },
+        { type: 'redacted_thinking', data: text },
+        { type: 'tool_use', id: 't', name: 'n', input: { text } },
+        { type: 'tool_result', tool_use_id: 't', content: text },
+        { type: 'tool_result', tool_use_id: 't', content: [{ type: 'text', text }] },
+        { type: 'image', source: { type: 'base64', data: text } },
+      ),
+    );
+  const sizes = fc.integer({ min: 1, max: 7 });
+  fc.assert(
+    fc.property(withText, sizes, sizes, (block, charsMax, length) => {
+      const cut = cutBlock(block, charsMax, href);
+      if (cut === block) return;
+      const whole = partTextOf(block);
+      const start = keptCharsOf({ ...cut, type: block.type });
+      expect(start).toBe(whole.length - Number(cut['omittedChars']));
+      const pieces = [whole.slice(0, start)];
+      for (let read = start; read < whole.length; read = pieces.join('').length)
+        pieces.push(pieceOf(whole, read, length));
+      expect(pieces.join('')).toBe(whole);
+      for (const piece of pieces) expect(piece.isWellFormed()).toBe(true);
+    }),
+  );
+});
+
+test('the beginning of a text that the dashboard shows tears no surrogate pair', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 0, max: 7 }), (text, chars) => {
+      const beginning = beginningOf(text, chars);
+      expect(text.startsWith(beginning) && beginning.isWellFormed()).toBe(true);
+      expect([chars, chars + 1, text.length]).toContain(beginning.length);
+      expect(shortened(text, chars)).toBe(beginning === text ? text : `${beginning}…`);
     }),
   );
 });

@@ -23,6 +23,7 @@ interface BadRequest {
   status?: number;
   code?: string;
   param?: string | null;
+  message?: string;
 }
 
 const deep = `${'['.repeat(70)}${']'.repeat(70)}`;
@@ -108,6 +109,57 @@ const CASES: BadRequest[] = [
     body: { tools: [tool({})], tool_choice: { type: 'function', function: { name: 'other' } } },
     param: 'tool_choice.function.name',
   },
+  {
+    name: 'an integer beyond 2^53 as a list',
+    raw: '{"model":"holdfast","messages":12345678901234567890}',
+    param: 'messages',
+    message: 'messages: Invalid input: expected array, received number 12345678901234567890',
+  },
+  {
+    name: 'an integer beyond 2^53 as an object that takes any field',
+    raw: `{"model":"holdfast","messages":[${JSON.stringify(user)}],"stream_options":12345678901234567890}`,
+    param: 'stream_options',
+    message: 'stream_options: Invalid input: expected object, received number 12345678901234567890',
+  },
+  {
+    name: 'an integer beyond 2^53 as max_tokens',
+    raw: `{"model":"holdfast","messages":[${JSON.stringify(user)}],"max_tokens":12345678901234567890}`,
+    param: 'max_tokens',
+    message: 'max_tokens: Too big: expected number to be <=1000000, received number 12345678901234567890',
+  },
+  {
+    name: 'an integer beyond 2^53 as an item of a response',
+    path: '/v1/responses',
+    raw: '{"model":"holdfast","input":[12345678901234567890]}',
+    param: 'input[0]',
+    message: 'input[0]: Invalid input: expected object, received number 12345678901234567890',
+  },
+  {
+    name: 'an integer beyond 2^53 in an item of a response',
+    path: '/v1/responses',
+    raw: '{"model":"holdfast","input":[{"type":"function_call","call_id":"a","name":12345678901234567890,"arguments":"{}"}]}',
+    param: 'input[0].name',
+    message: 'input[0].name: Invalid input: expected string, received number 12345678901234567890',
+  },
+  {
+    name: 'an integer beyond 2^53 as the properties of a schema',
+    raw: `{"model":"holdfast","messages":[${JSON.stringify(user)}],"tools":[{"type":"function","function":{"name":"a","parameters":{"type":"object","properties":12345678901234567890}}}]}`,
+    param: 'tools[0].function.parameters.properties',
+  },
+  {
+    name: 'an integer beyond 2^53 as the arguments of a call',
+    body: {
+      messages: [
+        user,
+        {
+          role: 'assistant',
+          tool_calls: [{ ...call('a'), function: { name: 'x', arguments: '12345678901234567890' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: 'x' },
+      ],
+    },
+    param: 'messages[1].tool_calls[0].function.arguments',
+  },
   { name: 'stream as a text', body: { stream: 'true' }, param: 'stream' },
   { name: 'a temperature out of range', body: { temperature: 3 }, param: 'temperature' },
   { name: 'a huge max_tokens', body: { max_tokens: 10_000_000 }, param: 'max_tokens' },
@@ -152,7 +204,7 @@ const CASES: BadRequest[] = [
 
 test.each(CASES)(
   '$name is refused',
-  async ({ body, raw, headers, path = '/v1/chat/completions', status = 400, code, param }) => {
+  async ({ body, raw, headers, path = '/v1/chat/completions', status = 400, code, param, message }) => {
     const { rig } = holder;
     const rows = () =>
       rig.rows(
@@ -172,7 +224,7 @@ test.each(CASES)(
     });
     if (param !== '') expect(error.param).toBe(param);
     expect(error.type).toBe('invalid_request_error');
-    expect(error.message).not.toBe('');
+    expect(error.message).toEqual(message ?? expect.stringMatching(/./));
     expect(answered.headers['x-should-retry']).toBe('false');
     expect(answered.headers['x-request-id']).toEqual(expect.any(String));
     expect(await rows()).toEqual(before);

@@ -18,7 +18,7 @@ export function listPartOf(
   idOf: (text: string) => string | null,
 ): ListPart {
   const count = limit === undefined ? LIMIT_DEFAULT : Number(limit);
-  if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) fail('limit', 'expected a whole number from 1');
+  if (!/^[1-9]\d{0,8}$/.test(limit ?? '1')) fail('limit', 'expected a whole number from 1 to 999999999');
   const id = after === undefined ? null : idOf(after);
   if (after !== undefined && id === null) fail('after', 'expected the last id of the page before');
   return { after: id, limit: Math.min(count, LIMIT_MAX) };

@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
-import { fieldErrorsOf } from '../parse-request.ts';
-import { Problem } from '../problem.ts';
+import { parseWith } from '../check-fields.ts';
 import {
   checkNames,
   choiceOf,
@@ -132,9 +131,7 @@ const body = z.strictObject({
 
 /** Reads the body. Throws `Problem` with the parameter that does not fit. */
 export function readChat(raw: unknown): ChatWish {
-  const read = body.safeParse(raw);
-  if (!read.success) throw parameterProblem(read.error.issues);
-  const { data } = read;
+  const data = parseWith(body, raw, 'invalid_body');
   const tools = (data.tools ?? []).map((tool, at) => toolSpecOf(tool.function, `tools[${at}].function`));
   checkNames(tools, 'tools');
   return {
@@ -159,17 +156,6 @@ export function readChat(raw: unknown): ChatWish {
     metadata: data.metadata ?? undefined,
     ignored: Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
   };
-}
-
-/** The problem of a body that does not fit its schema. */
-export function parameterProblem(issues: readonly z.core.$ZodIssue[]): Problem {
-  const errors = issues.flatMap(fieldErrorsOf);
-  const [first] = errors;
-  return new Problem(
-    'invalid_body',
-    first === undefined ? 'The body is not valid.' : `${first.path}: ${first.message}`,
-    { errors },
-  );
 }
 
 function messageOf(one: z.output<typeof message>, path: string): ClientMessage {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
+import { isKeptInteger, parseKeepingIntegers } from '../../core/parse-exactly.ts';
 import { fieldProblem } from '../problem.ts';
 
 /** OpenAI's levels of thinking and ours. */
@@ -81,8 +82,7 @@ export function toolSpecOf(
   if (schema['type'] !== 'object')
     fail(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
   const { properties } = schema;
-  if (properties !== undefined && (typeof properties !== 'object' || properties === null || Array.isArray(properties)))
-    fail(`${path}.parameters.properties`, 'expected an object');
+  if (properties !== undefined && !isObject(properties)) fail(`${path}.parameters.properties`, 'expected an object');
   return { name, description: description ?? '', input_schema: schema as ToolSpec['input_schema'] };
 }
 
@@ -92,15 +92,19 @@ export function checkNames(tools: readonly ToolSpec[], path: string): void {
   if (at >= 0) fail(`${path}[${at}]`, `two tools are named ${JSON.stringify(tools[at]?.name)}`);
 }
 
-/** The arguments of a call in a history. */
+/** The arguments of a call in a history, with every digit of their integers. */
 export function parseArguments(json: string, path: string): object {
   try {
-    const value: unknown = JSON.parse(json === '' ? '{}' : json);
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+    const value = parseKeepingIntegers(json === '' ? '{}' : json);
+    if (isObject(value)) return value;
   } catch {
     // Answered below.
   }
   return fail(path, 'expected a JSON object as text');
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isKeptInteger(value);
 }
 
 /** The choice of a tool; `name`: the one that the request names. Throws when the request does not have it. */

@@ -1,7 +1,8 @@
 // The body of a response: every parameter is used, named as ignored, or refused with its name.
 import { z } from 'zod';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
-import { parameterProblem, type ClientWish } from './read-chat.ts';
+import { parseWith } from '../check-fields.ts';
+import type { ClientWish } from './read-chat.ts';
 import {
   checkNames,
   choiceOf,
@@ -81,9 +82,7 @@ const body = z.strictObject({
 
 /** Reads the body. Throws `Problem` with the parameter that does not fit. */
 export function readResponse(raw: unknown): ResponseWish {
-  const read = body.safeParse(raw);
-  if (!read.success) throw parameterProblem(read.error.issues);
-  const { data } = read;
+  const data = parseWith(body, raw, 'invalid_body');
   const tools = (data.tools ?? []).map((one, at) => toolSpecOf(one, `tools[${at}]`));
   checkNames(tools, 'tools');
   const { conversation } = data;
@@ -156,13 +155,13 @@ function messagesOf({ input, instructions }: z.output<typeof body>): ClientMessa
 function itemOf(one: z.output<typeof item>, path: string): ClientMessage[] {
   switch (one.type ?? 'message') {
     case 'message':
-      return [messageOf(parsed(said, one, path), path)];
+      return [messageOf(parseWith(said, one, 'invalid_body', path), path)];
     case 'function_call': {
-      const { call_id: id, name, arguments: json } = parsed(call, one, path);
+      const { call_id: id, name, arguments: json } = parseWith(call, one, 'invalid_body', path);
       return [{ role: 'assistant', text: '', calls: [{ id, name, input: parseArguments(json, `${path}.arguments`) }] }];
     }
     case 'function_call_output': {
-      const { call_id: callId, output: result } = parsed(output, one, path);
+      const { call_id: callId, output: result } = parseWith(output, one, 'invalid_body', path);
       return [{ role: 'tool', callId, text: textOfContent(result) }];
     }
     case 'reasoning':
@@ -173,16 +172,6 @@ function itemOf(one: z.output<typeof item>, path: string): ClientMessage[] {
         `expected message, function_call, function_call_output or reasoning; ${JSON.stringify(one.type)} is not supported`,
       );
   }
-}
-
-function parsed<Schema extends z.ZodType>(schema: Schema, value: unknown, path: string): z.output<Schema> {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  const steps = path
-    .replaceAll(/\[(\d+)\]/g, '.$1')
-    .split('.')
-    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
-  throw parameterProblem(read.error.issues.map((issue) => ({ ...issue, path: [...steps, ...issue.path] })));
 }
 
 function messageOf({ role, content }: z.output<typeof said>, path: string): ClientMessage {

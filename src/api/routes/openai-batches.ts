@@ -11,9 +11,9 @@ import type { KeyedRequest } from '../../store/idempotency.ts';
 import { findClientBatch, findFile, listClientBatches, readFileParts } from '../../store/views/client-files.ts';
 import { itemsOfLines } from '../batch-items.ts';
 import { LineReader } from '../batch-lines.ts';
+import { parseWith } from '../check-fields.ts';
 import type { ApiContext } from '../context.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
-import { parameterProblem } from '../openai/read-chat.ts';
 import { fail, refused } from '../openai/read-parts.ts';
 import { notFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
@@ -47,9 +47,7 @@ const postBatch = defineEffect({
   body: z.record(z.string(), z.unknown()),
   answers,
   async perform(request, { context }) {
-    const read = body.safeParse(request.body);
-    if (!read.success) throw parameterProblem(read.error.issues);
-    const { data } = read;
+    const data = parseWith(body, request.body, 'invalid_body');
     const hours = Number.parseInt(data.completion_window, 10);
     if (hours > HOURS_MAX) fail('completion_window', `expected at most ${HOURS_MAX}h`);
     const name = parseFileId(data.input_file_id);

@@ -6,14 +6,14 @@ const CURSOR_CHARS_MAX = 1000;
 /** A positive whole number in a query, where everything is text. */
 export const countText = z
   .string()
-  .regex(/^[1-9]\d{0,8}$/, 'expected a positive whole number')
+  .regex(/^[1-9]\d{0,8}$/, 'expected a whole number from 1 to 999999999')
   .transform(Number)
   .meta({ wire: { type: 'integer', minimum: 1, maximum: 999_999_999 } });
 
 /** A whole number in a query. */
 export const offsetText = z
   .string()
-  .regex(/^\d{1,9}$/, 'expected a whole number')
+  .regex(/^\d{1,9}$/, 'expected a whole number from 0 to 999999999')
   .transform(Number)
   .meta({ wire: { type: 'integer', minimum: 0, maximum: 999_999_999 } });
 

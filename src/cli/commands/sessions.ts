@@ -1,5 +1,6 @@
 // `holdfast sessions`: lists conversations, shows one and its entries, and stops it; see `transcripts.ts` for the other verbs.
 import type { ContentAnswer, SessionAnswer } from '../../api/answer-types.ts';
+import { headOf } from '../../core/prompt/cut-text.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
@@ -151,7 +152,7 @@ function shorten(text: string): string {
   const { length } = text;
   return length <= PAYLOAD_CHARS_MAX
     ? text
-    : `${text.slice(0, PAYLOAD_CHARS_MAX)}… (${length} characters; --json has all)`;
+    : `${headOf(text, PAYLOAD_CHARS_MAX)}… (${length} characters; --json has all)`;
 }
 
 function indent(text: string): string {

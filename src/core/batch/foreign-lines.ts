@@ -1,5 +1,6 @@
 // Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is accepted: one message of the user, a model, and
 // instructions before it.
+import { isKeptInteger } from '../parse-exactly.ts';
 
 /** A line that cannot be an item; the path is within the line. */
 export class ForeignLineError extends Error {
@@ -118,7 +119,7 @@ function refuseOthers(value: Json, allowed: ReadonlySet<string>, prefix: string)
 }
 
 function objectAt(value: unknown, path: string): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isKeptInteger(value)) {
     throw new ForeignLineError(path, 'expected an object');
   }
   return value as Json;

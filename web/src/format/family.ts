@@ -1,5 +1,6 @@
 // The runs of a family as a tree: which rows are shown, and the runs below each.
 import type { FamilyRun } from '../api.ts';
+import { shortened } from './long-text.ts';
 
 /** A run in the tree. */
 export interface TreeRow {
@@ -20,8 +21,7 @@ const NAME_CHARS_MAX = 80;
 
 /** The name of a run: the beginning of its label, or of its task. */
 export function nameOf({ label, task }: FamilyRun): string {
-  const name = label ?? task;
-  return name.length > NAME_CHARS_MAX ? `${name.slice(0, NAME_CHARS_MAX)}…` : name;
+  return shortened(label ?? task, NAME_CHARS_MAX);
 }
 
 /** The rows that are shown, each run before those below it; `closed` are the runs whose rows below are not. */

@@ -1,5 +1,6 @@
 // The latest events of a stream, up to a limit. It survives a pause: the stream resumes after the last id, so no event is missing.
 import { api } from '../api.ts';
+import { beginningOf } from '../format/long-text.ts';
 import type { ClientEvent, EventChoice } from '../../../src/client/create-client.ts';
 
 /** An event as the log shows it. */
@@ -122,5 +123,5 @@ function loggedOf(event: ClientEvent, resetKey: string): LoggedEvent {
   if (event.type === 'reset')
     return { key: resetKey, type: event.type, at: event.at, sessionKey: null, turnId: null, text: '' };
   const { id, type, at, sessionKey, turnId, ...more } = event;
-  return { key: id, type, at, sessionKey, turnId, text: JSON.stringify(more).slice(0, TEXT_CHARS_MAX) };
+  return { key: id, type, at, sessionKey, turnId, text: beginningOf(JSON.stringify(more), TEXT_CHARS_MAX) };
 }

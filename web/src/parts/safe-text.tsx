@@ -1,6 +1,7 @@
 // Untrusted text, shown as plain text.
 import { useState, type ReactElement } from 'react';
 import { countText } from '../format/amounts.ts';
+import { beginningOf } from '../format/long-text.ts';
 import { piecesOf } from '../format/visible-text.ts';
 
 /** This much of a text is in the page at first; a line of a megabyte would make it slow. */
@@ -26,11 +27,12 @@ export function SafeText({ text }: { text: string }): ReactElement {
 /** A long text: its beginning, and a button for more. */
 export function LongText({ text }: { text: string }): ReactElement {
   const [shown, setShown] = useState(SHOWN_CHARS);
-  const left = text.length - shown;
+  const beginning = beginningOf(text, shown);
+  const left = text.length - beginning.length;
   return (
     <>
       <pre tabIndex={0}>
-        <SafeText text={text.slice(0, shown)} />
+        <SafeText text={beginning} />
       </pre>
       {left > 0 && (
         <button type="button" className="button" onClick={() => setShown(shown + 16 * SHOWN_CHARS)}>

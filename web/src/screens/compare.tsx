@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type FormEvent, type ReactElement, type ReactNode } from 'react';
 import { api, type Turn } from '../api.ts';
 import { dollarsText, percentText } from '../format/amounts.ts';
+import { beginningOf } from '../format/long-text.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Empty, Status, Time } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
@@ -181,7 +182,7 @@ function shownError({ error }: Turn): ReactNode {
   if (error === null) return 'none';
   return (
     <>
-      <strong>{error.code}</strong> <SafeText text={error.message.slice(0, ERROR_CHARS)} />
+      <strong>{error.code}</strong> <SafeText text={beginningOf(error.message, ERROR_CHARS)} />
     </>
   );
 }

@@ -4,6 +4,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
+import { shortened } from '../format/long-text.ts';
 import { Empty } from '../parts/bits.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -102,6 +103,5 @@ function Value({ setting: { value, isSecret } }: { setting: Setting }): ReactEle
     return isSet ? <>set ({fingerprint})</> : <span className="soft">not set</span>;
   }
   if (value === null || value === undefined) return <span className="soft">not set</span>;
-  const text = JSON.stringify(value);
-  return <SafeText text={text.length > VALUE_CHARS ? `${text.slice(0, VALUE_CHARS)}…` : text} />;
+  return <SafeText text={shortened(JSON.stringify(value), VALUE_CHARS)} />;
 }

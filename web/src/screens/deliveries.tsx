@@ -4,6 +4,7 @@ import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, useState, type ReactElement } from 'react';
 import { api, type Delivery } from '../api.ts';
 import { countText } from '../format/amounts.ts';
+import { beginningOf } from '../format/long-text.ts';
 import { Age, Empty, Status } from '../parts/bits.tsx';
 import { BulkBar } from '../parts/bulk-bar.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
@@ -44,7 +45,7 @@ const COLUMNS: readonly Column<Delivery>[] = [
   {
     title: 'Text',
     width: 'minmax(140px, 3fr)',
-    cell: ({ payload }) => <SafeText text={(payload.text ?? '').slice(0, 200)} />,
+    cell: ({ payload }) => <SafeText text={beginningOf(payload.text ?? '', 200)} />,
   },
   { title: 'Attempts', width: '76px', isNumber: true, cell: ({ attempts }) => attempts },
   { title: 'Created', width: '96px', cell: ({ createdAt }) => <Age at={createdAt} /> },

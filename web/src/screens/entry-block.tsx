@@ -4,6 +4,7 @@ import { Fragment, useMemo, useState, type ReactElement } from 'react';
 import { api, type Entry } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { jsonText } from '../format/json-text.ts';
+import { keptCharsOf } from '../format/long-text.ts';
 import { promptPieces, type PromptPiece } from '../format/prompt-text.ts';
 import { Age } from '../parts/bits.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -188,12 +189,13 @@ function Omitted(props: BlockProps & { place: { key: string; id: string; n: numb
   const [pieces, setPieces] = useKept<string[]>(kept, `${place.id} pieces ${place.n}`, []);
   const [error, setError] = useState<unknown>(null);
   if (omitted === 0) return null;
+  const start = keptCharsOf(block);
   const read = pieces.reduce((sum, piece) => sum + piece.length, 0);
 
   async function readOn(): Promise<void> {
     setError(null);
     try {
-      const piece = await api.getEntryPart({ ...place, offset: PART_CHARS + read, length: PIECE_CHARS });
+      const piece = await api.getEntryPart({ ...place, offset: start + read, length: PIECE_CHARS });
       setPieces([...pieces, piece]);
     } catch (cause) {
       setError(cause);
@@ -207,7 +209,7 @@ function Omitted(props: BlockProps & { place: { key: string; id: string; n: numb
           key={at}
           text={piece}
           parts={parts}
-          offset={PART_CHARS + pieces.slice(0, at).reduce((sum, { length }) => sum + length, 0)}
+          offset={start + pieces.slice(0, at).reduce((sum, { length }) => sum + length, 0)}
           name={`${place.id} ${place.n}`}
           kept={kept}
         />
