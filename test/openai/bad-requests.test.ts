@@ -10,6 +10,11 @@ const user = { role: 'user', content: 'Hello' };
 const PIXEL = 'data:image/png;base64,iVBORw0KGgo=';
 const call = (id: string) => ({ id, type: 'function', function: { name: 'weather', arguments: '{}' } });
 const answer = (...ids: string[]) => ({ role: 'assistant', content: null, tool_calls: ids.map(call) });
+const calledWith = (json: string) => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ ...call('a'), function: { name: 'x', arguments: json } }],
+});
 const part = (content: object) => ({ messages: [{ role: 'user', content: [content] }] });
 const tool = (more: object) => ({ type: 'function', function: { name: 'weather', ...more } });
 
@@ -145,6 +150,28 @@ const CASES: BadRequest[] = [
     name: 'an integer beyond 2^53 as the properties of a schema',
     raw: `{"model":"holdfast","messages":[${JSON.stringify(user)}],"tools":[{"type":"function","function":{"name":"a","parameters":{"type":"object","properties":12345678901234567890}}}]}`,
     param: 'tools[0].function.parameters.properties',
+  },
+  {
+    name: 'a call whose arguments are nested too deeply',
+    body: { messages: [user, calledWith(`{"a":${deep}}`)] },
+    param: 'messages[1].tool_calls[0].function.arguments',
+    message: expect.stringContaining('nested too deeply'),
+  },
+  {
+    name: 'a call whose arguments have a field twice',
+    body: { messages: [user, calledWith('{"a":1,"a":2}')] },
+    param: 'messages[1].tool_calls[0].function.arguments',
+    message: expect.stringContaining('named twice at a'),
+  },
+  {
+    name: 'a call of a response whose arguments have a NUL character',
+    path: '/v1/responses',
+    raw: JSON.stringify({
+      model: 'holdfast',
+      input: [{ type: 'function_call', call_id: 'a', name: 'x', arguments: '{"a":"\\u0000"}' }],
+    }),
+    param: 'input[0].arguments',
+    message: expect.stringContaining('holds a NUL character at a'),
   },
   {
     name: 'an integer beyond 2^53 as the arguments of a call',

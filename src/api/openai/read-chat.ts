@@ -129,14 +129,14 @@ const body = z.strictObject({
   ...IGNORED,
 });
 
-/** Reads the body. Throws `Problem` with the parameter that does not fit. */
-export function readChat(raw: unknown): ChatWish {
+/** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
+export function readChat(raw: unknown, depthMax: number): ChatWish {
   const data = parseWith(body, raw, 'invalid_body');
   const tools = (data.tools ?? []).map((tool, at) => toolSpecOf(tool.function, `tools[${at}].function`));
   checkNames(tools, 'tools');
   return {
     model: data.model,
-    messages: data.messages.map((one, at) => messageOf(one, `messages[${at}]`)),
+    messages: data.messages.map((one, at) => messageOf(one, `messages[${at}]`, depthMax)),
     isStreaming: data.stream === true,
     sendsUsage: data.stream_options?.include_usage === true,
     tools,
@@ -158,7 +158,7 @@ export function readChat(raw: unknown): ChatWish {
   };
 }
 
-function messageOf(one: z.output<typeof message>, path: string): ClientMessage {
+function messageOf(one: z.output<typeof message>, path: string, depthMax: number): ClientMessage {
   switch (one.role) {
     case 'system':
     case 'developer':
@@ -174,7 +174,7 @@ function messageOf(one: z.output<typeof message>, path: string): ClientMessage {
         calls: (one.tool_calls ?? []).map(({ id, function: called }, at) => ({
           id,
           name: called.name,
-          input: parseArguments(called.arguments, `${path}.tool_calls[${at}].function.arguments`),
+          input: parseArguments(called.arguments, `${path}.tool_calls[${at}].function.arguments`, depthMax),
         })),
       };
   }

@@ -3,8 +3,9 @@ import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
-import { isKeptInteger, parseKeepingIntegers } from '../../core/parse-exactly.ts';
-import { fieldProblem } from '../problem.ts';
+import { isKeptInteger } from '../../core/parse-exactly.ts';
+import { parseJson } from '../parse-json.ts';
+import { fieldProblem, Problem } from '../problem.ts';
 
 /** OpenAI's levels of thinking and ours. */
 export const THINKING = {
@@ -92,13 +93,15 @@ export function checkNames(tools: readonly ToolSpec[], path: string): void {
   if (at >= 0) fail(`${path}[${at}]`, `two tools are named ${JSON.stringify(tools[at]?.name)}`);
 }
 
-/** The arguments of a call in a history, with every digit of their integers. */
-export function parseArguments(json: string, path: string): object {
+/** The arguments of a call in a history, under the rules of a body: with every digit of their integers, and no deeper than `depthMax`. */
+export function parseArguments(json: string, path: string, depthMax: number): object {
   try {
-    const value = parseKeepingIntegers(json === '' ? '{}' : json);
+    const value = parseJson(Buffer.from(json === '' ? '{}' : json), depthMax);
     if (isObject(value)) return value;
-  } catch {
-    // Answered below.
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    const [fault] = error.errors ?? [];
+    if (fault !== undefined) fail(path, `${fault.message} at ${fault.path}`);
   }
   return fail(path, 'expected a JSON object as text');
 }

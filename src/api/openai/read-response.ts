@@ -80,8 +80,8 @@ const body = z.strictObject({
   ...IGNORED,
 });
 
-/** Reads the body. Throws `Problem` with the parameter that does not fit. */
-export function readResponse(raw: unknown): ResponseWish {
+/** Reads the body; the arguments of its calls are nested `depthMax` levels at most. Throws `Problem` with the parameter that does not fit. */
+export function readResponse(raw: unknown, depthMax: number): ResponseWish {
   const data = parseWith(body, raw, 'invalid_body');
   const tools = (data.tools ?? []).map((one, at) => toolSpecOf(one, `tools[${at}]`));
   checkNames(tools, 'tools');
@@ -90,7 +90,7 @@ export function readResponse(raw: unknown): ResponseWish {
     fail('conversation', 'cannot be combined with previous_response_id: both name a session');
   return {
     model: data.model,
-    messages: messagesOf(data),
+    messages: messagesOf(data, depthMax),
     isStreaming: data.stream === true,
     tools,
     isParallel: data.parallel_tool_calls !== false,
@@ -146,19 +146,20 @@ function askedOf(data: z.output<typeof body>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
 }
 
-function messagesOf({ input, instructions }: z.output<typeof body>): ClientMessage[] {
+function messagesOf({ input, instructions }: z.output<typeof body>, depthMax: number): ClientMessage[] {
   const first: ClientMessage[] = instructions ? [{ role: 'system', text: instructions }] : [];
   if (typeof input === 'string') return [...first, { role: 'user', parts: [{ type: 'text', text: input }] }];
-  return [...first, ...joinCalls(input.flatMap((one, at) => itemOf(one, `input[${at}]`)))];
+  return [...first, ...joinCalls(input.flatMap((one, at) => itemOf(one, `input[${at}]`, depthMax)))];
 }
 
-function itemOf(one: z.output<typeof item>, path: string): ClientMessage[] {
+function itemOf(one: z.output<typeof item>, path: string, depthMax: number): ClientMessage[] {
   switch (one.type ?? 'message') {
     case 'message':
       return [messageOf(parseWith(said, one, 'invalid_body', path), path)];
     case 'function_call': {
       const { call_id: id, name, arguments: json } = parseWith(call, one, 'invalid_body', path);
-      return [{ role: 'assistant', text: '', calls: [{ id, name, input: parseArguments(json, `${path}.arguments`) }] }];
+      const input = parseArguments(json, `${path}.arguments`, depthMax);
+      return [{ role: 'assistant', text: '', calls: [{ id, name, input }] }];
     }
     case 'function_call_output': {
       const { call_id: callId, output: result } = parseWith(output, one, 'invalid_body', path);

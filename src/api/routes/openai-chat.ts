@@ -31,7 +31,7 @@ type ChatRequest = ApiRequest<unknown, unknown, unknown>;
 type Call = Awaited<ReturnType<typeof openCall>>;
 
 async function complete(request: ChatRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
-  const wish = readChat(request.body);
+  const wish = readChat(request.body, api.context.config.limits.jsonDepth);
   const conversation = conversationOf(wish.messages, 'messages');
   const begun = await beginCall(api.context, request, { wish, conversation });
   const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });

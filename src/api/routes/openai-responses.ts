@@ -25,7 +25,7 @@ const answers = {
 };
 
 async function create(request: ResponseRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
-  const wish = readResponse(request.body);
+  const wish = readResponse(request.body, api.context.config.limits.jsonDepth);
   const conversation = conversationOf(wish.messages, 'input');
   const begun = await beginCall(api.context, request, {
     wish,
