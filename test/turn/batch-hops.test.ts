@@ -229,7 +229,7 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await worker.run('race')).toMatchObject({ kind: 'ended' });
   });
 
-  test('waits until so long before its deadline as recent submissions took', async () => {
+  test('leaves the lane earlier before its deadline when recent submissions took longer', async () => {
     const worker = rig.worker();
     const leavesBeforeMs = async (name: string) => {
       const { turnId } = await parked(name, worker);

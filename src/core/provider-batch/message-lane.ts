@@ -10,11 +10,9 @@ interface Input {
   receivedAt: number;
 }
 
-/**
- * A turn leaves the lane at least so long before its deadline, so that live calls can still finish it, and at most so long, in milliseconds: the
- * default deadline of 26 hours then leaves the provider its day.
- */
+/** The shortest time before its deadline at which a turn leaves the lane, in milliseconds: live calls can still finish it. */
 const LEAVE_MS_MIN = 15 * 60_000;
+/** The longest: the default deadline of 26 hours then leaves the provider its day. */
 const LEAVE_MS_MAX = 2 * 3_600_000;
 
 /** The durations of fewer submissions say too little. */
@@ -27,8 +25,8 @@ export function laneOf(inputs: readonly Pick<Input, 'body'>[]): MessageLane {
 }
 
 /**
- * How long before its deadline a turn leaves the lane, in milliseconds: as long as 95 % of the recent submissions took at most. With less time
- * left, the provider probably does not answer. `tookMs`: their durations in milliseconds.
+ * How long before its deadline a turn leaves the lane, in milliseconds: the 95th percentile of how long recent submissions took (`tookMs`, in
+ * milliseconds). With less time left, the provider probably does not answer.
  */
 export function leaveMsBeforeDeadline(tookMs: readonly number[]): number {
   const usualMs = tookMs.length < TOOK_MIN ? 0 : (quantile(tookMs, 0.95) ?? 0);

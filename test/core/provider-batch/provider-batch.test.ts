@@ -188,7 +188,7 @@ describe('a turn leaves the lane before its deadline by', () => {
   const minutes = (count: number) => count * 60_000;
   const submissions = (count: number, took: (n: number) => number) => Array.from({ length: count }, (_, n) => took(n));
 
-  test('as long as 95 % of the recent submissions took at most', () => {
+  test('the 95th percentile of how long recent submissions took', () => {
     expect(leaveMsBeforeDeadline(submissions(20, (n) => minutes(20 + n)))).toBe(minutes(38));
     // One of twenty that took a day does not count.
     expect(leaveMsBeforeDeadline([minutes(1_440), ...submissions(19, () => minutes(30))])).toBe(minutes(30));
