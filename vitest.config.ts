@@ -114,6 +114,7 @@ const onlyInLongForm = [
   'test/service/model-outage.test.ts',
   'test/service/open-budgets.test.ts',
   'test/service/operators-drill.test.ts',
+  'test/service/parked-turns.test.ts',
   'test/service/pauses.test.ts',
   'test/service/postgres-faults.test.ts',
   'test/service/queue-away.test.ts',

@@ -95,3 +95,32 @@ test('what ended before a batch was resumed, or was retried after its end, does 
   await shared.rig.post(`/v1/batches/${id}/retry-failed`, {});
   expect(await rateAfterTenSeconds()).toBe(0);
 });
+
+test('the end of a batch through the provider is expected from the durations of its submissions, whose rounds overlap', async () => {
+  const { rig } = shared;
+  const batches = batchRig(rig);
+  const { id } = (await batches.submit({ items: [{ text: 'one' }, { text: 'two' }], via: 'provider-batch' })).body;
+  await batches.round();
+  const minute = 60_000;
+  const nowMs = Date.now();
+  const at = (minutes: number) => new Date(nowMs + minutes * minute);
+  // The first submission took 30 minutes and the second 60. One of the second round is out.
+  const sent: [name: string, from: Date, to: Date | null][] = [
+    ['first', at(-90), at(-60)],
+    ['second', at(-80), at(-20)],
+    ['third', at(-10), null],
+  ];
+  for (const [name, from, to] of sent) {
+    await rig.rows(
+      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, provider_id, submit_started_at, ended_at)
+       values (gen_random_uuid(), 'a', case when $3::timestamptz is null then 'submitted' else 'read' end, 1, 1, '', $1, $2, $3)`,
+      [name, from, to],
+    );
+  }
+  await rig.rows(
+    `insert into holdfast.batch_hops (batch_id, n, via, reason, requests, answered, submitted_at, ended_at, provider_batch_ids)
+     values ($1, 1, 'provider-batch', '', 2, 2, $2, $3, '{first,second}'), ($1, 2, 'provider-batch', '', 2, 0, $4, null, '{third}')`,
+    [id, at(-90), at(-20), at(-10)],
+  );
+  expect((await batches.show(id)).eta).toEqual({ from: at(20).toISOString(), to: at(50).toISOString() });
+});

@@ -229,6 +229,26 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await worker.run('race')).toMatchObject({ kind: 'ended' });
   });
 
+  test('leaves the lane earlier before its deadline when recent submissions took longer', async () => {
+    const worker = rig.worker();
+    const leavesBeforeMs = async (name: string) => {
+      const { turnId } = await parked(name, worker);
+      const [row] = await rig.rows(
+        `select round(extract(epoch from i.received_at - r.leave_at) * 1000)::int as ms
+         from holdfast.provider_requests r join holdfast.inbox i on i.turn_id = r.turn_id where r.turn_id = $1`,
+        [turnId],
+      );
+      return rig.config.batches.deadlineSeconds * 1000 + Number(row?.['ms']);
+    };
+    expect(await leavesBeforeMs('unknown-time')).toBeCloseTo(15 * 60_000, -1);
+    await rig.rows(
+      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, submit_started_at, ended_at)
+       select gen_random_uuid(), 'a', 'read', 1, 1, '', now() - interval '40 minutes', now() from generate_series(1, 20)`,
+    );
+    expect(await leavesBeforeMs('known-time')).toBeCloseTo(40 * 60_000, -1);
+    await rig.rows('delete from holdfast.provider_batches');
+  });
+
   test('makes a live call once its deadline is near', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late', worker);

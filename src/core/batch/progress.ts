@@ -1,4 +1,5 @@
 // How fast a batch is, and when it is expected to end.
+import { quantile } from '../quantile.ts';
 
 const MS_PER_MINUTE = 60_000;
 /** The rate is measured over this many minutes, its range over twice as many. */
@@ -28,12 +29,19 @@ export interface RecentEnds {
   nowMs: number;
 }
 
-/** A round of calls through the provider, as far as it has come. */
+/** A round of calls through the provider, as far as it has come. Times are epoch milliseconds, durations are milliseconds. */
 export interface HopTimes {
   n: number;
+  /** Calls that were submitted, and those of them that were answered. */
   requests: number;
-  submittedAtMs: number | null;
+  answered: number;
+  /** Its last submission; null: none has been accepted by the provider. */
+  lastSubmittedAtMs: number | null;
+  /** When all of its calls had ended; null: some have not. */
   endedAtMs: number | null;
+  /** The shortest and the longest of its submissions that have ended; null: none has. */
+  shortestMs: number | null;
+  longestMs: number | null;
 }
 
 /** Epoch milliseconds. */
@@ -70,30 +78,40 @@ export function endByRate({
 }
 
 /**
- * When the rounds that most items need will have ended, if each takes as long as the rounds so far: from the shortest to the longest. Null
- * before the first round has ended, and while items are `pending`: they begin with the first round. In order of `n`.
+ * When the rounds that most items need will have ended, if each call takes as long as the submissions so far: from the shortest to the longest.
+ * Null before the first submission has ended, and while items are `pending`: they begin with the first round. In order of `n`.
+ *
+ * Rounds overlap: each has several submissions, and the items of an early one are rounds ahead of those of a late one. The last items decide.
+ * They are in the first round that has not ended, and were submitted there last.
  */
 export function endByHops(
   hops: readonly HopTimes[],
   { pending, nowMs }: { pending: number; nowMs: number },
 ): ExpectedEnd | null {
-  if (pending > 0) return null;
-  const times = hops.flatMap(({ submittedAtMs, endedAtMs }) =>
-    submittedAtMs === null || endedAtMs === null ? [] : [Math.min(HOP_MS_MAX, endedAtMs - submittedAtMs)],
-  );
-  if (times.length === 0) return null;
-  const lastEnded = Math.max(...hops.filter(({ endedAtMs }) => endedAtMs !== null).map(({ n }) => n));
+  const shortest = hops.flatMap(({ shortestMs }) => shortestMs ?? []);
+  const longest = hops.flatMap(({ longestMs }) => longestMs ?? []);
+  if (pending > 0 || shortest.length === 0 || longest.length === 0) return null;
+  const open = hops.find(({ endedAtMs }) => endedAtMs === null);
+  const lastEnded = open === undefined ? (hops.at(-1)?.n ?? 0) : open.n - 1;
   const left = Math.max(1, hopsOfMost(hops) - lastEnded);
-  const startedMs = hops.find(({ n }) => n === lastEnded + 1)?.submittedAtMs ?? nowMs;
-  const after = (hopMs: number): number => Math.max(nowMs, startedMs + left * hopMs);
-  return { fromMs: after(Math.min(...times)), toMs: after(Math.max(...times)) };
+  const startedMs = open?.lastSubmittedAtMs ?? nowMs;
+  const after = (hopMs: number): number => Math.max(nowMs, startedMs + left * Math.min(HOP_MS_MAX, hopMs));
+  return { fromMs: after(Math.min(...shortest)), toMs: after(Math.max(...longest)) };
 }
 
-/** The rounds that at least half of the items took part in. */
+/**
+ * The last round that at least half of the items take part in. The part that goes on after a round is taken of those that it has answered:
+ * the others may still follow.
+ */
 function hopsOfMost(hops: readonly HopTimes[]): number {
-  const [first] = hops;
-  if (first === undefined) return 0;
-  return Math.max(...hops.filter(({ requests }) => requests * 2 >= first.requests).map(({ n }) => n));
+  let most = 0;
+  let part = 1;
+  for (const [at, { n, requests }] of hops.entries()) {
+    const before = hops[at - 1];
+    if (before !== undefined) part *= Math.min(1, requests / Math.max(1, before.answered));
+    if (part >= 0.5) most = n;
+  }
+  return most;
 }
 
 function rateOver({ minutes, sinceMs, nowMs }: RecentEnds, count: number): number | null {
@@ -110,11 +128,6 @@ function ratesByMinute({ minutes, sinceMs, nowMs }: RecentEnds): number[] {
     const measuredMs = Math.min(nowMs, startMs + MS_PER_MINUTE) - Math.max(sinceMs, startMs);
     return measuredMs < SAMPLE_MS_MIN ? [] : [((endedIn.get(startMs) ?? 0) / measuredMs) * MS_PER_MINUTE];
   });
-}
-
-/** The smallest value that at least this share of the values does not exceed; undefined: there are none. */
-function quantile(values: readonly number[], share: number): number | undefined {
-  return values.toSorted((a, b) => a - b)[Math.ceil(values.length * share) - 1];
 }
 
 function minuteOf(ms: number): number {

@@ -2,6 +2,7 @@
 // for: messages that join it later change nothing.
 import { CACHE_SETTINGS, type CacheSetting } from './cache-markers.ts';
 import { MESSAGE_LANES, type MessageLane } from '../inbound.ts';
+import { quantile } from '../quantile.ts';
 
 interface Input {
   body: unknown;
@@ -9,8 +10,13 @@ interface Input {
   receivedAt: number;
 }
 
-/** A turn leaves the lane so long before its deadline, so that live calls can still finish it, in milliseconds. */
-const LIVE_MS_BEFORE_DEADLINE = 15 * 60_000;
+/** The shortest time before its deadline at which a turn leaves the lane, in milliseconds: live calls can still finish it. */
+const LEAVE_MS_MIN = 15 * 60_000;
+/** The longest: the default deadline of 26 hours then leaves the provider its day. */
+const LEAVE_MS_MAX = 2 * 3_600_000;
+
+/** The durations of fewer submissions say too little. */
+const TOOK_MIN = 20;
 
 /** How the model of a turn is asked. */
 export function laneOf(inputs: readonly Pick<Input, 'body'>[]): MessageLane {
@@ -19,16 +25,28 @@ export function laneOf(inputs: readonly Pick<Input, 'body'>[]): MessageLane {
 }
 
 /**
- * When a turn leaves the lane, in milliseconds since the epoch. Of a short deadline, half is left for live calls; a turn that then fails leaves
- * at its deadline, because an answer until then is still used.
+ * How long before its deadline a turn leaves the lane, in milliseconds: the 95th percentile of how long recent submissions took (`tookMs`, in
+ * milliseconds). With less time left, the provider probably does not answer.
  */
-export function leaveAtMs(inputs: readonly Input[], { deadlineSeconds }: { deadlineSeconds: number }): number {
+export function leaveMsBeforeDeadline(tookMs: readonly number[]): number {
+  const usualMs = tookMs.length < TOOK_MIN ? 0 : (quantile(tookMs, 0.95) ?? 0);
+  return Math.min(LEAVE_MS_MAX, Math.max(LEAVE_MS_MIN, usualMs));
+}
+
+/**
+ * When a turn leaves the lane, in milliseconds since the epoch: `leaveMs` before its deadline. Of a short deadline, half is left for live calls;
+ * a turn that then fails leaves at its deadline, because an answer until then is still used.
+ */
+export function leaveAtMs(
+  inputs: readonly Input[],
+  { deadlineSeconds, leaveMs }: { deadlineSeconds: number; leaveMs: number },
+): number {
   const [first] = inputs;
   const receivedAt = first?.receivedAt ?? 0;
   const { expiresAt } = (first?.body ?? {}) as { expiresAt?: unknown };
   const untilExpiryMs = typeof expiresAt === 'number' ? expiresAt - receivedAt : Number.POSITIVE_INFINITY;
   const deadlineMs = Math.max(0, Math.min(deadlineSeconds * 1000, untilExpiryMs));
-  const liveMs = itemLaneOf(inputs).fallback === 'fail' ? 0 : Math.min(LIVE_MS_BEFORE_DEADLINE, deadlineMs / 2);
+  const liveMs = itemLaneOf(inputs).fallback === 'fail' ? 0 : Math.min(leaveMs, deadlineMs / 2);
   return receivedAt + deadlineMs - liveMs;
 }
 

@@ -111,8 +111,17 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   (select json_agg(json_build_object('n', n, 'via', via, 'reason', reason, 'requests', requests, 'submittedAt', ${isoSql('submitted_at')},
       'endedAt', ${isoSql('ended_at')}, 'cacheHitRate', ${HIT_RATE_SQL}, 'costUsd', ${dollarsSql('cost_micros')},
       'inputTokens', input_tokens, 'outputTokens', output_tokens, 'cacheReadTokens', cache_read_tokens,
-      'cacheWriteTokens', cache_write_tokens, 'costMicros', cost_micros, 'liveMicros', live_micros, 'wastedMicros', wasted_micros, 'providerBatchIds', provider_batch_ids)
-      order by n, via) from holdfast.batch_hops h where h.batch_id = b.id) as hops,
+      'cacheWriteTokens', cache_write_tokens, 'costMicros', cost_micros, 'liveMicros', live_micros, 'wastedMicros', wasted_micros, 'providerBatchIds', provider_batch_ids,
+      'answered', answered, 'lastSubmittedAtMs', sent.last_ms, 'shortestMs', sent.shortest_ms, 'longestMs', sent.longest_ms)
+      order by n, via) from holdfast.batch_hops h
+    -- Its submissions; none for a batch that does not run.
+    cross join lateral (
+      select (extract(epoch from max(p.submit_started_at)) * 1000)::float8 as last_ms,
+        (extract(epoch from min(p.ended_at - p.submit_started_at) filter (where p.status in ('ended', 'read'))) * 1000)::float8 as shortest_ms,
+        (extract(epoch from max(p.ended_at - p.submit_started_at) filter (where p.status in ('ended', 'read'))) * 1000)::float8 as longest_ms
+      from holdfast.provider_batches p where b.status = 'running' and p.provider_id = any (h.provider_batch_ids)
+    ) as sent
+    where h.batch_id = b.id) as hops,
   coalesce('anthropic/' || b.model, '') as model,
   (select json_build_object('hitRate', c.read_tokens / c.readable_tokens) from holdfast.cache_rates c
     where c.model = b.model and c.measured_at > clock_timestamp() - interval '${MEASURED_MS_MAX} milliseconds'
@@ -194,7 +203,9 @@ type BatchRow = Pick<
   measured: { hitRate: number } | null;
 };
 
-type HopRow = BatchHop & TokenUsage & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
+type HopRow = BatchHop &
+  TokenUsage &
+  Omit<HopTimes, 'endedAtMs'> & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
 
 function batchOf(row: BatchRow, prices: PriceTable): BatchView {
   const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, sinceMs, minutes, ...rest } =
@@ -274,10 +285,6 @@ function etaOf(
   return end === null ? null : { from: new Date(end.fromMs).toISOString(), to: new Date(end.toMs).toISOString() };
 }
 
-function hopTimesOf({ n, requests, submittedAt, endedAt }: HopRow): HopTimes {
-  return { n, requests, submittedAtMs: msOf(submittedAt), endedAtMs: msOf(endedAt) };
-}
-
-function msOf(time: string | null): number | null {
-  return time === null ? null : Date.parse(time);
+function hopTimesOf({ endedAt, ...row }: HopRow): HopTimes {
+  return { ...row, endedAtMs: endedAt === null ? null : Date.parse(endedAt) };
 }

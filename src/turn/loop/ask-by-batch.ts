@@ -6,11 +6,12 @@ import { hash } from 'node:crypto';
 import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
-import { itemLaneOf, laneOf, leaveAtMs } from '../../core/provider-batch/message-lane.ts';
+import { itemLaneOf, laneOf, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-lane.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
+import { readWayFacts } from '../../store/provider-lane/way-facts.ts';
 import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -57,15 +58,20 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
   const { inputs } = turn.journal.at;
   const lane = laneOf(inputs);
   if (lane === 'live') return;
-  const leaveAt = leaveAtMs(inputs, context.config.batches);
   const { batchId, fallback } = itemLaneOf(inputs);
+  const facts = await readWayFacts(context.database, {
+    model: turn.journal.attempt.request.model,
+    batchId: lane === 'auto' ? batchId : null,
+  });
+  const { deadlineSeconds } = context.config.batches;
+  const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs: leaveMsBeforeDeadline(facts.tookMs) });
   const isLate = context.clock.now().getTime() >= leaveAt;
   if (isLate && fallback === 'live') return;
   pruneWhenCold(context, turn);
   await compactWhenFull(context, turn);
   const { messages } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
-  const { way, markers, reason, ...shares } = await chooseHop(context, turn, lane);
+  const { way, markers, reason, ...shares } = chooseHop(context, turn, { lane, facts });
   turn.journal.note({ way: { way, reason } });
   if (way === 'live') return;
   const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });

@@ -6,7 +6,7 @@ import { cacheTokensMinOf } from '../../core/provider-batch/cache-markers.ts';
 import { chooseMarkers, chooseWay, type ChosenWay, type NextCalls } from '../../core/provider-batch/choose-way.ts';
 import { itemLaneOf } from '../../core/provider-batch/message-lane.ts';
 import { CHARS_PER_TOKEN } from '../../core/token-estimate.ts';
-import { readWayFacts, type WayFacts } from '../../store/provider-lane/way-facts.ts';
+import type { WayFacts } from '../../store/provider-lane/way-facts.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -22,18 +22,14 @@ export interface ChosenHop extends ChosenWay {
   laneShare: number | null;
 }
 
-/** Chooses for the next call. `lane`: what its turn asks for. */
-export async function chooseHop(
+/** Chooses for the next call. `lane`: what its turn asks for; `facts`: what was measured. */
+export function chooseHop(
   context: TurnContext,
   turn: OpenedTurn,
-  lane: Exclude<MessageLane, 'live'>,
-): Promise<ChosenHop> {
+  { lane, facts }: { lane: Exclude<MessageLane, 'live'>; facts: WayFacts },
+): ChosenHop {
   const { request } = turn.journal.attempt;
-  const { batchId, cache, isProbe } = itemLaneOf(turn.journal.at.inputs);
-  const facts = await readWayFacts(context.database, {
-    model: request.model,
-    batchId: lane === 'auto' ? batchId : null,
-  });
+  const { cache, isProbe } = itemLaneOf(turn.journal.at.inputs);
   const calls = nextCallsOf(turn, facts);
   const day = context.clock.now().toISOString().slice(0, 10);
   const price = priceAt(context.prices.table, { model: refOfModel(request), day });

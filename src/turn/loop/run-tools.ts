@@ -130,6 +130,8 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
   if (!plans.some(({ kind }) => kind === 'caller')) return batchEnd(turn, plans, settled, step);
   const toolSettlements = settled.slice(reported).map((one) => settlementOf(one, step, true));
   if (toolSettlements.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolSettlements });
+  // A stop ends the wait: without this, a turn that is stopped while it waits would be parked and claimed again without end.
+  turn.held.assertHeld();
   throw awaitsCaller(context, turn, plans);
 }
 

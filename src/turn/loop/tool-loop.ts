@@ -7,7 +7,7 @@ import type { AnsweredCall } from './ask-model.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
-import { modelEnded } from './model-events.ts';
+import { modelEnded, turnResumed } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type BatchResult } from './run-tools.ts';
 import { callerTimeLeftMs, withoutCaller } from './caller-calls.ts';
@@ -126,11 +126,13 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   );
   // Running a call again is an intent of its own, committed before it runs.
   if (toolIntents.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolIntents });
-  const end = await commitUnlessLast(
-    context,
-    turn,
-    await endTools(context, turn, beginTools(context, turn, plans, step)),
-  );
+  const { write, endsTurn } = await endTools(context, turn, beginTools(context, turn, plans, step));
+  const { park } = turn.journal.at;
+  const resumed = park === null ? [] : [turnResumed(park)];
+  const end = await commitUnlessLast(context, turn, {
+    write: { ...write, events: [...resumed, ...write.events] },
+    endsTurn,
+  });
   if (!isLate) return end;
   const seconds = context.config.openai.callerSeconds;
   throw new TurnFailed(

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { customIdOf, prefixOf, requestNoOf } from '../../../src/core/provider-batch/custom-id.ts';
-import { laneOf, leaveAtMs } from '../../../src/core/provider-batch/message-lane.ts';
+import { laneOf, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-lane.ts';
 import { laneRoundMs, pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
 import { providerErrorFault, readResultLine } from '../../../src/core/provider-batch/request-end.ts';
 import { decideRefusal, isDefinite } from '../../../src/core/provider-batch/submit-refusal.ts';
@@ -175,11 +175,40 @@ test('a turn goes the way of its first input, and leaves before its deadline', (
     'live',
     'live',
   ]);
-  expect(leaveAtMs([input()], { deadlineSeconds: 93_600 })).toBe(1_000 + 93_600_000 - 900_000);
-  expect(leaveAtMs([input()], { deadlineSeconds: 60 })).toBe(31_000);
+  expect(leaveAtMs([input()], { deadlineSeconds: 93_600, leaveMs: 900_000 })).toBe(1_000 + 93_600_000 - 900_000);
+  expect(leaveAtMs([input()], { deadlineSeconds: 60, leaveMs: 900_000 })).toBe(31_000);
 });
 
 test('a turn that fails without an answer stays in the lane until its deadline', () => {
   const input = { body: { via: 'provider-batch', fallback: 'fail' }, receivedAt: 1_000 };
-  expect(leaveAtMs([input], { deadlineSeconds: 93_600 })).toBe(1_000 + 93_600_000);
+  expect(leaveAtMs([input], { deadlineSeconds: 93_600, leaveMs: 900_000 })).toBe(1_000 + 93_600_000);
+});
+
+describe('a turn leaves the lane before its deadline by', () => {
+  const minutes = (count: number) => count * 60_000;
+  const submissions = (count: number, took: (n: number) => number) => Array.from({ length: count }, (_, n) => took(n));
+
+  test('the 95th percentile of how long recent submissions took', () => {
+    expect(leaveMsBeforeDeadline(submissions(20, (n) => minutes(20 + n)))).toBe(minutes(38));
+    // One of twenty that took a day does not count.
+    expect(leaveMsBeforeDeadline([minutes(1_440), ...submissions(19, () => minutes(30))])).toBe(minutes(30));
+  });
+
+  test('15 minutes while fewer than 20 have ended', () => {
+    expect(leaveMsBeforeDeadline([])).toBe(minutes(15));
+    expect(leaveMsBeforeDeadline(submissions(19, () => minutes(60)))).toBe(minutes(15));
+  });
+
+  test('15 minutes to two hours, whatever they took', () => {
+    expect(leaveMsBeforeDeadline(submissions(20, () => minutes(2)))).toBe(minutes(15));
+    expect(leaveMsBeforeDeadline(submissions(20, () => minutes(1_440)))).toBe(minutes(120));
+    fc.assert(
+      fc.property(fc.array(fc.nat(minutes(2_880)), { maxLength: 100 }), (tookMs) => {
+        const leaveMs = leaveMsBeforeDeadline(tookMs);
+        expect(leaveMs).toBeGreaterThanOrEqual(minutes(15));
+        expect(leaveMs).toBeLessThanOrEqual(minutes(120));
+        expect(leaveMsBeforeDeadline(tookMs.toReversed())).toBe(leaveMs);
+      }),
+    );
+  });
 });
