@@ -72,14 +72,12 @@ export async function listItems(
   const after = page.after === null ? null : Number(page.after);
   const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
   const { rows } = await db.$client.query<BatchItemRow>(query);
-  return pageOf(rows, page.limit, {
-    item: ({ costMicros, wait, lanes, ...item }) => ({
-      ...item,
-      costUsd: dollarsOf(costMicros),
-      why: wait === null || lanes === null ? item.why : whyOf(wait, lanes),
-    }),
-    key: (row) => String(row.n),
-  });
+  const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
+    ...item,
+    costUsd: dollarsOf(costMicros),
+    why: wait === null || lanes === null ? item.why : whyOf(wait, lanes),
+  }));
+  return pageOf(items, page.limit, ({ n }) => String(n));
 }
 
 export interface ItemResult {

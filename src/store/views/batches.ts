@@ -145,7 +145,8 @@ export async function listBatches(
 ): Promise<Page<BatchView>> {
   const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
   const { rows } = await db.$client.query<BatchRow>(query);
-  return pageOf(rows, page.limit, { item: (row) => batchOf(row, prices), key: (row) => row.id });
+  const batches = rows.map((row) => batchOf(row, prices));
+  return pageOf(batches, page.limit, ({ id }) => id);
 }
 
 type BatchRow = Pick<
