@@ -6,20 +6,17 @@ import { listItems } from '../../store/views/batch-items.ts';
 import { listBatches, viewBatch, type BatchView } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import * as schemas from '../schemas/batches.ts';
 import { pageQuery } from '../schemas/queries.ts';
-import { isUuid } from '../../core/ids.ts';
 import { estimateLines, estimateList, submitLines, submitList } from '../submit-batch.ts';
 
-const ITEMS_DEFAULT = 50;
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
 const MICROS = 1_000_000;
-const isItemNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
 const conflictDoc = { description: 'Its state does not allow it' };
 const shown = { 200: { description: 'The batch as it is now', schema: schemas.batch }, 409: conflictDoc };
 
@@ -69,13 +66,13 @@ const getBatches = defineRoute({
   summary: 'Batches, newest first',
   query: z.strictObject({ ...pageQuery, ...schemas.batchFilter }),
   answers: { 200: { description: 'A page of batches', schema: listOf(schemas.batch) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listBatches(context.views, context.service.prices.table, {
       status: query.status,
-      page: pageRequestOf(list, query, bounds),
+      page: pageRequestOf(request, context),
     });
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
@@ -121,13 +118,13 @@ const getItems = defineRoute({
   summary: 'The items of a batch, in input order',
   query: z.strictObject({ ...pageQuery, ...schemas.itemFilter }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.batchItemView) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params, query } = request;
     await batchOf(context, params.id);
     const { status, code, q } = query;
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isItemNumber };
     const filter = { batchId: params.id, status, code, q };
-    const page = await listItems(context.views, filter, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listItems(context.views, filter, pageRequestOf(request, context, { isKey: isItemNumber }));
+    return listAnswer(request, page);
   },
 });
 

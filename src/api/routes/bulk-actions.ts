@@ -1,6 +1,5 @@
 // Bulk actions: submitted, shown, cancelled.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import {
   BULK_ITEMS_MAX,
   selectBulkIds,
@@ -12,7 +11,7 @@ import {
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { listBulkActions, listBulkItems, viewBulkAction, type BulkActionView } from '../../store/views/bulk-actions.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
@@ -21,9 +20,7 @@ import * as schemas from '../schemas/bulk-actions.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { turnFilterOf } from './turns.ts';
 
-const ITEMS_DEFAULT = 50;
 const SAMPLE_MAX = 5;
-const isItemNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
 
 type Submitted = { id: string } | { total: number; ids: string[] };
 type RequestBody = z.output<typeof schemas.bulkActionRequest>;
@@ -110,10 +107,9 @@ const getBulkActions = defineRoute({
   summary: 'Bulk actions, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of actions', schema: listOf(schemas.bulkAction) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listBulkActions(context.views, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+  async handle(request, { context }) {
+    const page = await listBulkActions(context.views, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
@@ -131,11 +127,11 @@ const getBulkItems = defineRoute({
   summary: 'The objects of a bulk action, in the order of execution, each with its result',
   query: z.strictObject({ ...pageQuery, status: z.enum(schemas.bulkItem.shape.status.options).optional() }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.bulkItem) } },
-  async handle({ params: { id }, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { id } = request.params;
     await bulkActionOf(context, id);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isItemNumber };
-    const page = await listBulkItems(context.views, { id, status: query.status }, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const asked = pageRequestOf(request, context, { isKey: isItemNumber });
+    return listAnswer(request, await listBulkItems(context.views, { id, status: request.query.status }, asked));
   },
 });
 

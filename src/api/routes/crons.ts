@@ -13,15 +13,12 @@ import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/cr
 import { listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { cron, cronFire, cronSlots, cronSummaries, cronViewOf, type CronSlotView } from '../schemas/crons.ts';
 import { countText, idsText, pageQuery } from '../schemas/queries.ts';
-import { isUuid } from '../../core/ids.ts';
 
-const ITEMS_DEFAULT = 50;
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;
 /** Of each cron in a summary. */
@@ -39,11 +36,11 @@ const getCrons = defineRoute({
     enabled: z.enum(['true', 'false']).optional(),
   }),
   answers: { 200: { description: 'A page of crons', schema: listOf(cron) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const enabled = query.enabled === undefined ? undefined : query.enabled === 'true';
-    const page = await listCrons(context.views, { agentId: query.agent, enabled }, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, { ...page, items: page.items.map(cronViewOf) }) };
+    const page = await listCrons(context.views, { agentId: query.agent, enabled }, pageRequestOf(request, context));
+    return listAnswer(request, { ...page, items: page.items.map(cronViewOf) });
   },
 });
 
@@ -146,11 +143,11 @@ const getFires = defineRoute({
   summary: 'The fires of a cron, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of fires', schema: listOf(cronFire) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     await cronOf(context, params.id);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isInstant };
-    const page = await listFires(context.views, params.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listFires(context.views, params.id, pageRequestOf(request, context, { isKey: isInstant }));
+    return listAnswer(request, page);
   },
 });
 

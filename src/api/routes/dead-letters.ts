@@ -20,7 +20,6 @@ import {
   redrivenLetters,
 } from '../schemas/dead-letters.ts';
 
-const ITEMS_DEFAULT = 50;
 const groupKey = z.tuple([z.string(), z.string()]);
 
 const getDeadLetters = defineRoute({
@@ -33,14 +32,14 @@ const getDeadLetters = defineRoute({
     code: letterCode.optional(),
   }),
   answers: { 200: { description: 'A page of groups', schema: listOf(deadLetterGroup) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isGroupKey };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listDeadLetterGroups(
       context.views,
       { state: query.state ?? 'open', code: query.code },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context, { isKey: isGroupKey }),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 

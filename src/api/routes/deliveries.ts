@@ -19,9 +19,7 @@ import { listOf } from '../schemas/answers.ts';
 import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../schemas/queries.ts';
 import { deliveryCount, deliveryDetails, discardRequest } from '../schemas/deliveries.ts';
 import { delivery } from '../schemas/views.ts';
-import { isUuid } from '../../core/ids.ts';
 
-const ITEMS_DEFAULT = 50;
 const conflictDoc = { description: 'Its status does not allow it' };
 
 const getDeliveries = defineRoute({
@@ -37,8 +35,8 @@ const getDeliveries = defineRoute({
     q: searchText.optional(),
   }),
   answers: { 200: { description: 'A page of deliveries', schema: listOf(delivery) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listDeliveries(
       context.views,
       {
@@ -48,9 +46,9 @@ const getDeliveries = defineRoute({
         channel: query.channel,
         text: query.q,
       },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 

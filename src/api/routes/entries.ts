@@ -25,10 +25,10 @@ const getTranscript = defineRoute({
     partChars: countText.optional(),
   }),
   answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params, query } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ENTRIES_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isSeq };
     const { partChars } = query;
     const page = await listEntries(
       context.views,
@@ -39,9 +39,9 @@ const getTranscript = defineRoute({
         isNewestFirst: query.order === 'desc',
         cut: partChars === undefined ? null : (one) => cutEntry(one, partChars, params.key),
       },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context, { isKey: isSeq, itemsDefault: ENTRIES_DEFAULT }),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 

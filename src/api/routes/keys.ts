@@ -1,23 +1,13 @@
 // API keys that are made while the service runs, and the audit log.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
 import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
-import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import * as schemas from '../schemas/keys.ts';
 import { pageQuery } from '../schemas/queries.ts';
-
-const ITEMS_DEFAULT = 50;
-
-const boundsOf = ({ config }: ApiContext) => ({
-  itemsDefault: ITEMS_DEFAULT,
-  itemsMax: config.limits.pageItems,
-  isKey: isUuid,
-});
 
 const getKeys = defineRoute({
   method: 'GET',
@@ -26,9 +16,9 @@ const getKeys = defineRoute({
   role: 'admin',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of keys', schema: listOf(schemas.apiKey) } },
-  async handle({ query, list }, { context }) {
-    const page = await listApiKeys(context.views, pageRequestOf(list, query, boundsOf(context)));
-    return { status: 200, body: listAnswer(list, page) };
+  async handle(request, { context }) {
+    const page = await listApiKeys(context.views, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
@@ -104,10 +94,11 @@ const getAudit = defineRoute({
     action: z.string().max(100).optional(),
   }),
   answers: { 200: { description: 'A page of changes', schema: listOf(schemas.auditEntry) } },
-  async handle({ query, list }, { context }) {
+  async handle(request, { context }) {
+    const { query } = request;
     const { principal, action } = query;
-    const page = await listAudit(context.views, { principal, action }, pageRequestOf(list, query, boundsOf(context)));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listAudit(context.views, { principal, action }, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 

@@ -20,12 +20,9 @@ import { idsText, listText, pageQuery, sessionKeyText } from '../schemas/queries
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
-import { isUuid } from '../../core/ids.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
-
-const ITEMS_DEFAULT = 50;
 
 /** A 202 or a duplicate, never a refusal. */
 type TakenMessage = Extract<AcceptResult, AcceptedAnswer>;
@@ -124,15 +121,15 @@ const getMessages = defineRoute({
     session: sessionKeyText.optional(),
   }),
   answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const filter = {
       statuses: query.status,
       ids: query.ids,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
     };
-    const page = await listMessages(context.views, filter, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listMessages(context.views, filter, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 

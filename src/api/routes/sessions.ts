@@ -9,7 +9,6 @@ import {
   type LockedSession,
 } from '../../store/views/sessions.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-
 import { agentOrFirst, type Config } from '../../config.ts';
 import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
@@ -21,8 +20,6 @@ import { listText, nameText, pageQuery, searchText } from '../schemas/queries.ts
 import { sessionDetails, sessionPatch, type SessionDetails } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
-
-const ITEMS_DEFAULT = 50;
 
 const getSessions = defineRoute({
   method: 'GET',
@@ -38,18 +35,18 @@ const getSessions = defineRoute({
     order: z.enum(['created', 'updated']).optional(),
   }),
   answers: { 200: { description: 'A page of sessions', schema: listOf(sessionDetails) } },
-  async handle({ query, list }, { context }) {
+  async handle(request, { context }) {
+    const { query } = request;
     const { agent, kind, status, channel, q, order } = query;
     const isByUpdate = order === 'updated';
     const isKey = isByUpdate ? isUpdatedKey : isUuid;
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey };
     const filter = { agentId: agent, kinds: kind, statuses: status, channel, text: q };
-    const asked = pageRequestOf(list, query, bounds);
+    const asked = pageRequestOf(request, context, { isKey });
     const page = await (isByUpdate
       ? listUpdatedSessions(context.views, filter, asked)
       : listSessions(context.views, filter, asked));
     const items = page.items.map((found) => detailsOf(context.config, found));
-    return { status: 200, body: listAnswer(list, { ...page, items }) };
+    return listAnswer(request, { ...page, items });
   },
 });
 

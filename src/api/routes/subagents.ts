@@ -12,9 +12,7 @@ import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
-import { isUuid } from '../../core/ids.ts';
 
-const ITEMS_DEFAULT = 50;
 /** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;
 const KILLED = 'It was killed by a person.';
@@ -68,12 +66,12 @@ const getSubagents = defineRoute({
   summary: 'The subagents that a session has spawned, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of runs', schema: listOf(subagent) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listSubagents(context.views, found.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listSubagents(context.views, found.id, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 

@@ -34,9 +34,6 @@ import {
   transcript,
 } from '../schemas/transcripts.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
-import { isUuid } from '../../core/ids.ts';
-
-const ITEMS_DEFAULT = 50;
 
 const compact = defineRoute({
   method: 'POST',
@@ -111,12 +108,12 @@ const getCompactions = defineRoute({
   summary: 'The compactions of a session, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of compactions', schema: listOf(compaction) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listCompactions(context.views, found.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listCompactions(context.views, found.id, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
@@ -183,13 +180,13 @@ const getTranscripts = defineRoute({
   summary: 'The transcripts of a session, the current one first; GET .../transcript?transcript= reads one',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of transcripts', schema: listOf(transcript) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
     const isKey = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey };
-    const page = await listTranscripts(context.views, found.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listTranscripts(context.views, found.id, pageRequestOf(request, context, { isKey }));
+    return listAnswer(request, page);
   },
 });
 

@@ -26,9 +26,6 @@ import {
   timeText,
 } from '../schemas/queries.ts';
 import { listedTurn, turn } from '../schemas/views.ts';
-import { isUuid } from '../../core/ids.ts';
-
-const ITEMS_DEFAULT = 50;
 
 /** What chooses turns, in a list and in a count. */
 const turnQuery = {
@@ -60,14 +57,14 @@ const getTurns = defineRoute({
     textChars: countText.optional(),
   }),
   answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listTurns(
       context.views,
       { ...turnFilterOf(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 

@@ -1,6 +1,5 @@
 // The processes.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import { drainWorker } from '../../service/drain-worker.ts';
 import { listWorkers, viewWorker } from '../../store/views/workers.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -18,13 +17,13 @@ const getWorkers = defineRoute({
   summary: 'The processes of the service, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of processes', schema: listOf(worker) } },
-  async handle({ query, list, reply }, { context, services }) {
-    const bounds = { itemsDefault: WORKERS_SHOWN, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const asked = pageRequestOf(list, query, bounds);
+  async handle(request, { context, services }) {
+    const { reply } = request;
+    const asked = pageRequestOf(request, context, { itemsDefault: WORKERS_SHOWN });
     const isFirst = asked.after === null && asked.limit === WORKERS_SHOWN;
     const page =
       isFirst && isOfPage(reply.request) ? await services.pages.readWorkers() : await listWorkers(context.views, asked);
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
