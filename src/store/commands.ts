@@ -9,6 +9,7 @@ import type { Database } from './database.ts';
 import { insertedEvents } from './events.ts';
 import type { KeyedRequest } from './idempotency.ts';
 import { patchSql, type SessionPatch } from './patch-session.ts';
+import { deliveryRing } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
@@ -155,7 +156,7 @@ export async function readReplyRings(
 ): Promise<Ring[]> {
   if (delivery === null) return [];
   const rows = await sendQuery<{ seq: string }>(database.hot, DELIVERY_RING.prepared([delivery.id]));
-  return rows.map(({ seq }) => ({ kind: 'deliver', sessionId, ringNo: Number(seq) * 1000 }));
+  return rows.map(({ seq }) => deliveryRing(sessionId, seq));
 }
 
 /** True for the error of a command's statement that was undone because the command is stored already. */
