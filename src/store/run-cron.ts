@@ -4,7 +4,7 @@ import type { MessageId, SessionId } from '../core/ids.ts';
 import type { FireRow } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { isViolationOf, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { isUniqueViolation, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { isoSql } from './session-facts.ts';
 import { afterOf } from './rings.ts';
@@ -103,7 +103,7 @@ export async function runCron(database: Database, run: ManualRun): Promise<Commi
     try {
       return await runOnce(database, run);
     } catch (error) {
-      if (!isViolationOf(error, FIRES_PRIMARY_KEY)) throw error;
+      if (!isUniqueViolation(error, FIRES_PRIMARY_KEY)) throw error;
     }
   }
 }
