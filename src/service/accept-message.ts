@@ -18,7 +18,7 @@ import type { SessionFacts } from '../store/session-facts.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
-import { carryOut } from './chat-commands.ts';
+import { carryOutCommand } from './chat-commands.ts';
 import { modelFaultOf } from './override-session.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
@@ -108,7 +108,7 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
   }
   if (command.kind === 'compact') return store(service, { ...input, kind: 'compaction' }, about);
   const delivery = commandDelivery(config, { sessionKey, messageId, body });
-  const isStored = await carryOut(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
+  const isStored = await carryOutCommand(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
   if (isStored) return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
   // It was stored before, with its reply: the statement finds it.
   return store(service, { ...input, kind: 'message', commandReply: '' }, about);
