@@ -33,6 +33,9 @@ export interface ApiRequest<Params, Query, Body> {
   reply: FastifyReply;
 }
 
+/** A request of which only what all requests have is read. */
+export type AnyRequest = ApiRequest<unknown, unknown, unknown>;
+
 /** The route has answered by itself, on `reply.raw`. */
 export const ANSWERED: unique symbol = Symbol('answered');
 

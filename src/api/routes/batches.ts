@@ -1,5 +1,6 @@
 // Batches: submitted, shown, controlled, and their results.
 import { z } from 'zod';
+import { microsOf } from '../../core/prices/call-cost.ts';
 import { controlBatch, deleteBatch, editBatch } from '../../service/control-batch.ts';
 import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
 import { listItems } from '../../store/views/batch-items.ts';
@@ -16,7 +17,6 @@ import { estimateLines, estimateList, submitLines, submitList } from '../submit-
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
-const MICROS = 1_000_000;
 const conflictDoc = { description: 'Its state does not allow it' };
 const shown = { 200: { description: 'The batch as it is now', schema: schemas.batch }, 409: conflictDoc };
 
@@ -94,8 +94,7 @@ const patchBatch = defineRoute({
   answers: shown,
   async handle({ params, body }, { context }) {
     const { maxCostUsd, ...rest } = body;
-    const cost =
-      maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : Math.round(maxCostUsd * MICROS) };
+    const cost = maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : microsOf(maxCostUsd) };
     refuse(await editBatch(context.service, params.id, { ...rest, ...cost }), params.id, 'be changed');
     return { status: 200, body: await batchOf(context, params.id) };
   },

@@ -13,7 +13,7 @@ import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
-import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
 import { idsText, listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
@@ -98,7 +98,7 @@ function acceptedAnswer(result: TakenMessage): Answer {
 
 /** The 200 form when the message is settled in time, else null. The wait ends when the client leaves. */
 async function waitForEnd(
-  api: { request: ApiRequest<unknown, unknown, unknown>; context: ApiContext; services: ApiServices },
+  api: { request: AnyRequest; context: ApiContext; services: ApiServices },
   result: TakenMessage,
   waitSeconds: number,
 ): Promise<Answer | null> {

@@ -25,12 +25,11 @@ import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
-import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { ANSWERED, defineRoute, type AnyRequest, type Route } from '../route.ts';
 
-type ChatRequest = ApiRequest<unknown, unknown, unknown>;
 type Call = Awaited<ReturnType<typeof openCall>>;
 
-async function complete(request: ChatRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+async function complete(request: AnyRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
   const wish = readChat(request.body);
   const conversation = conversationOf(wish.messages, 'messages');
   const begun = await beginCall(api.context, request, { wish, conversation });
@@ -48,7 +47,7 @@ function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
 }
 
 async function whole(
-  request: ChatRequest,
+  request: AnyRequest,
   api: ClientApi,
   { wish, call }: { wish: ChatWish; call: Call },
 ): Promise<Answer | typeof ANSWERED> {
@@ -73,7 +72,7 @@ async function endOf(
 }
 
 async function stream(
-  request: ChatRequest,
+  request: AnyRequest,
   api: ClientApi,
   { wish, call }: { wish: ChatWish; call: Call },
 ): Promise<typeof ANSWERED> {

@@ -18,7 +18,7 @@ import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { readForm, type FormFile } from '../openai/read-form.ts';
 import { fail } from '../openai/read-parts.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 const file = z.looseObject({ id: z.string(), object: z.literal('file') });
 
@@ -41,7 +41,7 @@ const postFile = defineRoute({
 
 async function upload(
   context: ApiContext,
-  { idempotency, principal }: ApiRequest<unknown, unknown, unknown>,
+  { idempotency, principal }: AnyRequest,
   { filename, fields, content }: FormFile,
 ): Promise<Answer> {
   const { service, views } = context;

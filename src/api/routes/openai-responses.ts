@@ -13,9 +13,7 @@ import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { Problem } from '../problem.ts';
-import { ANSWERED, defineEffect, defineRoute, type ApiRequest, type Route } from '../route.ts';
-
-type ResponseRequest = ApiRequest<unknown, unknown, unknown>;
+import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 const answers = {
   200: {
@@ -24,7 +22,7 @@ const answers = {
   },
 };
 
-async function create(request: ResponseRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+async function create(request: AnyRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
   const wish = readResponse(request.body);
   const conversation = conversationOf(wish.messages, 'input');
   const begun = await beginCall(api.context, request, {
@@ -38,7 +36,7 @@ async function create(request: ResponseRequest, api: ClientApi): Promise<Answer 
   return await whole(request, api, call);
 }
 
-async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCall): Promise<Answer | typeof ANSWERED> {
+async function whole(request: AnyRequest, api: ClientApi, call: ResponseCall): Promise<Answer | typeof ANSWERED> {
   const followed = await follow(api, request, call, {
     sink: SILENT,
     timeoutMs: api.context.config.limits.waitSeconds * 1000,
@@ -52,7 +50,7 @@ async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCal
 
 /** The events after one that the client has; -1: all. */
 async function stream(
-  request: ResponseRequest,
+  request: AnyRequest,
   api: ClientApi,
   call: ResponseCall,
   after: number,

@@ -1,6 +1,7 @@
 // Turns: their steps, their model requests, and the routes to stop or retry them.
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
+import { microsOf } from '../../core/prices/call-cost.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { redoTurn, retryItemText } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
@@ -96,7 +97,7 @@ export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuer
     agentId: agent,
     batchId: batch,
     msMin: minMs,
-    costMicrosMin: minCostUsd === undefined ? undefined : Math.round(minCostUsd * 1_000_000),
+    costMicrosMin: minCostUsd === undefined ? undefined : microsOf(minCostUsd),
     text: q,
   };
 }
