@@ -23,7 +23,7 @@ import { modelFaultOf } from './override-session.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
-/** What became of a message at the door. */
+/** What became of a message when it was accepted. */
 type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
 
 export interface AcceptedAnswer {
@@ -46,7 +46,7 @@ export type AcceptResult =
 
 const COMMANDS_ARE_NOW = 'a chat command takes effect immediately, and cannot be delivered later';
 
-/** How long a client is asked to wait when as much waits as may. */
+/** How long a client is asked to wait while the largest number of messages waits. */
 const FULL_RETRY_MS = 2_000;
 
 /** A message and who has sent it. */
