@@ -21,6 +21,7 @@ const conflictDoc = { description: 'Its state does not allow it' };
 const shown = { 200: { description: 'The batch as it is now', schema: schemas.batch }, 409: conflictDoc };
 
 const postBatch = defineRoute({
+  operationId: 'postBatches',
   method: 'POST',
   path: '/v1/batches',
   summary:
@@ -61,6 +62,7 @@ function refuseQuery(rest: object): void {
 }
 
 const getBatches = defineRoute({
+  operationId: 'listBatches',
   method: 'GET',
   path: '/v1/batches',
   summary: 'Batches, newest first',
@@ -77,6 +79,7 @@ const getBatches = defineRoute({
 });
 
 const getBatch = defineRoute({
+  operationId: 'getBatch',
   method: 'GET',
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
@@ -87,6 +90,7 @@ const getBatch = defineRoute({
 });
 
 const patchBatch = defineRoute({
+  operationId: 'updateBatch',
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
@@ -101,6 +105,7 @@ const patchBatch = defineRoute({
 });
 
 const removeBatch = defineRoute({
+  operationId: 'deleteBatch',
   method: 'DELETE',
   path: '/v1/batches/{id}',
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
@@ -112,6 +117,7 @@ const removeBatch = defineRoute({
 });
 
 const getItems = defineRoute({
+  operationId: 'listBatchItems',
   method: 'GET',
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
@@ -128,6 +134,7 @@ const getItems = defineRoute({
 });
 
 const getResults = defineRoute({
+  operationId: 'getBatchResults',
   method: 'GET',
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
@@ -157,6 +164,7 @@ type Keyed<Body> = Pick<ApiRequest<{ id: string }, unknown, Body>, 'params' | 'i
 
 /** A POST that carries out a command. */
 function commandRoute<Body extends z.ZodType = NoFields>(spec: {
+  operationId: string;
   verb: BatchCommand['kind'];
   summary: string;
   body?: Body;
@@ -165,6 +173,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
 }): Route {
   const path = `/v1/batches/{id}/${spec.verb}` as '/v1/batches/{id}/pause';
   return defineEffect<typeof path, { batchId: string }, NoFields, Body>({
+    operationId: spec.operationId,
     path,
     summary: spec.summary,
     ...(spec.body === undefined ? {} : { body: spec.body }),
@@ -179,6 +188,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
 }
 
 const pauseBatch = commandRoute({
+  operationId: 'pauseBatch',
   verb: 'pause',
   summary: 'Pause a batch: items in flight finish, and no other item starts',
   done: 'be paused',
@@ -186,6 +196,7 @@ const pauseBatch = commandRoute({
 });
 
 const resumeBatch = commandRoute({
+  operationId: 'resumeBatch',
   verb: 'resume',
   summary: 'Resume a paused batch; its cost and failure guards start again',
   done: 'be resumed',
@@ -193,6 +204,7 @@ const resumeBatch = commandRoute({
 });
 
 const cancelBatch = commandRoute({
+  operationId: 'cancelBatch',
   verb: 'cancel',
   summary:
     'Cancel a batch: items that have not started are cancelled; with running "stop", its running turns are aborted',
@@ -202,6 +214,7 @@ const cancelBatch = commandRoute({
 });
 
 const retryFailed = commandRoute({
+  operationId: 'retryFailedItems',
   verb: 'retry-failed',
   summary: 'Retry failed and expired items: all, those with one error code, or a list',
   body: schemas.retryRequest,

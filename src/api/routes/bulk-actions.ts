@@ -26,6 +26,7 @@ type Submitted = { id: string } | { total: number; ids: string[] };
 type RequestBody = z.output<typeof schemas.bulkActionRequest>;
 
 const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, typeof schemas.bulkActionRequest>({
+  operationId: 'createBulkAction',
   path: '/v1/bulk-actions',
   summary:
     'Apply an action to many objects: the request selects the objects, and schedulers process them in the background',
@@ -102,6 +103,7 @@ export async function bulkActionOf(context: ApiContext, id: string): Promise<Bul
 }
 
 const getBulkActions = defineRoute({
+  operationId: 'listBulkActions',
   method: 'GET',
   path: '/v1/bulk-actions',
   summary: 'Bulk actions, newest first',
@@ -114,6 +116,7 @@ const getBulkActions = defineRoute({
 });
 
 const getBulkAction = defineRoute({
+  operationId: 'getBulkAction',
   method: 'GET',
   path: '/v1/bulk-actions/{id}',
   summary: 'One bulk action with its progress',
@@ -122,6 +125,7 @@ const getBulkAction = defineRoute({
 });
 
 const getBulkItems = defineRoute({
+  operationId: 'listBulkItems',
   method: 'GET',
   path: '/v1/bulk-actions/{id}/items',
   summary: 'The objects of a bulk action, in the order of execution, each with its result',
@@ -136,6 +140,7 @@ const getBulkItems = defineRoute({
 });
 
 const cancelBulkAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
+  operationId: 'cancelBulkAction',
   path: '/v1/bulk-actions/{id}/cancel',
   summary: 'Cancel a bulk action: objects in progress finish, and completed changes stay',
   answers: { 200: { description: 'The updated action', schema: schemas.bulkAction } },

@@ -27,6 +27,7 @@ const FIXED = 'The cron is in the configuration file: change it there. Only whet
 const conflictDoc = { description: 'The origin or state of the cron does not allow the request' };
 
 const getCrons = defineRoute({
+  operationId: 'listCrons',
   method: 'GET',
   path: '/v1/crons',
   summary: 'Crons, newest first',
@@ -45,6 +46,7 @@ const getCrons = defineRoute({
 });
 
 const postCron = defineEffect({
+  operationId: 'createCron',
   path: '/v1/crons',
   summary: 'Create a cron',
   body: cronInput,
@@ -61,6 +63,7 @@ const postCron = defineEffect({
 });
 
 const getCron = defineRoute({
+  operationId: 'getCron',
   method: 'GET',
   path: '/v1/crons/{id}',
   summary: 'One cron',
@@ -71,6 +74,7 @@ const getCron = defineRoute({
 });
 
 const patchCron = defineRoute({
+  operationId: 'updateCron',
   method: 'PATCH',
   path: '/v1/crons/{id}',
   summary: 'Change a cron; a new schedule starts now and resets the number of failed runs',
@@ -98,6 +102,7 @@ const patchCron = defineRoute({
 });
 
 const deleteCron = defineRoute({
+  operationId: 'deleteCron',
   method: 'DELETE',
   path: '/v1/crons/{id}',
   summary: 'Delete a cron and its fires; the transcripts of its runs stay',
@@ -114,6 +119,7 @@ const deleteCron = defineRoute({
 });
 
 const runCron = defineEffect({
+  operationId: 'runCron',
   path: '/v1/crons/{id}/run',
   summary: 'Run a cron now; its schedule does not change',
   answers: {
@@ -138,6 +144,7 @@ const runCron = defineEffect({
 });
 
 const getFires = defineRoute({
+  operationId: 'listFires',
   method: 'GET',
   path: '/v1/crons/{id}/fires',
   summary: 'The fires of a cron, newest first',
@@ -152,6 +159,7 @@ const getFires = defineRoute({
 });
 
 const getNext = defineRoute({
+  operationId: 'listNextSlots',
   method: 'GET',
   path: '/v1/crons/{id}/next',
   summary: 'The next slots of a cron as if it were enabled; the request changes nothing',
@@ -169,6 +177,7 @@ const getNext = defineRoute({
 });
 
 const getSummaries = defineRoute({
+  operationId: 'listCronSummaries',
   method: 'GET',
   path: '/v1/crons/summaries',
   summary: 'The next slots, the last fires with their costs, and the expected cost per month of several crons',

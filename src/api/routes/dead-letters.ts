@@ -23,6 +23,7 @@ import {
 const groupKey = z.tuple([z.string(), z.string()]);
 
 const getDeadLetters = defineRoute({
+  operationId: 'listDeadLetters',
   method: 'GET',
   path: '/v1/dead-letters',
   summary: 'Dead letters by kind and error, each group with its newest letters',
@@ -57,6 +58,7 @@ const startedDoc = { description: 'With canary or perSecond: the bulk action tha
 type LetterDecision = { id: string } | object;
 
 const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodType, typeof letterFilter>({
+  operationId: 'redriveDeadLetters',
   path: '/v1/dead-letters/redrive',
   summary:
     'Retry the turns and resend the deliveries of open dead letters: immediately, at most 500 per request; with canary or perSecond, all of them in the background',
@@ -70,6 +72,7 @@ const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodTy
 });
 
 const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodType, typeof letterFilter>({
+  operationId: 'discardDeadLetters',
   path: '/v1/dead-letters/discard',
   summary: 'Discard open dead letters: immediately, or with perSecond in the background',
   body: letterFilter,

@@ -23,6 +23,7 @@ import { delivery } from '../schemas/views.ts';
 const conflictDoc = { description: 'Its status does not allow it' };
 
 const getDeliveries = defineRoute({
+  operationId: 'listDeliveries',
   method: 'GET',
   path: '/v1/deliveries',
   summary: 'Deliveries, newest first',
@@ -53,6 +54,7 @@ const getDeliveries = defineRoute({
 });
 
 const getCounts = defineRoute({
+  operationId: 'countDeliveries',
   method: 'GET',
   path: '/v1/deliveries/count',
   summary: 'The number of deliveries by status, and the age of the oldest one',
@@ -64,6 +66,7 @@ const getCounts = defineRoute({
 });
 
 const getDelivery = defineRoute({
+  operationId: 'getDelivery',
   method: 'GET',
   path: '/v1/deliveries/{id}',
   summary: 'One delivery with its attempts',
@@ -76,6 +79,7 @@ const getDelivery = defineRoute({
 });
 
 const redrive = defineEffect({
+  operationId: 'redriveDelivery',
   path: '/v1/deliveries/{id}/redrive',
   summary: 'Resend a delivery that failed, expired, was discarded or has an unknown result',
   answers: { 200: { description: 'The updated delivery', schema: delivery }, 409: conflictDoc },
@@ -85,6 +89,7 @@ const redrive = defineEffect({
 });
 
 const discard = defineEffect({
+  operationId: 'discardDelivery',
   path: '/v1/deliveries/{id}/discard',
   summary: 'Discard a delivery',
   body: discardRequest,

@@ -13,6 +13,7 @@ import { entry } from '../schemas/views.ts';
 const ENTRIES_DEFAULT = 100;
 
 const getTranscript = defineRoute({
+  operationId: 'listEntries',
   method: 'GET',
   path: '/v1/sessions/{key}/transcript',
   summary: 'Active entries, oldest first (order=desc: newest first); with state=all, all entries',
@@ -57,6 +58,7 @@ function cutEntry(whole: EntryView, charsMax: number, key: string): EntryView {
 }
 
 const getPart = defineRoute({
+  operationId: 'getEntryPart',
   method: 'GET',
   path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
   summary: 'The text of one part of an entry, or a range of it',

@@ -32,6 +32,7 @@ const streamDoc = {
 const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 
 const getTurnEvents = defineRoute({
+  operationId: 'streamTurnEvents',
   method: 'GET',
   path: '/v1/turns/{id}/events',
   summary: 'The events of one turn from its start, until it has ended',
@@ -79,6 +80,7 @@ async function planOfTurn(
 }
 
 const getEvents = defineRoute({
+  operationId: 'streamEvents',
   method: 'GET',
   path: '/v1/events',
   summary: 'Live events, from now or after a given event id; optionally of one session or of some types',

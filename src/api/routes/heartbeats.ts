@@ -11,6 +11,7 @@ import { heartbeat } from '../schemas/crons.ts';
 import { pageQuery } from '../schemas/queries.ts';
 
 const getHeartbeats = defineRoute({
+  operationId: 'listHeartbeats',
   method: 'GET',
   path: '/v1/heartbeats',
   summary: 'Polls, newest first: made or skipped, with their results',
@@ -29,6 +30,7 @@ const getHeartbeats = defineRoute({
 });
 
 const postHeartbeat = defineEffect({
+  operationId: 'pollAgent',
   path: '/v1/agents/{agent}/heartbeat',
   summary: 'Poll an agent now, even outside its hours and if nothing has changed',
   answers: { 202: { description: 'The poll', schema: heartbeat } },

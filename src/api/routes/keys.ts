@@ -10,6 +10,7 @@ import * as schemas from '../schemas/keys.ts';
 import { pageQuery } from '../schemas/queries.ts';
 
 const getKeys = defineRoute({
+  operationId: 'listKeys',
   method: 'GET',
   path: '/v1/keys',
   summary: 'API keys that were created through the API, newest first, including revoked keys',
@@ -23,6 +24,7 @@ const getKeys = defineRoute({
 });
 
 const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
+  operationId: 'createKey',
   path: '/v1/keys',
   summary: 'Create an API key. Only this answer contains the key',
   role: 'admin',
@@ -65,6 +67,7 @@ function nameTaken(name: string): Problem {
 }
 
 const deleteKey = defineRoute({
+  operationId: 'revokeKey',
   method: 'DELETE',
   path: '/v1/keys/{id}',
   summary:
@@ -84,6 +87,7 @@ const deleteKey = defineRoute({
 });
 
 const getAudit = defineRoute({
+  operationId: 'listAudit',
   method: 'GET',
   path: '/v1/audit',
   summary: 'The audit log: changes through the API, newest first, without messages and system events',

@@ -28,6 +28,7 @@ const ACCEPT_MS_MAX = 15_000;
 type TakenMessage = Extract<AcceptResult, AcceptedAnswer>;
 
 const postMessage = defineRoute({
+  operationId: 'sendMessage',
   method: 'POST',
   path: '/v1/sessions/{key}/messages',
   isAudited: false,
@@ -111,6 +112,7 @@ async function waitForEnd(
 }
 
 const getMessages = defineRoute({
+  operationId: 'listMessages',
   method: 'GET',
   path: '/v1/messages',
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
@@ -134,6 +136,7 @@ const getMessages = defineRoute({
 });
 
 const getMessage = defineRoute({
+  operationId: 'getMessage',
   method: 'GET',
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',

@@ -25,6 +25,7 @@ import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
+import { operationIdAt } from '../openai/operation-id.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 type Call = Awaited<ReturnType<typeof openCall>>;
@@ -101,6 +102,7 @@ async function stream(
 
 function chatRoute(path: string): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'createChatCompletion'),
     method: 'POST',
     path,
     isAudited: false,

@@ -13,6 +13,7 @@ import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { Problem } from '../problem.ts';
+import { operationIdAt } from '../openai/operation-id.ts';
 import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 const answers = {
@@ -90,6 +91,7 @@ async function stream(
 
 function createRoute(path: string): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'createResponse'),
     method: 'POST',
     path,
     isAudited: false,
@@ -108,6 +110,7 @@ const text = z.string().optional();
 
 function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'getResponse'),
     method: 'GET',
     path,
     summary: 'A response, or its events from the beginning or after a given event',
@@ -128,6 +131,7 @@ function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{re
 
 function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'deleteResponse'),
     method: 'DELETE',
     path,
     summary: 'Hide a response; its messages stay in the session',
@@ -148,6 +152,7 @@ function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/
 
 function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/responses/{responseId}/cancel'): Route {
   return defineEffect({
+    operationId: operationIdAt(path, 'cancelResponse'),
     path,
     summary: 'Abort the turn of a response',
     isLong: true,

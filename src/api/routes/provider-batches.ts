@@ -11,6 +11,7 @@ import { providerBatch } from '../schemas/provider-batches.ts';
 import { pageQuery } from '../schemas/queries.ts';
 
 const getProviderBatches = defineRoute({
+  operationId: 'listProviderBatches',
   method: 'GET',
   path: '/v1/provider-batches',
   summary: 'Batches that were submitted to the provider, newest first',
@@ -24,6 +25,7 @@ const getProviderBatches = defineRoute({
 });
 
 const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({
+  operationId: 'forgetProviderBatch',
   path: '/v1/provider-batches/{id}/forget',
   summary: 'Abandon a submission: it is no longer polled, and its requests are submitted again',
   answers: {

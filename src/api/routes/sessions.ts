@@ -22,6 +22,7 @@ import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 
 const getSessions = defineRoute({
+  operationId: 'listSessions',
   method: 'GET',
   path: '/v1/sessions',
   summary: 'Sessions, newest first; order=updated: last changed first',
@@ -60,6 +61,7 @@ function detailsOf(config: Config, found: LockedSession): SessionDetails {
 }
 
 const getSession = defineRoute({
+  operationId: 'getSession',
   method: 'GET',
   path: '/v1/sessions/{key}',
   summary: 'One session',
@@ -72,6 +74,7 @@ const getSession = defineRoute({
 });
 
 const patchSession = defineRoute({
+  operationId: 'updateSession',
   method: 'PATCH',
   path: '/v1/sessions/{key}',
   summary: 'Override the configuration for one session; null removes an override',
@@ -87,6 +90,7 @@ const patchSession = defineRoute({
 });
 
 const abort = defineEffect({
+  operationId: 'abortSession',
   path: '/v1/sessions/{key}/abort',
   summary: 'Abort the running turn and cancel the waiting messages; with queued: keep, the messages stay',
   body: abortRequest,

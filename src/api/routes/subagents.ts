@@ -18,6 +18,7 @@ const FULL_RETRY_MS = 5_000;
 const KILLED = 'It was killed by a person.';
 
 const postSpawn = defineEffect({
+  operationId: 'storeSpawn',
   path: '/v1/sessions/{key}/spawn',
   summary: 'Spawn a subagent in the background; its result is announced to the session',
   body: spawnRequest,
@@ -61,6 +62,7 @@ function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
 }
 
 const getSubagents = defineRoute({
+  operationId: 'listSubagents',
   method: 'GET',
   path: '/v1/sessions/{key}/subagents',
   summary: 'The subagents that a session has spawned, newest first',
@@ -76,6 +78,7 @@ const getSubagents = defineRoute({
 });
 
 const getSubagent = defineRoute({
+  operationId: 'getSubagent',
   method: 'GET',
   path: '/v1/subagents/{runId}',
   summary: 'One run of a subagent',
@@ -88,6 +91,7 @@ const getSubagent = defineRoute({
 });
 
 const postKill = defineEffect({
+  operationId: 'killSubagent',
   path: '/v1/subagents/{runId}/kill',
   summary:
     'Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent',
@@ -103,6 +107,7 @@ const postKill = defineEffect({
 });
 
 const postSteer = defineEffect({
+  operationId: 'steerSubagent',
   path: '/v1/subagents/{runId}/steer',
   summary: 'Send a message to a subagent: the message joins the running turn or starts the next turn',
   body: steerRequest,

@@ -12,6 +12,7 @@ import { pageQuery } from '../schemas/queries.ts';
 import { systemEvent } from '../schemas/views.ts';
 
 const postSystemEvent = defineEffect({
+  operationId: 'queueSystemEvent',
   path: '/v1/sessions/{key}/system-events',
   isAudited: false,
   summary: "Add a system event to the session's next prompt",
@@ -32,6 +33,7 @@ function factOf(body: z.output<typeof systemEventRequest>) {
 }
 
 const getSystemEvents = defineRoute({
+  operationId: 'listSystemEvents',
   method: 'GET',
   path: '/v1/sessions/{key}/system-events',
   summary: 'The waiting system events, oldest first; with state=all, also those that were consumed or dropped',

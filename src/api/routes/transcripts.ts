@@ -36,6 +36,7 @@ import {
 import { waitForSettlement } from '../wait-for-settlement.ts';
 
 const compact = defineRoute({
+  operationId: 'compactSession',
   method: 'POST',
   path: '/v1/sessions/{key}/compact',
   summary: 'Compact the session as soon as it is idle; with Prefer: wait, answer when that is done',
@@ -103,6 +104,7 @@ async function requested(context: ApiContext, key: string, messageId: string): P
 }
 
 const getCompactions = defineRoute({
+  operationId: 'listCompactions',
   method: 'GET',
   path: '/v1/sessions/{key}/compactions',
   summary: 'The compactions of a session, newest first',
@@ -118,6 +120,7 @@ const getCompactions = defineRoute({
 });
 
 const restore = defineEffect({
+  operationId: 'restoreCompaction',
   path: '/v1/sessions/{key}/compactions/{id}/restore',
   summary:
     'Undo a compaction and all later compactions: the compacted entries become active again, and newer entries stay',
@@ -151,6 +154,7 @@ const restore = defineEffect({
 });
 
 const resetRoute = defineEffect({
+  operationId: 'resetSession',
   path: '/v1/sessions/{key}/reset',
   summary:
     'Start a new transcript under the same key; the old one is kept. With abort: true, a running turn is aborted first',
@@ -175,6 +179,7 @@ const resetRoute = defineEffect({
 });
 
 const getTranscripts = defineRoute({
+  operationId: 'listTranscripts',
   method: 'GET',
   path: '/v1/sessions/{key}/transcripts',
   summary: 'The transcripts of a session, the current one first; GET .../transcript?transcript= reads one',
@@ -191,6 +196,7 @@ const getTranscripts = defineRoute({
 });
 
 const fork = defineEffect({
+  operationId: 'forkSession',
   path: '/v1/sessions/{key}/fork',
   summary: 'Create a session with a copy of this one, up to an entry or to its end',
   body: forkRequest,

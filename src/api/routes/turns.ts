@@ -48,6 +48,7 @@ const turnQuery = {
 };
 
 const getTurns = defineRoute({
+  operationId: 'listTurns',
   method: 'GET',
   path: '/v1/turns',
   summary: 'Turns, newest first, each with its last steps; with steps=none, without steps and spans',
@@ -70,6 +71,7 @@ const getTurns = defineRoute({
 });
 
 const getCount = defineRoute({
+  operationId: 'countTurns',
   method: 'GET',
   path: '/v1/turns/count',
   summary: `The number of turns, up to ${COUNT_MAX}`,
@@ -103,6 +105,7 @@ export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuer
 }
 
 const getTurn = defineRoute({
+  operationId: 'getTurn',
   method: 'GET',
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',
@@ -115,6 +118,7 @@ const getTurn = defineRoute({
 });
 
 const getInputs = defineRoute({
+  operationId: 'getTurnInputs',
   method: 'GET',
   path: '/v1/turns/{id}/inputs',
   summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
@@ -127,6 +131,7 @@ const getInputs = defineRoute({
 });
 
 const getRequest = defineRoute({
+  operationId: 'getModelRequest',
   method: 'GET',
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
@@ -139,6 +144,7 @@ const getRequest = defineRoute({
 });
 
 const getToolCall = defineRoute({
+  operationId: 'getToolCall',
   method: 'GET',
   path: '/v1/turns/{id}/tools/{callId}',
   summary: 'One tool call with its arguments and its result',
@@ -151,6 +157,7 @@ const getToolCall = defineRoute({
 });
 
 const abort = defineEffect({
+  operationId: 'abortTurn',
   path: '/v1/turns/{id}/abort',
   summary: 'Abort a turn; the waiting messages of its session stay',
   answers: { 200: { description: 'Whether it was running', schema: turnAborted } },
@@ -163,6 +170,7 @@ const abort = defineEffect({
 });
 
 const retry = defineEffect({
+  operationId: 'retryTurn',
   path: '/v1/turns/{id}/retry',
   summary: 'Retry a turn that did not succeed: its messages are queued again',
   answers: {

@@ -9,6 +9,7 @@ import { countText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { waitingList } from '../schemas/waiting.ts';
 
 const getWaiting = defineRoute({
+  operationId: 'listWaiting',
   method: 'GET',
   path: '/v1/waiting',
   summary: 'All waiting messages, oldest first, with the reason why they wait',

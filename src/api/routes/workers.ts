@@ -12,6 +12,7 @@ import { worker } from '../schemas/workers.ts';
 import { WORKERS_SHOWN } from '../services.ts';
 
 const getWorkers = defineRoute({
+  operationId: 'listWorkers',
   method: 'GET',
   path: '/v1/workers',
   summary: 'The processes of the service, newest first',
@@ -28,6 +29,7 @@ const getWorkers = defineRoute({
 });
 
 const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
+  operationId: 'drainWorker',
   path: '/v1/workers/{id}/drain',
   summary: 'Drain a process: it notices within 3 s, finishes or releases its turns, and ends',
   answers: {
