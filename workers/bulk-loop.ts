@@ -1,7 +1,7 @@
 // The bulk actions' part of a scheduler: takes items under a lease, carries them out one by one, and settles them together. Any number of
 // schedulers work on the same actions.
 import type { Logger } from '../src/logger.ts';
-import { carryOut } from '../src/service/bulk-action.ts';
+import { carryOutItem } from '../src/service/bulk-action.ts';
 import type { Service } from '../src/service/service.ts';
 import { judgeCanaries, trimBulkActions } from '../src/store/bulk/bulk-actions.ts';
 import { leaseBulkItems, settleBulkItems, type SettledItem } from '../src/store/bulk/bulk-items.ts';
@@ -33,7 +33,7 @@ export async function runBulkRound(parts: Service & { logger: Logger }): Promise
   try {
     for (const item of items) {
       settled.push(
-        await carryOut(parts, item).catch((error: unknown) => {
+        await carryOutItem(parts, item).catch((error: unknown) => {
           if (isPassingFault(error)) throw error;
           logger.error(
             { err: error, bulkActionId: item.actionId, subject: item.subject },

@@ -2,7 +2,6 @@
 import { recordChange, type ChangeEnd } from '../service/record-change.ts';
 import type { Service } from '../service/service.ts';
 import type { Answer } from './answer.ts';
-import { OPERATION_IDS } from './operation-ids.ts';
 import { ANSWERED, type ApiRequest, type Route } from './route.ts';
 import { toProblem } from './to-problem.ts';
 
@@ -22,7 +21,7 @@ export function audited(
   const change = {
     principal: principal.name,
     role: principal.role,
-    action: OPERATION_IDS[`${route.method} ${route.path}`] ?? `${route.method} ${route.path}`,
+    action: route.operationId,
     target: list.path,
     reason: reasonOf(body) ?? reasonOf(query),
     requestId: reply.request.id,

@@ -1,5 +1,20 @@
-// An event as text of an event stream (`text/event-stream`).
+// An event stream (`text/event-stream`): its beginning, and its events as text.
+import type { FastifyReply } from 'fastify';
 import type { EventRow } from '../store/views/events.ts';
+
+/** Begins a stream as the answer of a request, with these headers and those that the reply has. */
+export function beginEventStream(reply: FastifyReply, headers: Record<string, string> = {}): void {
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    ...Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)])),
+    ...headers,
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+    // The connection of a stream is closed with it: kept alive, it would delay the end of a process that stops.
+    connection: 'close',
+  });
+}
 
 /** `id`, `event` and one line of `data`: `{type, sessionKey, turnId, at, ...}`. Ends with the blank line that dispatches it. */
 export function frameOf(event: EventRow): string {

@@ -1,10 +1,11 @@
 // The API keys that open this API: those of its configuration, and those that were made while it ran. A key is known by its SHA-256, which is
 // enough because keys are random and long (G32). Stored keys are read together, at most once a second, and only for a request that has
 // one: a revoked key opens nothing a second later.
-import { hash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { isUuid } from '../core/ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
+import { sha256Of } from '../service/manage-keys.ts';
 import type { ValidApiKey, WebSession } from '../store/views/keys.ts';
 
 /** The caller. */
@@ -169,10 +170,6 @@ function principalsOf(keys: readonly FixedKey[]): Map<string, Principal> {
       return [keySha256, { name, role, keySha256 }];
     }),
   );
-}
-
-function sha256Of(text: string): string {
-  return hash('sha256', text, 'hex');
 }
 
 function isSame(one: string, other: string): boolean {

@@ -3,7 +3,6 @@
 import { z } from 'zod';
 import { describeFields, descriptionOf } from './describe-fields.ts';
 import { REQUEST_HEADER } from './identify.ts';
-import { OPERATION_IDS } from './operation-ids.ts';
 import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
@@ -91,7 +90,7 @@ function withoutIdentity(schema: object): Json {
 }
 
 function operationOf(route: Route): Json {
-  const operationId = operationIdOf(route);
+  const { operationId } = route;
   return {
     summary: route.summary,
     description: descriptionOfRoute(route),
@@ -194,18 +193,6 @@ function descriptionOfRoute({ summary, method, query }: Route): string {
 
 function jsonContent(schema: unknown): Json {
   return { 'application/json': { schema } };
-}
-
-/** The name of an operation; if the route has none, it is made from its method and path. */
-function operationIdOf(route: Route): string {
-  const named = OPERATION_IDS[`${route.method} ${route.path}`];
-  if (named !== undefined) return named;
-  const words = route.path
-    .replace(/^\/v1\//, '/')
-    .replaceAll(/\{(\w+)\}/g, 'by-$1')
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== '');
-  return route.method.toLowerCase() + words.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('');
 }
 
 function tagOf(route: Route): string {

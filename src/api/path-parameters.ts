@@ -29,41 +29,13 @@ export const PATH_PARAMETERS = {
       return Number(raw);
     },
   } satisfies PathParameter<number>,
-  callId: {
-    description: 'The id of a tool call',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
-  model: {
-    description: 'The name of a model',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
-  responseId: {
-    description: 'The id of a response',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
-  fileId: {
-    description: 'The id of a file',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
-  clientBatchId: {
-    description: 'The id of an OpenAI-compatible batch',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
-  senderId: {
-    description: 'The sender.id in the messages of the person',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
-  agent: {
-    description: 'The id of an agent',
-    schema: { type: 'string' },
-    parse: (raw) => raw,
-  } satisfies PathParameter<string>,
+  callId: textOf('The id of a tool call'),
+  model: textOf('The name of a model'),
+  responseId: textOf('The id of a response'),
+  fileId: textOf('The id of a file'),
+  clientBatchId: textOf('The id of an OpenAI-compatible batch'),
+  senderId: textOf('The sender.id in the messages of the person'),
+  agent: textOf('The id of an agent'),
 };
 
 type PathParameterName = keyof typeof PATH_PARAMETERS;
@@ -98,6 +70,10 @@ export function parseSessionKey(raw: string, path: string): SessionKey {
       cause: error,
     });
   }
+}
+
+function textOf(description: string): PathParameter<string> {
+  return { description, schema: { type: 'string' }, parse: (raw) => raw };
 }
 
 function uuidOf(description: string, what: string): PathParameter<string> {

@@ -1,5 +1,5 @@
 // What a route is: a row of data (method, path, schemas, answers) and one function. The rows make the server, the checks before
-// the function, and the OpenAPI document; there is no second place where a route is described.
+// the function, the OpenAPI document and the names in the audit log. Only the fields are described elsewhere: in `schemas/`.
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -33,6 +33,9 @@ export interface ApiRequest<Params, Query, Body> {
   reply: FastifyReply;
 }
 
+/** A request of which only what all requests have is read. */
+export type AnyRequest = ApiRequest<unknown, unknown, unknown>;
+
 /** The route has answered by itself, on `reply.raw`. */
 export const ANSWERED: unique symbol = Symbol('answered');
 
@@ -44,6 +47,8 @@ export interface AnswerDoc {
 }
 
 export interface RouteSpec<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
+  /** The name of its operation in the OpenAPI document, of the function of generated clients, and in the audit log. */
+  operationId: string;
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: Path;
   summary: string;

@@ -9,6 +9,7 @@ import { viewBatch } from '../store/views/batches.ts';
 import { newId } from '../ids.ts';
 import { UPLOAD_HOURS } from '../core/batch/batch.ts';
 import { recommendedWay } from '../core/batch/estimate.ts';
+import { dollarsOf, microsOf } from '../core/prices/call-cost.ts';
 import { estimateBatch, submitBatch, type ReadResult, type SubmitResult } from '../service/submit-batch.ts';
 import type { LineFormat } from '../core/batch/foreign-lines.ts';
 import type { Answer } from './answer.ts';
@@ -25,7 +26,6 @@ import { modelFault } from '../config.ts';
 const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000, auto: 10_000 };
 const FAILURE_PERCENT_DEFAULT = 50;
 const DEFAULT_AGENT = 'main';
-const MICROS = 1_000_000;
 
 export interface SubmitRequest {
   settings: BatchSettings;
@@ -118,13 +118,12 @@ async function estimate(
   const result = await estimateBatch(service, { batch, items, itemsMax: config.limits.batchItems });
   if (result.kind !== 'estimated') throw refusalOf(result, config.limits.batchItems);
   const { items: count, inputTokens, outputTokens, liveMicros, batchMicros } = result.estimate;
-  const dollars = (micros: number | null): number | null => (micros === null ? null : micros / MICROS);
   const { at100, at90, at50 } = batchMicros;
-  const providerBatch = { at100: dollars(at100), at90: dollars(at90), at50: dollars(at50) };
+  const providerBatch = { at100: dollarsOf(at100), at90: dollarsOf(at90), at50: dollarsOf(at50) };
   const body = {
     items: count,
     tokens: { input: inputTokens, output: outputTokens },
-    costUsd: { live: dollars(liveMicros), providerBatch },
+    costUsd: { live: dollarsOf(liveMicros), providerBatch },
     recommended: recommendedWay(result.estimate),
   };
   return { status: 200, body };
@@ -171,7 +170,7 @@ export function newBatchOf(
     weight: settings.weight ?? 1,
     pilot: settings.pilot ?? null,
     maxFailurePercent: settings.maxFailurePercent ?? FAILURE_PERCENT_DEFAULT,
-    maxCostMicros: settings.maxCostUsd === undefined ? null : Math.round(settings.maxCostUsd * MICROS),
+    maxCostMicros: settings.maxCostUsd === undefined ? null : microsOf(settings.maxCostUsd),
     deadlineSeconds: settings.deadlineSeconds ?? null,
     fallback: settings.fallback ?? 'live',
     cache: settings.cache ?? 'auto',

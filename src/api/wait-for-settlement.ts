@@ -1,7 +1,7 @@
 // Waits, within a request, until its message is settled. The wait ends when the client leaves, and does not count as an ordinary
 // request while it lasts.
 import type { SettlementView } from '../store/views/settlements.ts';
-import type { ApiRequest } from './route.ts';
+import type { AnyRequest } from './route.ts';
 import type { ApiServices } from './services.ts';
 import type { AwaitedMessage } from './settlement-waiter.ts';
 
@@ -9,7 +9,7 @@ const GONE = 'the client has disconnected';
 
 /** How the input ended, or null when the wait ended first. */
 export async function waitForSettlement(
-  { request, services }: { request: ApiRequest<unknown, unknown, unknown>; services: ApiServices },
+  { request, services }: { request: AnyRequest; services: ApiServices },
   input: AwaitedMessage,
   waitSeconds: number,
 ): Promise<SettlementView | null> {

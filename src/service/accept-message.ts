@@ -18,12 +18,12 @@ import type { SessionFacts } from '../store/session-facts.ts';
 import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
-import { carryOut } from './chat-commands.ts';
+import { carryOutCommand } from './chat-commands.ts';
 import { modelFaultOf } from './override-session.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
-/** What became of a message at the door. */
+/** What became of a message when it was accepted. */
 type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
 
 export interface AcceptedAnswer {
@@ -46,7 +46,7 @@ export type AcceptResult =
 
 const COMMANDS_ARE_NOW = 'a chat command takes effect immediately, and cannot be delivered later';
 
-/** How long a client is asked to wait when as much waits as may. */
+/** How long a client is asked to wait while the largest number of messages waits. */
 const FULL_RETRY_MS = 2_000;
 
 /** A message and who has sent it. */
@@ -108,7 +108,7 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
   }
   if (command.kind === 'compact') return store(service, { ...input, kind: 'compaction' }, about);
   const delivery = commandDelivery(config, { sessionKey, messageId, body });
-  const isStored = await carryOut(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
+  const isStored = await carryOutCommand(service, { command, sessionKey, sessionId, input: { ...row, delivery } });
   if (isStored) return { ...(await firstAnswer(views, messageId)), kind: 'accepted' };
   // It was stored before, with its reply: the statement finds it.
   return store(service, { ...input, kind: 'message', commandReply: '' }, about);

@@ -5,12 +5,11 @@ import { cancelBulkAction, createBulkAction } from '../store/bulk/bulk-actions.t
 import { bulkKeyOf, type LeasedItem, type SettledItem } from '../store/bulk/bulk-items.ts';
 import { cancelMessage } from '../store/cancel-message.ts';
 import { discardLetters, readOpenLetters } from '../store/decide-dead-letters.ts';
-import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../store/decide-delivery.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
 import { deliveryIdsOf, type DeliveryFilter } from '../store/views/delivery-filter.ts';
 import { waitingMessageIds } from '../store/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../store/views/turn-filter.ts';
-import { redoTurn, retryItemText } from './redrive-letters.ts';
+import { decideDelivery, redoTurn, retryItemText } from './redrive-letters.ts';
 import type { Service } from './service.ts';
 import { stopTurn } from './stop-session.ts';
 
@@ -84,7 +83,7 @@ const skipped = (reason: string): ItemEnd => ({ status: 'skipped', reason, messa
  * Carries an item out. Its effect is stored with a key, so after a crash between the effect and its result the item is done, and not done
  * again. Rejects with faults of the database; the item then stays as it is.
  */
-export async function carryOut(service: Service, item: LeasedItem): Promise<SettledItem> {
+export async function carryOutItem(service: Service, item: LeasedItem): Promise<SettledItem> {
   const { actionId, n } = item;
   const idempotency = bulkKeyOf(item);
   const end = await attempt(service, item, idempotency).catch((error: unknown) => {
@@ -148,8 +147,8 @@ async function cancel({ database, publish }: Service, id: string, idempotency: K
 }
 
 async function decide(service: Service, action: BulkVerb, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
-  const carryOutDecision = action === 'redrive' ? redriveDelivery : discardDelivery;
-  const result: DeliveryDecision = await carryOutDecision(service.views, id, idempotency);
+  const decision = action === 'redrive' ? 'redrive' : 'discard';
+  const result = await decideDelivery(service, id, { decision, idempotency });
   if (result === 'done') return done();
   return skipped(
     result === 'unknown' ? 'The delivery does not exist.' : `The status of the delivery does not allow ${action}.`,

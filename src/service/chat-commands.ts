@@ -33,7 +33,7 @@ const MEANING: Readonly<Record<ReasoningLevel, string>> = {
 };
 
 /** Carries a command out, and stores it. False: it was stored before, and nothing was done now. */
-export async function carryOut(service: Service, given: GivenCommand): Promise<boolean> {
+export async function carryOutCommand(service: Service, given: GivenCommand): Promise<boolean> {
   const { config, views } = service;
   const { command, sessionKey, input } = given;
   switch (command.kind) {

@@ -1,5 +1,5 @@
-// How many messages wait in all sessions together, near enough to refuse more before there are far too many (G27). Counted now and
-// then while messages come, never for each.
+// About how many messages wait in all sessions together: exact enough to refuse more before there are far too many (G27). While messages
+// arrive, they are counted once a second.
 import { countWaiting } from '../store/views/stats.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 

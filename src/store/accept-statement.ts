@@ -2,7 +2,8 @@
 import type { MessageId } from '../core/ids.ts';
 import type { NewInput } from './new-input.ts';
 import { insertedEvents } from './events.ts';
-import { jsonObjectSql, type SqlColumns } from './record-set.ts';
+import { KEY_COLUMNS } from './idempotency.ts';
+import { jsonObjectSql } from './record-set.ts';
 import { ringSql } from './session-locks.ts';
 import { isoSql, sessionFactsSql } from './session-facts.ts';
 import { cte, optional, rows, statement } from './statement.ts';
@@ -23,13 +24,7 @@ export interface StoredMessage {
 type Inputs = readonly NewInput[];
 
 // How many messages wait, this one included, as the answer reports it.
-export const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
-
-export const KEY_COLUMNS: SqlColumns<NewInput> = {
-  scope: ['text', (input) => input.idempotency?.scope ?? null],
-  key: ['text', (input) => input.idempotency?.key ?? null],
-  sha256: ['text', (input) => input.idempotency?.sha256 ?? null],
-};
+const WAITING_SQL = `(judged.would_wait - (judged.disposition = 'rejected' or judged.command_reply is not null)::int)`;
 
 export const newInputs = rows('input', (inputs: Inputs) => inputs, {
   n: ['int', (_, index) => index + 1],
@@ -169,6 +164,14 @@ export function storedSql(alias: string): string {
   return jsonObjectSql(fields);
 }
 
+/** The rest of a final select, from the ring: what each row of `stored` has caused in its session. */
+export const ARRIVED_SQL = `s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
+  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap"
+from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
+join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
+left join woken on woken.session_id = stored.session_id
+order by stored.seq`;
+
 /**
  * The CTE `locked` sees each session as it is once its lock is granted; the other tables are seen as they were when the statement began,
  * which is why uniqueness is left to the indexes (`on conflict`) and counts are kept in the session row.
@@ -192,13 +195,8 @@ export const ACCEPT = statement<Inputs>({
     acceptedEvents,
     insertedEvents('accepted_events'),
   ],
-  select: `select stored.id, ${storedSql('stored')} as message, stored.disposition, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
-  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap",
-  ${sessionFactsSql('s', WAITING_SQL)} as session
-from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
-join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
-left join woken on woken.session_id = stored.session_id
-order by stored.seq`,
+  select: `select stored.id, ${storedSql('stored')} as message, stored.disposition, ${sessionFactsSql('s', WAITING_SQL)} as session,
+  ${ARRIVED_SQL}`,
 });
 
 /** Looked up afterwards, in a new snapshot, because the row that an input met may be as young as itself. */

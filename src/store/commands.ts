@@ -7,8 +7,9 @@ import type { DeliveryPayload } from '../core/delivery-payload.ts';
 import type { DeliveryId, MessageId, SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { insertedEvents } from './events.ts';
-import type { KeyedRequest } from './idempotency.ts';
+import { isUniqueViolation, KEY_COLUMNS, type KeyedRequest } from './idempotency.ts';
 import { patchSql, type SessionPatch } from './patch-session.ts';
+import { deliveryRing } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { sessionFactsSql } from './session-facts.ts';
@@ -45,9 +46,7 @@ export function newCommands<Input>(pick: (input: Input) => Omit<NewCommand, 'rep
     body: ['json', (command) => command.body],
     route: ['text', (command) => command.route],
     platform_key: ['text', (command) => command.platformKey],
-    scope: ['text', ({ idempotency }) => idempotency?.scope ?? null],
-    key: ['text', ({ idempotency }) => idempotency?.key ?? null],
-    sha256: ['text', ({ idempotency }) => idempotency?.sha256 ?? null],
+    ...KEY_COLUMNS,
     delivery_id: ['uuid', ({ delivery }) => delivery?.id ?? null],
     target: ['json', ({ delivery }) => (delivery === null ? null : JSON.stringify(delivery.target))],
     payload: ['json', ({ delivery }) => (delivery === null ? null : JSON.stringify(delivery.payload))],
@@ -88,8 +87,6 @@ export function commandParts({ session, reply }: { session: string; reply: strin
 )`),
   ];
 }
-
-const UNIQUE_VIOLATION = '23505';
 
 interface PatchByCommand {
   sessionId: SessionId;
@@ -155,10 +152,10 @@ export async function readReplyRings(
 ): Promise<Ring[]> {
   if (delivery === null) return [];
   const rows = await sendQuery<{ seq: string }>(database.hot, DELIVERY_RING.prepared([delivery.id]));
-  return rows.map(({ seq }) => ({ kind: 'deliver', sessionId, ringNo: Number(seq) * 1000 }));
+  return rows.map(({ seq }) => deliveryRing(sessionId, seq));
 }
 
 /** True for the error of a command's statement that was undone because the command is stored already. */
 export function isStoredBefore(error: unknown): boolean {
-  return (error as { code?: unknown }).code === UNIQUE_VIOLATION;
+  return isUniqueViolation(error);
 }

@@ -3,6 +3,8 @@ import type { Committed } from '../after-commit.ts';
 import type { MessageId } from '../core/ids.ts';
 import {
   ADVANCED_SQL,
+  fittingSql,
+  FIRING_SQL,
   planColumns,
   resultOf,
   tickColumns,
@@ -13,6 +15,7 @@ import {
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
+import { isoSql } from './session-facts.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
@@ -34,17 +37,9 @@ export const FIRE_CRON_EVENT = literal({
   name: 'fire-cron-event',
   purpose: 'Fire a cron that leaves a line for the next prompt. Answers a row when the plan fitted.',
   locking: 'The cron, unless it is locked, then the session row.',
-  text: `with firing as materialized (
-  select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
-      $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
-    as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
-),
+  text: `with ${FIRING_SQL},
 seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = ($4::uuid[])[1]),
-candidate as materialized (
-  select c.name, firing.* from holdfast.crons c join firing on firing.cron_id = c.id
-  where c.revision = firing.revision and c.is_enabled and date_trunc('milliseconds', c.next_slot_at) = firing.first_slot
-  for no key update of c skip locked
-),
+${fittingSql('candidate')},
 locked as materialized (
   select s.*, s.xmin as version from holdfast.sessions s
   where s.id in (select session_id from candidate) order by s.id for no key update
@@ -109,7 +104,7 @@ ${ADVANCED_SQL},
 inserted_events as (
   ${insertEventsSql(`select tick.session_id, null::uuid as turn_id, 'cron.fired' as type,
       json_build_object('cronId', tick.cron_id, 'name', tick.name,
-        'scheduledFor', to_char(tick.slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'scheduledFor', ${isoSql('tick.slot')},
         'messageId', fired.message_id) as data, extract(epoch from tick.slot)::bigint as n
       from fired join tick on tick.slot = fired.scheduled_for where fired.fired_at is not null
     union all
@@ -134,7 +129,7 @@ export async function fireCronEvent(database: Database, firing: EventFiring): Pr
     event.isTrusted,
   ];
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const [row] = await sendQuery<FireRow>(database.hot, FIRE_CRON_EVENT.prepared(values));
+    const [row] = await sendQuery<FireRow & { is_stale: boolean }>(database.hot, FIRE_CRON_EVENT.prepared(values));
     if (row === undefined) return null;
     if (!row.is_stale) return resultOf(row);
   }

@@ -7,11 +7,12 @@
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { Tick } from '../core/schedule/plan-ticks.ts';
-import type { NextSlot } from './crons.ts';
+import { timeOf, type NextSlot } from './crons.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { isoSql } from './session-facts.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
@@ -48,8 +49,15 @@ export interface FiringResult {
 /** Why a slot that was to fire did not. */
 const INBOX_FULL = 'inbox_full';
 
-// The crons that the plans still fit, held until the end of the statement; `firing` is one row per plan, n from 1.
-const HELD_SQL = `held as materialized (
+/** The CTE of the plans, from `planColumns`: one row per plan, n from 1. */
+export const FIRING_SQL = `firing as materialized (
+  select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
+      $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
+    as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
+)`;
+
+/** The CTE `name`: the plans of `firing` that their crons still fit, with the crons locked. */
+export const fittingSql = (name: string): string => `${name} as materialized (
   select c.name, firing.* from holdfast.crons c join firing on firing.cron_id = c.id
   where c.revision = firing.revision and c.is_enabled and date_trunc('milliseconds', c.next_slot_at) = firing.first_slot
   for no key update of c skip locked
@@ -69,12 +77,8 @@ export const FIRE_CRONS = literal({
   name: 'fire-crons',
   purpose: 'Fire the due slots that cause turns. Answers a row per plan that fitted.',
   locking: 'The crons, skipping those that are locked, then the session rows in the order of their ids.',
-  text: `with firing as materialized (
-  select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
-      $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
-    as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
-),
-${HELD_SQL},
+  text: `with ${FIRING_SQL},
+${fittingSql('held')},
 locked as materialized (
   select s.* from holdfast.sessions s where s.id in (select session_id from held) order by s.id for no key update
 ),
@@ -122,7 +126,7 @@ rung_doorbells as (
 ${ADVANCED_SQL},
 inserted_events as (
   ${insertEventsSql(`select session_id, null::uuid as turn_id, 'cron.fired' as type,
-      json_build_object('cronId', cron_id, 'name', name, 'scheduledFor', to_char(slot at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+      json_build_object('cronId', cron_id, 'name', name, 'scheduledFor', ${isoSql('slot')},
         'messageId', message_id) as data, seq * 2 as n from numbered
     union all
     select session_id, null, 'message.accepted',
@@ -146,9 +150,7 @@ export async function fireCrons(database: Database, firings: readonly Firing[]):
 export interface FireRow extends RungColumns {
   cron_id: string;
   session_id: SessionId;
-  is_stale: boolean;
   fired: number;
-  scheduled_for: Date | null;
 }
 
 export function resultOf(row: FireRow): Committed<FiringResult> {
@@ -182,8 +184,4 @@ export function tickColumns(firings: readonly Firing[]): unknown[] {
     rows.map(({ tick }) => (tick.kind === 'fire' ? 1 : tick.count)),
     rows.map(({ messageId }) => messageId),
   ];
-}
-
-function timeOf(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms);
 }

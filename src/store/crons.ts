@@ -36,7 +36,8 @@ export interface NextSlot {
 /** The most crons of one agent. */
 export const CRONS_PER_AGENT_MAX = 1_000;
 
-const COLUMNS = `id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run, is_enabled,
+/** The columns that `cronOf` needs. */
+export const CRON_COLUMNS = `id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run, is_enabled,
   disabled_reason, consecutive_errors, last_slot_at, next_slot_at, due_at, not_before, revision, created_at, updated_at`;
 
 export const DATABASE_TIME = literal({
@@ -60,7 +61,7 @@ export const CREATE_CRON = literal({
   select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
   where (select count(*) from holdfast.crons c where c.agent_id = $4) < ${CRONS_PER_AGENT_MAX}
   on conflict do nothing
-  returning ${COLUMNS}
+  returning ${CRON_COLUMNS}
 ),
 ${keyedPart(16, 'select to_json(made) from made')}
 select * from made`,
@@ -69,7 +70,7 @@ select * from made`,
 export const CRON_OF_CAUSE = literal({
   name: 'cron-of-cause',
   purpose: 'Read the cron that a cause has made.',
-  text: `select ${COLUMNS} from holdfast.crons where cause_key = $1`,
+  text: `select ${CRON_COLUMNS} from holdfast.crons where cause_key = $1`,
 });
 
 /**
@@ -102,7 +103,7 @@ function createdOf(kind: 'created' | 'duplicate', row: CronRow) {
 export const FIND_CRON = literal({
   name: 'cron',
   purpose: 'Read a cron.',
-  text: `select ${COLUMNS} from holdfast.crons where id = $1`,
+  text: `select ${CRON_COLUMNS} from holdfast.crons where id = $1`,
 });
 
 /** The cron of this id, or null. */
@@ -120,7 +121,7 @@ set name = $3, agent_id = $4, schedule = $5::json, target = $6, payload = $7::js
   delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, disabled_reason = null,
   consecutive_errors = 0, not_before = null, notice_id = null, revision = revision + 1, updated_at = clock_timestamp()
 where id = $1 and revision = $2
-returning ${COLUMNS}`,
+returning ${CRON_COLUMNS}`,
 });
 
 /**
@@ -170,7 +171,7 @@ export async function deleteCron(database: Database, id: string): Promise<boolea
 export const CONFIG_CRONS = literal({
   name: 'config-crons',
   purpose: 'Read the crons of the configuration file.',
-  text: `select ${COLUMNS} from holdfast.crons where origin = 'config' order by id`,
+  text: `select ${CRON_COLUMNS} from holdfast.crons where origin = 'config' order by id`,
 });
 
 /** The crons of the configuration file, as they are kept. */
@@ -201,7 +202,7 @@ export const DUE_CRONS = literal({
   purpose: 'Read the crons that are due, and when the next one is.',
   text: `with clock as materialized (select clock_timestamp() as now),
 due as (
-  select ${COLUMNS} from holdfast.crons c, clock where c.is_enabled and c.due_at <= clock.now order by c.due_at limit $1
+  select ${CRON_COLUMNS} from holdfast.crons c, clock where c.is_enabled and c.due_at <= clock.now order by c.due_at limit $1
 )
 select clock.now, (select json_agg(due.* order by due.due_at) from due) as due,
   (select extract(epoch from min(c.due_at) - clock.now) * 1000 from holdfast.crons c where c.is_enabled and c.due_at > clock.now)
@@ -248,9 +249,6 @@ export interface CronRow {
   updated_at: Date | string;
 }
 
-/** The columns that `cronOf` needs. */
-export const CRON_COLUMNS = COLUMNS;
-
 export function cronOf(row: CronRow): Cron {
   return {
     id: row.id,
@@ -281,6 +279,7 @@ function msOf(time: Date | string | null): number | null {
   return time === null ? null : new Date(time).getTime();
 }
 
-function timeOf(ms: number | null): Date | null {
+/** The time of epoch milliseconds, as a value of a statement. */
+export function timeOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms);
 }

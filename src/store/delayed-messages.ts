@@ -5,10 +5,10 @@ import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import {
   acceptedEvents,
+  ARRIVED_SQL,
   counted,
   fitting,
   judged,
-  KEY_COLUMNS,
   locked,
   newInputs,
   numbered,
@@ -16,13 +16,13 @@ import {
   rungDoorbells,
   storedSql,
   updatedSessions,
-  WAITING_SQL,
   woken,
 } from './accept-statement.ts';
 import type { Acceptance, SessionGone } from './accept-messages.ts';
 import { acceptedBy, findReason } from './accept-messages.ts';
 import type { Database } from './database.ts';
 import { insertedEvents } from './events.ts';
+import { KEY_COLUMNS } from './idempotency.ts';
 import type { NewInput } from './new-input.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { sendQuery } from './send-query.ts';
@@ -163,13 +163,7 @@ export const DELIVER_DELAYED = statement<readonly NewInput[]>({
     acceptedEvents,
     insertedEvents('accepted_events'),
   ],
-  select: `select stored.id, stored.session_id as "sessionId", stored.status, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
-  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap",
-  ${sessionFactsSql('s', WAITING_SQL)} as session
-from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
-join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
-left join woken on woken.session_id = stored.session_id
-order by stored.seq`,
+  select: `select stored.id, stored.session_id as "sessionId", stored.status, ${ARRIVED_SQL}`,
 });
 
 /** A message that has arrived. */

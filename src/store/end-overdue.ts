@@ -35,7 +35,6 @@ where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner i
 limit ${RUNS_MAX}`,
 });
 
-// The earliest deadline of each kind, in milliseconds from now; one that is not positive has passed.
 export const NEXT_DEADLINES = literal({
   name: 'overdue',
   purpose: 'Read the earliest deadline of each kind, in milliseconds from now; one that is not positive has passed.',

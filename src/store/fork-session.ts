@@ -26,7 +26,7 @@ export type ForkResult =
   | { kind: 'unknown' | 'unknown-entry' };
 
 // Renumbered in the order of the path, a summary first. An answer whose calls have no results yet is left out: its results will be
-// stored in the source, never here. Locking: none; what is committed is copied.
+// stored in the source, never here.
 export const FORK_SESSION = literal({
   name: 'fork-session',
   purpose: "Make a session that begins with a copy of another's active path. Answers how far it came.",

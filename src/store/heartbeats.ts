@@ -8,6 +8,7 @@ import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-file.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { lastUrlSql } from './last-url.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
@@ -109,8 +110,7 @@ ours as (select * from opened union all select * from taken)
 select ours.id, ours.agent_id as "agentId", ours.session_id as "sessionId", ours.scheduled_for as "scheduledFor", ours.trigger,
   coalesce(s.turn_id is not null or s.waiting > 0, false) as "isBusy", hs.gate_sha256 as "gateSha256", coalesce(hs.tasks, '{}') as tasks,
   array(select e.context_key from holdfast.system_events e where e.session_id = ours.session_id and e.state = 'queued') as "contextKeys",
-  (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = ours.session_id and i.kind = 'message'
-    order by i.seq desc limit 1) as "lastUrl",
+  ${lastUrlSql('ours.session_id')} as "lastUrl",
   (extract(epoch from clock.now) * 1000)::bigint::float8 as "nowMs"
 from ours cross join clock left join holdfast.sessions s on s.id = ours.session_id
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
@@ -168,8 +168,7 @@ export const OPEN_HEARTBEAT = literal({
 ),
 ${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}
 select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clock_timestamp() as now,
-  (select i.body -> 'deliver' ->> 'url' from holdfast.inbox i where i.session_id = $3 and i.kind = 'message'
-    order by i.seq desc limit 1) as last_url
+  ${lastUrlSql('$3')} as last_url
 from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
 });
 

@@ -2,6 +2,7 @@
 // (G2). A statement ends in `inserted_keys`, which inserts the key with what the effect made. When another request has stored the key first,
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
+import type { SqlColumns } from './record-set.ts';
 import { cte, literal, type Cte } from './statement.ts';
 import type { ViewDatabase } from './views/page.ts';
 
@@ -61,6 +62,13 @@ function keysSql([scope, key, sha256]: [string, string, string], results: string
 )`;
 }
 
+/** The key of each row that a statement is given. */
+export const KEY_COLUMNS: SqlColumns<{ idempotency: KeyedRequest | null }> = {
+  scope: ['text', ({ idempotency }) => idempotency?.scope ?? null],
+  key: ['text', ({ idempotency }) => idempotency?.key ?? null],
+  sha256: ['text', ({ idempotency }) => idempotency?.sha256 ?? null],
+};
+
 /** The three values of `keyedPart`. */
 export function keyValues(request: KeyedRequest | null | undefined): (string | null)[] {
   return [request?.scope ?? null, request?.key ?? null, request?.sha256 ?? null];
@@ -68,15 +76,15 @@ export function keyValues(request: KeyedRequest | null | undefined): (string | n
 
 /** True for the error of a statement that was undone because another request had stored its key. */
 export function isKeyTaken(error: unknown): boolean {
-  return isViolationOf(error, KEYS_PRIMARY_KEY);
+  return isUniqueViolation(error, KEYS_PRIMARY_KEY);
 }
 
-/** True for the error of a statement that was undone because a row with equal values exists; `constraint` is the primary key or unique index. */
-export function isViolationOf(error: unknown, constraint: string): boolean {
+/** True for the error of a statement that was undone because a row with equal values exists; `constraint` is the primary key or unique index, absent: any. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   // drizzle wraps the errors of its statements.
   const fault = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const { code, constraint: violated } = (fault ?? {}) as { code?: unknown; constraint?: unknown };
-  return code === UNIQUE_VIOLATION && violated === constraint;
+  return code === UNIQUE_VIOLATION && (constraint === undefined || violated === constraint);
 }
 
 export const READ_KEY = literal({

@@ -3,11 +3,14 @@ import type { SessionId } from '../core/ids.ts';
 import type { Database } from './database.ts';
 import { literal } from './statement.ts';
 
+/** SQL of the URL that the last message of a session named; null when it named none, or none came. */
+export const lastUrlSql = (sessionId: string): string => `(select i.body -> 'deliver' ->> 'url' from holdfast.inbox i
+  where i.session_id = ${sessionId} and i.kind = 'message' order by i.seq desc limit 1)`;
+
 export const LAST_URL = literal({
   name: 'last-url',
   purpose: 'Read where the last message of a session wanted its answer.',
-  text: `select i.body -> 'deliver' ->> 'url' as url from holdfast.inbox i
-where i.session_id = $1 and i.kind = 'message' order by i.seq desc limit 1`,
+  text: `select ${lastUrlSql('$1')} as url`,
 });
 
 /** The URL that the last message of a session named; null when it named none, or none came. */

@@ -64,10 +64,7 @@ export async function migrate(
   { lockTriesMs = LOCK_TRIES_MS }: { lockTriesMs?: number } = {},
 ): Promise<Layout & { applied: string[] }> {
   const migrations = await readMigrations();
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
+  return withClient(databaseUrl, async (client) => {
     const known = await readApplied(client);
     if (pendingOf(migrations, known).length === 0) return { applied: [], ahead: aheadOf(migrations, known) };
     await client.query('select pg_advisory_lock($1)', [LOCK_KEY]);
@@ -75,9 +72,7 @@ export async function migrate(
     const pending = pendingOf(migrations, applied);
     for (const migration of pending) await applyWhenFree(client, migration, lockTriesMs);
     return { applied: pending.map((migration) => migration.name), ahead: aheadOf(migrations, applied) };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** The layout of the database is older than this version needs. */
@@ -121,18 +116,13 @@ export async function pendingMigrations(databaseUrl: string): Promise<string[]> 
 }
 
 async function readLayout(databaseUrl: string): Promise<Layout & { pending: string[] }> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
+  return withClient(databaseUrl, async (client) => {
     const [migrations, applied] = [await readMigrations(), await readApplied(client)];
     return {
       pending: pendingOf(migrations, applied).map((migration) => migration.name),
       ahead: aheadOf(migrations, applied),
     };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /** A migration that is missing, with how many rows its tables have. */
@@ -146,10 +136,7 @@ export interface PlannedMigration {
 
 /** What `migrate` would apply, in order. Throws as it does. */
 export async function planMigrations(databaseUrl: string): Promise<PlannedMigration[]> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
+  return withClient(databaseUrl, async (client) => {
     const pending = pendingOf(await readMigrations(), await readApplied(client));
     const { rows } = await client.query<{ name: string; rows: number }>(
       `select c.relname as name, greatest(c.reltuples, 0)::float8 as rows from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -162,6 +149,16 @@ export async function planMigrations(databaseUrl: string): Promise<PlannedMigrat
       needs: needsOfMigration(sql),
       locks: locksOfMigration(sql).map((lock) => ({ ...lock, rows: sizes.get(lock.table) ?? 0 })),
     }));
+  });
+}
+
+/** Calls `use` with a connection of its own, which it closes. */
+async function withClient<Found>(databaseUrl: string, use: (client: pg.Client) => Promise<Found>): Promise<Found> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'holdfast:migrate' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await use(client);
   } finally {
     await client.end();
   }

@@ -2,6 +2,7 @@
 // worker, which would overwrite them. The totals of turns, sessions and usage change by the same differences, in the same statement.
 import type { PriceTier, ReportedTokens } from '../core/prices/call-cost.ts';
 import type { Database } from './database.ts';
+import { idOfTimeSql } from './id-of-time.ts';
 import { sendQuery } from './send-query.ts';
 import { cte, literal, rows, statement } from './statement.ts';
 import { USAGE_KEYS, USAGE_SUMS } from './usage/usage-rows.ts';
@@ -22,10 +23,7 @@ export interface PastCall extends ReportedTokens {
 /** The call after which the next page begins. */
 export type CallPlace = Pick<PastCall, 'turnId' | 'callNo'>;
 
-// The first 48 bits of an id are the milliseconds of its time. A turn may be open for long: its calls are searched behind its beginning.
-const idOfTimeSql = (time: string): string =>
-  `(lpad(to_hex((extract(epoch from ${time}) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid`;
-
+// A turn may be open for long: its calls are searched behind its beginning.
 export const PAST_CALLS = literal({
   name: 'past-calls',
   purpose:

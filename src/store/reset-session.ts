@@ -7,6 +7,7 @@ import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { RUNG_AGAIN_SQL } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
@@ -35,11 +36,7 @@ updated_sessions as (
   from fit where s.id = fit.id
   returning s.*
 ),
-rung_doorbells as (
-  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
-  returning d.session_id, d.lane, d.rings
-),
+${RUNG_AGAIN_SQL},
 inserted_events as (${insertEventsSql(`select id as session_id, null::uuid as turn_id, 'session.reset' as type,
   json_build_object('transcriptNo', transcript_no, 'previousTranscriptNo', transcript_no - 1, 'reason', 'api') as data, 1 as n from updated_sessions`)}),
 ended_now as materialized (

@@ -7,6 +7,7 @@ import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { RUNG_AGAIN_SQL } from './session-locks.ts';
 import { literal } from './statement.ts';
 
 /**
@@ -61,11 +62,7 @@ updated_sessions as (
   from fit where s.id = fit.id
   returning s.*
 ),
-rung_doorbells as (
-  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
-  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
-  returning d.session_id, d.lane, d.rings
-),
+${RUNG_AGAIN_SQL},
 ${keyedPart(3, `select json_build_object('restored', wanted.id) from wanted left join updated_sessions on true where updated_sessions.id is not null or wanted.status = 'restored'`)}
 select locked.id, locked.turn_id, wanted.id as compaction_id, wanted.status, updated_sessions.id as moved_id, rung_doorbells.lane, rung_doorbells.rings
 from locked left join wanted on true left join updated_sessions on true left join rung_doorbells on true`,

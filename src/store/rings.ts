@@ -1,5 +1,5 @@
 // Rings as the rows of statements name them.
-import type { AfterCommit, TurnRing } from '../after-commit.ts';
+import type { AfterCommit, DeliveryRing, TurnRing } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
 
@@ -18,6 +18,11 @@ export function ringsOf(
 ): TurnRing[] {
   if (lane === null || rings === null) return [];
   return [{ kind, sessionId, lane, ringNo: Number(rings), ...(priority === 0 ? {} : { priority }) }];
+}
+
+/** The ring for a delivery that was stored just now: the number leaves room for its attempts. */
+export function deliveryRing(sessionId: SessionId, seq: string | number | null): DeliveryRing {
+  return { kind: 'deliver', sessionId, ringNo: Number(seq) * 1000 };
 }
 
 /** The consequence of a write to one session: its waiters check, and it is rung for if the row says so. */

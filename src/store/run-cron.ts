@@ -1,13 +1,12 @@
 // A run of a cron on request: the same as a tick, now. See cron-fires.ts.
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
-import type { FireRow } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { isViolationOf, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { isUniqueViolation, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { isoSql } from './session-facts.ts';
-import { afterOf } from './rings.ts';
+import { afterOf, type RungColumns } from './rings.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
@@ -55,7 +54,7 @@ rung_doorbells as (
 inserted_events as (
   ${insertEventsSql(`select locked.session_id, null::uuid as turn_id, 'cron.fired' as type,
       json_build_object('cronId', held.id, 'name', held.name,
-        'scheduledFor', to_char(fired.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'scheduledFor', ${isoSql('fired.scheduled_for')},
         'messageId', fired.message_id) as data, 1 as n from held, locked, fired
     union all
     select session_id, null, 'message.accepted',
@@ -103,7 +102,7 @@ export async function runCron(database: Database, run: ManualRun): Promise<Commi
     try {
       return await runOnce(database, run);
     } catch (error) {
-      if (!isViolationOf(error, FIRES_PRIMARY_KEY)) throw error;
+      if (!isUniqueViolation(error, FIRES_PRIMARY_KEY)) throw error;
     }
   }
 }
@@ -112,7 +111,7 @@ async function runOnce(
   database: Database,
   { cronId, sessionId, input, event, causeKey, waitingMax, idempotency }: ManualRun,
 ): Promise<Committed<ManualRunResult>> {
-  const [row] = await sendQuery<FireRow>(
+  const [row] = await sendQuery<RungColumns & { scheduled_for: Date | null }>(
     database.hot,
     RUN_CRON.prepared([
       cronId,

@@ -1,10 +1,11 @@
 // Messages of a running turn: rows of the outbox that are there before the turn ends. One tool call inserts one row, also when it
 // is sent again; a turn that is no longer open sends nothing.
-import type { Committed, Ring } from '../after-commit.ts';
+import type { Committed } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { Database } from './database.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
+import { deliveryRing } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
@@ -72,8 +73,7 @@ export async function sendMessage(database: Database, message: OutgoingMessage):
   for (let look = 1; look <= LOOKS_MAX; look += 1) {
     const [row] = await sendQuery<PostedRow>(database.hot, SEND_MESSAGE.prepared(values), TURN_RETRY_MS);
     if (row?.id) {
-      const ring: Ring = { kind: 'deliver', sessionId: row.session_id, ringNo: Number(row.seq) * 1000 };
-      return { kind: 'posted', id: row.id, after: { changed: [], rings: [ring] } };
+      return { kind: 'posted', id: row.id, after: { changed: [], rings: [deliveryRing(row.session_id, row.seq)] } };
     }
     if (row?.is_open !== true) return { kind: 'closed' };
     if (row.is_full) return { kind: 'too-many', max: MESSAGES_PER_TURN_MAX };

@@ -87,6 +87,17 @@ export interface NeededRing {
   ringNo: number;
 }
 
+/** SQL of the rings of a CTE `rung_doorbells`: a list of `NeededRing`. */
+export const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
+
+/** The consequence of making the turns of these sessions due. */
+export function afterOfRings(needed: readonly NeededRing[]): AfterCommit {
+  return {
+    changed: needed.map(({ sessionId }) => sessionId),
+    rings: needed.map((ring) => ({ kind: 'inbound', ...ring })),
+  };
+}
+
 /**
  * SQL of the first ring number of a doorbell, from a row of `holdfast.sessions`. No number is used twice: the queue drops a job whose
  * id it still has, even one that is just ending. Inbox number and epoch only grow; in between there is room for a million rings.
@@ -119,6 +130,13 @@ export function wakeSql(cte: string, condition: string): string {
   on conflict (session_id) do update set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
   returning d.session_id, d.lane, d.rings`;
 }
+
+/** The CTE that rings again for the waiting messages of `updated_sessions`, which was taken from the worker that had claimed it. */
+export const RUNG_AGAIN_SQL = `rung_doorbells as (
+  update holdfast.doorbells d set rings = d.rings + 1, rung_at = now(), due_at = least(d.due_at, now())
+  from updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting > 0
+  returning d.session_id, d.lane, d.rings
+)`;
 
 /** The consequence of a release. */
 export interface Release {

@@ -2,6 +2,7 @@
 // read the rows, and what they decide follows from the rows alone.
 import type { SystemEventId } from '../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
+import { timeOf } from './crons.ts';
 import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
@@ -195,8 +196,4 @@ where f.cron_id = old.cron_id and f.scheduled_for = old.scheduled_for`,
 export async function trimFires(database: Database): Promise<boolean> {
   const result = await database.hot.query(TRIM_FIRES.prepared([]));
   return result.rowCount === TRIMMED_MAX;
-}
-
-function timeOf(ms: number | null): Date | null {
-  return ms === null ? null : new Date(ms);
 }

@@ -6,6 +6,7 @@ import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
+import { isoSql } from './session-facts.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 
@@ -97,7 +98,7 @@ stated as (
 inserted_events as (
   ${insertEventsSql(`select judged.session_id, null::uuid as turn_id, 'heartbeat.fired' as type,
       json_build_object('heartbeatId', judged.id, 'agentId', judged.agent_id, 'trigger', judged.trigger,
-        'scheduledFor', to_char(judged.scheduled_for at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'scheduledFor', ${isoSql('judged.scheduled_for')},
         'messageId', stored.id) as data, stored.seq * 2 as n
       from judged join stored on stored.id = judged.message_id
     union all

@@ -3,11 +3,7 @@
 import { costFieldsSql, dollarsSql } from './cost-sql.ts';
 import { retryOfSql } from './retry-turn.ts';
 import { isoSql } from './session-facts.ts';
-
-const usage = (
-  alias: string,
-) => `json_build_object('inputTokens', ${alias}.input_tokens, 'outputTokens', ${alias}.output_tokens,
-  'cacheReadTokens', ${alias}.cache_read_tokens, 'cacheWriteTokens', ${alias}.cache_write_tokens)`;
+import { tokenUsageSql } from './token-usage.ts';
 
 /** The message: a row `i` of the inbox, with its session `s` and its turn `t`. */
 export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
@@ -25,7 +21,7 @@ export function harnessSql(turn: string): string {
 /** The turn `t` of the session `s`, without its steps. */
 export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', ${harnessSql('t')}, 'reply', t.reply, 'error', t.error,
-  'why', null, 'usage', ${usage('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
+  'why', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 
 /** The columns of a model call that `callsSql` reads. */
@@ -71,7 +67,7 @@ export const TOOL_COLUMNS = [
 /** The model calls of the turn `t`, each with its step; null when there are none. `source` is where they are read from. */
 export function callsSql(source: string): string {
   return `(select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
-    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', ${usage('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
+    'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', ${tokenUsageSql('c')}, 'cacheWrite1hTokens', c.cache_write_1h_tokens,
     'costUsd', ${dollarsSql('c.cost_micros')}, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
     'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', ${isoSql('c.started_at')}, 'firstChunkAt', ${isoSql('c.first_chunk_at')},

@@ -10,7 +10,7 @@ import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { isKeyTaken, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { isKeyTaken, isUniqueViolation, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { ringsOf, type RungColumns } from './rings.ts';
@@ -48,8 +48,6 @@ export interface NewSpawn {
 export type SpawnResult =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
   | { kind: 'refused'; code: SpawnRefusal; count: number };
-
-const UNIQUE_VIOLATION = '23505';
 
 export const FIND_SPAWNER = literal({
   name: 'find-spawner',
@@ -156,7 +154,7 @@ export async function storeSpawn(database: Database, spawn: NewSpawn): Promise<C
   const once = () => sendQuery<SpawnRow>(database.hot, SPAWN.prepared(columnsOf(spawn)), TURN_RETRY_MS);
   // A twin that was being committed is not seen by the statement that waited for it; the next one sees it.
   const [row] = await once().catch((error: unknown) => {
-    if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION || isKeyTaken(error)) throw error;
+    if (!isUniqueViolation(error) || isKeyTaken(error)) throw error;
     return once();
   });
   if (row === undefined) throw new Error(`There is no session ${spawn.parent.id}.`);

@@ -68,15 +68,8 @@ judged as materialized (
     end as verdict
   from locked, seen
 ),
-waiting as materialized (
-  select e.id, row_number() over (order by e.id desc) as place from holdfast.system_events e, judged
-  where judged.verdict = 'new' and e.session_id = $2 and e.state = 'queued'
-),
-dropped as (
-  update holdfast.system_events e set state = 'dropped', settled_at = clock_timestamp(),
-    drop_reason = 'more than ${WAITING_EVENTS_MAX} events waited'
-  from waiting where e.id = waiting.id and waiting.place >= ${WAITING_EVENTS_MAX}
-),
+arriving as materialized (select locked.id as session_id from locked, judged where judged.verdict = 'new'),
+${dropOldestEventsSql('arriving').join(',\n')},
 stored as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted)
   select $1, $2, $3, $4, $5 from judged where verdict = 'new'

@@ -1,7 +1,7 @@
 // Bulk actions: one decision about many objects, executed by schedulers, with a result for each.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
-import { carryOut } from '../../src/service/bulk-action.ts';
+import { carryOutItem } from '../../src/service/bulk-action.ts';
 import { leaseBulkItems } from '../../src/store/bulk/bulk-items.ts';
 import { runBulkRound } from '../../workers/bulk-loop.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -107,7 +107,7 @@ describe('an item', () => {
     const { service } = holder.rig.context;
     const [item] = await leaseBulkItems(service.database, { itemsMax: 20, leaseMs: 0 });
     // The result of this scheduler is never stored.
-    await carryOut(service, item!);
+    await carryOutItem(service, item!);
     await holder.rig.work('killed-scheduler');
     expect(await workOff(action.id)).toMatchObject({ status: 'completed', done: 1, skipped: 0 });
     expect(await itemsOf(action.id)).toMatchObject([{ id: turnId, status: 'done', messageIds: [messageId] }]);

@@ -1,7 +1,6 @@
 // The document is generated from the route table; these tests check the generation.
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
-import { OPERATION_IDS } from '../../src/api/operation-ids.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { EVENT_TYPES } from '../../src/api/schemas/events.ts';
 
@@ -67,8 +66,6 @@ describe('openapi.json', () => {
   });
 
   test('has a name and a description for every operation, parameter and field', () => {
-    for (const route of ROUTES)
-      expect(OPERATION_IDS, `${route.method} ${route.path}`).toHaveProperty([`${route.method} ${route.path}`]);
     const bare: string[] = [];
     visit(document, [], (value, at) => {
       const isOperation = at.length === 3 && at[0] === 'paths';

@@ -7,13 +7,12 @@ import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../.
 import type { ApiContext } from '../context.ts';
 import { REPLAYED } from '../idempotency-key.ts';
 import { Problem } from '../problem.ts';
-import type { ApiRequest } from '../route.ts';
+import type { AnyRequest } from '../route.ts';
 import type { ApiServices } from '../services.ts';
 import { textHeader, type BegunCall } from './begin-call.ts';
 import { stopCall } from './stop-call.ts';
 import { FollowedTurn, readPast, type AnswerSink, type Followed } from './follow-turn.ts';
 
-type ClientHttp = ApiRequest<unknown, unknown, unknown>;
 export interface ClientApi {
   context: ApiContext;
   services: ApiServices;
@@ -65,7 +64,7 @@ function readerOf({ views }: ApiContext, { turn }: OpenCall) {
 /** Follows it until it ends, for at most the duration of the request; `timeoutMs` null: without a limit. */
 export async function follow(
   { context, services }: ClientApi,
-  request: ClientHttp,
+  request: AnyRequest,
   call: Awaited<ReturnType<typeof openCall>>,
   { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
 ): Promise<Followed> {
@@ -124,7 +123,7 @@ async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall
 }
 
 /** The client has disconnected: its turn continues unless the client asked otherwise. */
-async function leave(context: ApiContext, request: ClientHttp, { begun }: OpenCall): Promise<void> {
+async function leave(context: ApiContext, request: AnyRequest, { begun }: OpenCall): Promise<void> {
   if (textHeader(request, 'x-holdfast-on-disconnect') === 'abort') await stopCall(context, begun.messageId, null);
 }
 

@@ -1,6 +1,6 @@
 // The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
 // before the answer begins, and a request that comes again finds what the first one has begun.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
@@ -26,7 +26,7 @@ import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { fieldProblem, Problem } from '../problem.ts';
 import type { ApiContext } from '../context.ts';
-import type { ApiRequest } from '../route.ts';
+import type { AnyRequest } from '../route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
 import type { ClientWish } from './read-chat.ts';
 import { historyOf, type Target } from './known-history.ts';
@@ -40,8 +40,6 @@ export interface BegunCall {
   isReplay: boolean;
   ignored: string[];
 }
-
-type ClientHttp = ApiRequest<unknown, unknown, unknown>;
 
 const INSTRUCTIONS_CHARS_MAX = 100_000;
 
@@ -67,7 +65,7 @@ interface RequestOfClient {
 /** Begins a request, or finds the call that an equal request began. Throws `Problem`. */
 export async function beginCall(
   context: ApiContext,
-  request: ClientHttp,
+  request: AnyRequest,
   { wish, conversation, target }: RequestOfClient,
 ): Promise<BegunCall> {
   const chosen = chooseModel(context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
@@ -126,7 +124,7 @@ export async function beginCall(
 /** The key of the request, or the one that it or an equal earlier one is given. */
 async function keyOf(
   context: ApiContext,
-  { idempotency, principal, headers, body, list }: ClientHttp,
+  { idempotency, principal, headers, body, list }: AnyRequest,
 ): Promise<KeyedRequest> {
   if (idempotency !== null) return idempotency;
   const sha256 = sha256OfJson(body);
@@ -136,7 +134,7 @@ async function keyOf(
   return { scope, key, sha256 };
 }
 
-function targetOf(request: ClientHttp, { agent }: ChosenModel, user: string | undefined, keyed: KeyedRequest): Target {
+function targetOf(request: AnyRequest, { agent }: ChosenModel, user: string | undefined, keyed: KeyedRequest): Target {
   const named = textHeader(request, 'x-holdfast-session-key');
   if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
   if (user !== undefined) {
@@ -157,13 +155,14 @@ function freshTarget(agentId: string, keyed: KeyedRequest): Target {
   };
 }
 
-function shaOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+/** A text of 32 characters for session keys, of any text. */
+export function shaOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32);
 }
 
 /** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */
 function choiceOf<Choice extends string>(
-  request: ClientHttp,
+  request: AnyRequest,
   name: string,
   choices: readonly [Choice, Choice],
 ): Choice {
@@ -175,7 +174,7 @@ function choiceOf<Choice extends string>(
 }
 
 /** One value of a header; undefined: it is not there. */
-export function textHeader({ headers }: Pick<ClientHttp, 'headers'>, name: string): string | undefined {
+export function textHeader({ headers }: Pick<AnyRequest, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' && value !== '' ? value : undefined;
 }

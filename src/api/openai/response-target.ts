@@ -1,13 +1,12 @@
 // The session of a response that names one: the conversation, or the response before it.
-import { createHash } from 'node:crypto';
 import { copySession } from '../../service/copy-session.ts';
 import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
-import type { ApiRequest } from '../route.ts';
+import type { AnyRequest } from '../route.ts';
 import type { ClientApi } from './answer-call.ts';
-import { textHeader } from './begin-call.ts';
+import { shaOf, textHeader } from './begin-call.ts';
 import type { Target } from './known-history.ts';
 import { chooseModel } from './models.ts';
 import type { ResponseWish } from './read-response.ts';
@@ -16,7 +15,7 @@ import { knownName } from './response-call.ts';
 /** Null: the request names none. Throws `Problem` 404 for an unknown response. */
 export async function conversationTarget(
   api: ClientApi,
-  request: ApiRequest<unknown, unknown, unknown>,
+  request: AnyRequest,
   { wish, keyed }: { wish: ResponseWish; keyed: KeyedRequest },
 ): Promise<Target | null> {
   if (wish.conversation !== undefined) {
@@ -53,8 +52,4 @@ function unknown(id: string): Problem {
   return new Problem(problem.code, `previous_response_id: ${problem.message}`, {
     errors: [{ path: 'previous_response_id', message: problem.message }],
   });
-}
-
-function shaOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 32);
 }

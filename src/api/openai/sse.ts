@@ -1,5 +1,6 @@
 // Server-sent events of an answer. The headers are sent with the first byte, so a failure before it is an answer with a status.
-import type { ApiRequest } from '../route.ts';
+import { beginEventStream } from '../event-frame.ts';
+import type { AnyRequest } from '../route.ts';
 import { ANSWERED } from '../route.ts';
 
 export interface SseSink {
@@ -12,29 +13,18 @@ export interface SseSink {
 }
 
 /** Ends a request whose client has left, without an answer. */
-export function abandon({ reply }: Pick<ApiRequest<unknown, unknown, unknown>, 'reply'>): typeof ANSWERED {
+export function abandon({ reply }: Pick<AnyRequest, 'reply'>): typeof ANSWERED {
   reply.hijack();
   return ANSWERED;
 }
 
 /** Makes it; `headers` is asked when the answer begins. */
-export function sseSink(
-  { reply }: Pick<ApiRequest<unknown, unknown, unknown>, 'reply'>,
-  headers: () => Record<string, string>,
-): SseSink {
+export function sseSink({ reply }: Pick<AnyRequest, 'reply'>, headers: () => Record<string, string>): SseSink {
   let isOpen = false;
   function open(): void {
     if (isOpen) return;
     isOpen = true;
-    reply.hijack();
-    reply.raw.writeHead(200, {
-      ...Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)])),
-      ...headers(),
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-      connection: 'close',
-    });
+    beginEventStream(reply, headers());
   }
   function write(text: string): void {
     open();

@@ -5,6 +5,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { agentList } from '../schemas/agents.ts';
 
 const getAgents = defineRoute({
+  operationId: 'listAgents',
   method: 'GET',
   path: '/v1/agents',
   summary: 'The agents with a summary of their settings, their crons and their sessions',

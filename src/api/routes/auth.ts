@@ -14,6 +14,7 @@ import { wrongKey } from '../wrong-key.ts';
 const NO_CONTENT = { description: 'Done; the answer has no body' };
 
 const postSession = defineRoute({
+  operationId: 'signIn',
   method: 'POST',
   path: '/v1/auth/sessions',
   summary: 'Sign a browser in with an API key or a single-use code; sets a cookie',
@@ -71,6 +72,7 @@ function cookieText({ config }: ApiContext, name: string, value: string, lastsMs
 }
 
 const getSession = defineRoute({
+  operationId: 'getSignIn',
   method: 'GET',
   path: '/v1/auth/sessions/current',
   summary: 'Who is signed in, and when the sign-in expires',
@@ -82,6 +84,7 @@ const getSession = defineRoute({
 });
 
 const deleteSession = defineRoute({
+  operationId: 'signOut',
   method: 'DELETE',
   path: '/v1/auth/sessions/current',
   summary: 'Sign out',
@@ -103,6 +106,7 @@ const deleteSession = defineRoute({
 });
 
 const postCode = defineEffect<'/v1/auth/codes', { code?: string; expiresAt: string }>({
+  operationId: 'createSignInCode',
   path: '/v1/auth/codes',
   summary: 'Create a single-use code that signs a browser in with the key of this request; it expires after a minute',
   role: 'viewer',

@@ -1,29 +1,27 @@
 // Batches: submitted, shown, controlled, and their results.
 import { z } from 'zod';
+import { microsOf } from '../../core/prices/call-cost.ts';
 import { controlBatch, deleteBatch, editBatch } from '../../service/control-batch.ts';
 import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
 import { listItems } from '../../store/views/batch-items.ts';
 import { listBatches, viewBatch, type BatchView } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import * as schemas from '../schemas/batches.ts';
 import { pageQuery } from '../schemas/queries.ts';
-import { isUuid } from '../../core/ids.ts';
 import { estimateLines, estimateList, submitLines, submitList } from '../submit-batch.ts';
 
-const ITEMS_DEFAULT = 50;
 /** The largest JSON body of a batch; lines have a limit of their own. */
 const JSON_BYTES_MAX = 16_777_216;
-const MICROS = 1_000_000;
-const isItemNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
 const conflictDoc = { description: 'Its state does not allow it' };
 const shown = { 200: { description: 'The batch as it is now', schema: schemas.batch }, 409: conflictDoc };
 
 const postBatch = defineRoute({
+  operationId: 'postBatches',
   method: 'POST',
   path: '/v1/batches',
   summary:
@@ -64,22 +62,24 @@ function refuseQuery(rest: object): void {
 }
 
 const getBatches = defineRoute({
+  operationId: 'listBatches',
   method: 'GET',
   path: '/v1/batches',
   summary: 'Batches, newest first',
   query: z.strictObject({ ...pageQuery, ...schemas.batchFilter }),
   answers: { 200: { description: 'A page of batches', schema: listOf(schemas.batch) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listBatches(context.views, context.service.prices.table, {
       status: query.status,
-      page: pageRequestOf(list, query, bounds),
+      page: pageRequestOf(request, context),
     });
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
 const getBatch = defineRoute({
+  operationId: 'getBatch',
   method: 'GET',
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
@@ -90,6 +90,7 @@ const getBatch = defineRoute({
 });
 
 const patchBatch = defineRoute({
+  operationId: 'updateBatch',
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
@@ -97,14 +98,14 @@ const patchBatch = defineRoute({
   answers: shown,
   async handle({ params, body }, { context }) {
     const { maxCostUsd, ...rest } = body;
-    const cost =
-      maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : Math.round(maxCostUsd * MICROS) };
+    const cost = maxCostUsd === undefined ? {} : { maxCostMicros: maxCostUsd === null ? null : microsOf(maxCostUsd) };
     refuse(await editBatch(context.service, params.id, { ...rest, ...cost }), params.id, 'be changed');
     return { status: 200, body: await batchOf(context, params.id) };
   },
 });
 
 const removeBatch = defineRoute({
+  operationId: 'deleteBatch',
   method: 'DELETE',
   path: '/v1/batches/{id}',
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
@@ -116,22 +117,24 @@ const removeBatch = defineRoute({
 });
 
 const getItems = defineRoute({
+  operationId: 'listBatchItems',
   method: 'GET',
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
   query: z.strictObject({ ...pageQuery, ...schemas.itemFilter }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.batchItemView) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params, query } = request;
     await batchOf(context, params.id);
     const { status, code, q } = query;
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isItemNumber };
     const filter = { batchId: params.id, status, code, q };
-    const page = await listItems(context.views, filter, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listItems(context.views, filter, pageRequestOf(request, context, { isKey: isItemNumber }));
+    return listAnswer(request, page);
   },
 });
 
 const getResults = defineRoute({
+  operationId: 'getBatchResults',
   method: 'GET',
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
@@ -161,6 +164,7 @@ type Keyed<Body> = Pick<ApiRequest<{ id: string }, unknown, Body>, 'params' | 'i
 
 /** A POST that carries out a command. */
 function commandRoute<Body extends z.ZodType = NoFields>(spec: {
+  operationId: string;
   verb: BatchCommand['kind'];
   summary: string;
   body?: Body;
@@ -169,6 +173,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
 }): Route {
   const path = `/v1/batches/{id}/${spec.verb}` as '/v1/batches/{id}/pause';
   return defineEffect<typeof path, { batchId: string }, NoFields, Body>({
+    operationId: spec.operationId,
     path,
     summary: spec.summary,
     ...(spec.body === undefined ? {} : { body: spec.body }),
@@ -183,6 +188,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
 }
 
 const pauseBatch = commandRoute({
+  operationId: 'pauseBatch',
   verb: 'pause',
   summary: 'Pause a batch: items in flight finish, and no other item starts',
   done: 'be paused',
@@ -190,6 +196,7 @@ const pauseBatch = commandRoute({
 });
 
 const resumeBatch = commandRoute({
+  operationId: 'resumeBatch',
   verb: 'resume',
   summary: 'Resume a paused batch; its cost and failure guards start again',
   done: 'be resumed',
@@ -197,6 +204,7 @@ const resumeBatch = commandRoute({
 });
 
 const cancelBatch = commandRoute({
+  operationId: 'cancelBatch',
   verb: 'cancel',
   summary:
     'Cancel a batch: items that have not started are cancelled; with running "stop", its running turns are aborted',
@@ -206,6 +214,7 @@ const cancelBatch = commandRoute({
 });
 
 const retryFailed = commandRoute({
+  operationId: 'retryFailedItems',
   verb: 'retry-failed',
   summary: 'Retry failed and expired items: all, those with one error code, or a list',
   body: schemas.retryRequest,

@@ -13,6 +13,7 @@ const FIXED =
 const conflictDoc = { description: 'It belongs to the configuration or to a batch' };
 
 const getBudgets = defineRoute({
+  operationId: 'listBudgets',
   method: 'GET',
   path: '/v1/budgets',
   summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
@@ -24,6 +25,7 @@ const getBudgets = defineRoute({
 });
 
 const postBudget = defineEffect({
+  operationId: 'createBudget',
   path: '/v1/budgets',
   summary: 'Create a budget; it counts calls that start from now on',
   body: budgetRequest,
@@ -38,6 +40,7 @@ const postBudget = defineEffect({
 });
 
 const patchBudget = defineRoute({
+  operationId: 'updateBudget',
   method: 'PATCH',
   path: '/v1/budgets/{id}',
   summary: 'Change a budget; turns that wait for it are checked again',
@@ -52,6 +55,7 @@ const patchBudget = defineRoute({
 });
 
 const deleteBudget = defineRoute({
+  operationId: 'deleteBudget',
   method: 'DELETE',
   path: '/v1/budgets/{id}',
   summary: 'Delete a budget; turns that wait for it resume',

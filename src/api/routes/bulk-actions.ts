@@ -1,6 +1,5 @@
 // Bulk actions: submitted, shown, cancelled.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import {
   BULK_ITEMS_MAX,
   selectBulkIds,
@@ -12,7 +11,7 @@ import {
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { listBulkActions, listBulkItems, viewBulkAction, type BulkActionView } from '../../store/views/bulk-actions.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
@@ -21,14 +20,13 @@ import * as schemas from '../schemas/bulk-actions.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { turnFilterOf } from './turns.ts';
 
-const ITEMS_DEFAULT = 50;
 const SAMPLE_MAX = 5;
-const isItemNumber = (text: string): boolean => /^\d{1,9}$/.test(text);
 
 type Submitted = { id: string } | { total: number; ids: string[] };
 type RequestBody = z.output<typeof schemas.bulkActionRequest>;
 
 const postBulkAction = defineEffect<'/v1/bulk-actions', Submitted, z.ZodType, typeof schemas.bulkActionRequest>({
+  operationId: 'createBulkAction',
   path: '/v1/bulk-actions',
   summary:
     'Apply an action to many objects: the request selects the objects, and schedulers process them in the background',
@@ -105,19 +103,20 @@ export async function bulkActionOf(context: ApiContext, id: string): Promise<Bul
 }
 
 const getBulkActions = defineRoute({
+  operationId: 'listBulkActions',
   method: 'GET',
   path: '/v1/bulk-actions',
   summary: 'Bulk actions, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of actions', schema: listOf(schemas.bulkAction) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listBulkActions(context.views, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+  async handle(request, { context }) {
+    const page = await listBulkActions(context.views, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const getBulkAction = defineRoute({
+  operationId: 'getBulkAction',
   method: 'GET',
   path: '/v1/bulk-actions/{id}',
   summary: 'One bulk action with its progress',
@@ -126,20 +125,22 @@ const getBulkAction = defineRoute({
 });
 
 const getBulkItems = defineRoute({
+  operationId: 'listBulkItems',
   method: 'GET',
   path: '/v1/bulk-actions/{id}/items',
   summary: 'The objects of a bulk action, in the order of execution, each with its result',
   query: z.strictObject({ ...pageQuery, status: z.enum(schemas.bulkItem.shape.status.options).optional() }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.bulkItem) } },
-  async handle({ params: { id }, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { id } = request.params;
     await bulkActionOf(context, id);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isItemNumber };
-    const page = await listBulkItems(context.views, { id, status: query.status }, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const asked = pageRequestOf(request, context, { isKey: isItemNumber });
+    return listAnswer(request, await listBulkItems(context.views, { id, status: request.query.status }, asked));
   },
 });
 
 const cancelBulkAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
+  operationId: 'cancelBulkAction',
   path: '/v1/bulk-actions/{id}/cancel',
   summary: 'Cancel a bulk action: objects in progress finish, and completed changes stay',
   answers: { 200: { description: 'The updated action', schema: schemas.bulkAction } },

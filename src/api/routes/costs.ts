@@ -10,6 +10,7 @@ import { prices, topCosts, usageReport, type PriceRowAnswer } from '../schemas/c
 import { countText, timeText } from '../schemas/queries.ts';
 
 const getPrices = defineRoute({
+  operationId: 'getPrices',
   method: 'GET',
   path: '/v1/prices',
   summary: 'The price table in use',
@@ -46,6 +47,7 @@ const STEPS_DEFAULT: Readonly<Record<UsageStep, number>> = { minute: 60, hour: 2
 const STEPS_MAX = 5_000;
 
 const getUsage = defineRoute({
+  operationId: 'getUsage',
   method: 'GET',
   path: '/v1/usage',
   summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
@@ -81,6 +83,7 @@ const TOP_COSTS_DEFAULT = 10;
 const TOP_COSTS_MAX = 100;
 
 const getTopCosts = defineRoute({
+  operationId: 'getTopCosts',
   method: 'GET',
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',

@@ -13,15 +13,12 @@ import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/cr
 import { listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { cron, cronFire, cronSlots, cronSummaries, cronViewOf, type CronSlotView } from '../schemas/crons.ts';
 import { countText, idsText, pageQuery } from '../schemas/queries.ts';
-import { isUuid } from '../../core/ids.ts';
 
-const ITEMS_DEFAULT = 50;
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;
 /** Of each cron in a summary. */
@@ -30,6 +27,7 @@ const FIXED = 'The cron is in the configuration file: change it there. Only whet
 const conflictDoc = { description: 'The origin or state of the cron does not allow the request' };
 
 const getCrons = defineRoute({
+  operationId: 'listCrons',
   method: 'GET',
   path: '/v1/crons',
   summary: 'Crons, newest first',
@@ -39,15 +37,16 @@ const getCrons = defineRoute({
     enabled: z.enum(['true', 'false']).optional(),
   }),
   answers: { 200: { description: 'A page of crons', schema: listOf(cron) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const enabled = query.enabled === undefined ? undefined : query.enabled === 'true';
-    const page = await listCrons(context.views, { agentId: query.agent, enabled }, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, { ...page, items: page.items.map(cronViewOf) }) };
+    const page = await listCrons(context.views, { agentId: query.agent, enabled }, pageRequestOf(request, context));
+    return listAnswer(request, { ...page, items: page.items.map(cronViewOf) });
   },
 });
 
 const postCron = defineEffect({
+  operationId: 'createCron',
   path: '/v1/crons',
   summary: 'Create a cron',
   body: cronInput,
@@ -64,6 +63,7 @@ const postCron = defineEffect({
 });
 
 const getCron = defineRoute({
+  operationId: 'getCron',
   method: 'GET',
   path: '/v1/crons/{id}',
   summary: 'One cron',
@@ -74,6 +74,7 @@ const getCron = defineRoute({
 });
 
 const patchCron = defineRoute({
+  operationId: 'updateCron',
   method: 'PATCH',
   path: '/v1/crons/{id}',
   summary: 'Change a cron; a new schedule starts now and resets the number of failed runs',
@@ -101,6 +102,7 @@ const patchCron = defineRoute({
 });
 
 const deleteCron = defineRoute({
+  operationId: 'deleteCron',
   method: 'DELETE',
   path: '/v1/crons/{id}',
   summary: 'Delete a cron and its fires; the transcripts of its runs stay',
@@ -117,6 +119,7 @@ const deleteCron = defineRoute({
 });
 
 const runCron = defineEffect({
+  operationId: 'runCron',
   path: '/v1/crons/{id}/run',
   summary: 'Run a cron now; its schedule does not change',
   answers: {
@@ -141,20 +144,22 @@ const runCron = defineEffect({
 });
 
 const getFires = defineRoute({
+  operationId: 'listFires',
   method: 'GET',
   path: '/v1/crons/{id}/fires',
   summary: 'The fires of a cron, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of fires', schema: listOf(cronFire) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     await cronOf(context, params.id);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isInstant };
-    const page = await listFires(context.views, params.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listFires(context.views, params.id, pageRequestOf(request, context, { isKey: isInstant }));
+    return listAnswer(request, page);
   },
 });
 
 const getNext = defineRoute({
+  operationId: 'listNextSlots',
   method: 'GET',
   path: '/v1/crons/{id}/next',
   summary: 'The next slots of a cron as if it were enabled; the request changes nothing',
@@ -172,6 +177,7 @@ const getNext = defineRoute({
 });
 
 const getSummaries = defineRoute({
+  operationId: 'listCronSummaries',
   method: 'GET',
   path: '/v1/crons/summaries',
   summary: 'The next slots, the last fires with their costs, and the expected cost per month of several crons',

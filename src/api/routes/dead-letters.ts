@@ -20,10 +20,10 @@ import {
   redrivenLetters,
 } from '../schemas/dead-letters.ts';
 
-const ITEMS_DEFAULT = 50;
 const groupKey = z.tuple([z.string(), z.string()]);
 
 const getDeadLetters = defineRoute({
+  operationId: 'listDeadLetters',
   method: 'GET',
   path: '/v1/dead-letters',
   summary: 'Dead letters by kind and error, each group with its newest letters',
@@ -33,14 +33,14 @@ const getDeadLetters = defineRoute({
     code: letterCode.optional(),
   }),
   answers: { 200: { description: 'A page of groups', schema: listOf(deadLetterGroup) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isGroupKey };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listDeadLetterGroups(
       context.views,
       { state: query.state ?? 'open', code: query.code },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context, { isKey: isGroupKey }),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
@@ -58,6 +58,7 @@ const startedDoc = { description: 'With canary or perSecond: the bulk action tha
 type LetterDecision = { id: string } | object;
 
 const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodType, typeof letterFilter>({
+  operationId: 'redriveDeadLetters',
   path: '/v1/dead-letters/redrive',
   summary:
     'Retry the turns and resend the deliveries of open dead letters: immediately, at most 500 per request; with canary or perSecond, all of them in the background',
@@ -71,6 +72,7 @@ const redrive = defineEffect<'/v1/dead-letters/redrive', LetterDecision, z.ZodTy
 });
 
 const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodType, typeof letterFilter>({
+  operationId: 'discardDeadLetters',
   path: '/v1/dead-letters/discard',
   summary: 'Discard open dead letters: immediately, or with perSecond in the background',
   body: letterFilter,

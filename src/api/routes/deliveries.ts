@@ -19,12 +19,11 @@ import { listOf } from '../schemas/answers.ts';
 import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../schemas/queries.ts';
 import { deliveryCount, deliveryDetails, discardRequest } from '../schemas/deliveries.ts';
 import { delivery } from '../schemas/views.ts';
-import { isUuid } from '../../core/ids.ts';
 
-const ITEMS_DEFAULT = 50;
 const conflictDoc = { description: 'Its status does not allow it' };
 
 const getDeliveries = defineRoute({
+  operationId: 'listDeliveries',
   method: 'GET',
   path: '/v1/deliveries',
   summary: 'Deliveries, newest first',
@@ -37,8 +36,8 @@ const getDeliveries = defineRoute({
     q: searchText.optional(),
   }),
   answers: { 200: { description: 'A page of deliveries', schema: listOf(delivery) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listDeliveries(
       context.views,
       {
@@ -48,13 +47,14 @@ const getDeliveries = defineRoute({
         channel: query.channel,
         text: query.q,
       },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
 const getCounts = defineRoute({
+  operationId: 'countDeliveries',
   method: 'GET',
   path: '/v1/deliveries/count',
   summary: 'The number of deliveries by status, and the age of the oldest one',
@@ -66,6 +66,7 @@ const getCounts = defineRoute({
 });
 
 const getDelivery = defineRoute({
+  operationId: 'getDelivery',
   method: 'GET',
   path: '/v1/deliveries/{id}',
   summary: 'One delivery with its attempts',
@@ -78,6 +79,7 @@ const getDelivery = defineRoute({
 });
 
 const redrive = defineEffect({
+  operationId: 'redriveDelivery',
   path: '/v1/deliveries/{id}/redrive',
   summary: 'Resend a delivery that failed, expired, was discarded or has an unknown result',
   answers: { 200: { description: 'The updated delivery', schema: delivery }, 409: conflictDoc },
@@ -87,6 +89,7 @@ const redrive = defineEffect({
 });
 
 const discard = defineEffect({
+  operationId: 'discardDelivery',
   path: '/v1/deliveries/{id}/discard',
   summary: 'Discard a delivery',
   body: discardRequest,

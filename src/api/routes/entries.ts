@@ -13,6 +13,7 @@ import { entry } from '../schemas/views.ts';
 const ENTRIES_DEFAULT = 100;
 
 const getTranscript = defineRoute({
+  operationId: 'listEntries',
   method: 'GET',
   path: '/v1/sessions/{key}/transcript',
   summary: 'Active entries, oldest first (order=desc: newest first); with state=all, all entries',
@@ -25,10 +26,10 @@ const getTranscript = defineRoute({
     partChars: countText.optional(),
   }),
   answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params, query } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ENTRIES_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isSeq };
     const { partChars } = query;
     const page = await listEntries(
       context.views,
@@ -39,9 +40,9 @@ const getTranscript = defineRoute({
         isNewestFirst: query.order === 'desc',
         cut: partChars === undefined ? null : (one) => cutEntry(one, partChars, params.key),
       },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context, { isKey: isSeq, itemsDefault: ENTRIES_DEFAULT }),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
@@ -57,6 +58,7 @@ function cutEntry(whole: EntryView, charsMax: number, key: string): EntryView {
 }
 
 const getPart = defineRoute({
+  operationId: 'getEntryPart',
   method: 'GET',
   path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
   summary: 'The text of one part of an entry, or a range of it',

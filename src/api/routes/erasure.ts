@@ -11,6 +11,7 @@ import { erasure, subjectErasure } from '../schemas/erasure.ts';
 const REASON_CHARS_MAX = 500;
 
 const exportSession = defineRoute({
+  operationId: 'exportSession',
   method: 'GET',
   path: '/v1/sessions/{key}/export',
   summary: 'Export everything that is stored for a session, as lines of JSON',
@@ -36,6 +37,7 @@ const erasureQuery = z.strictObject({
 });
 
 const deleteSession = defineRoute({
+  operationId: 'eraseSession',
   method: 'DELETE',
   path: '/v1/sessions/{key}',
   summary: 'Erase a session and all subagents below it, with all their rows and files',
@@ -55,6 +57,7 @@ const deleteSession = defineRoute({
 });
 
 const deleteSubject = defineRoute({
+  operationId: 'eraseSubject',
   method: 'DELETE',
   path: '/v1/subjects/{senderId}',
   summary: 'Erase all sessions in which only this person wrote, and the items of batches with their words',

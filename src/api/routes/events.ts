@@ -12,10 +12,11 @@ import { findTurn } from '../../store/views/turns.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { answerWithin } from '../deadline.ts';
+import { beginEventStream } from '../event-frame.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
-import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../schemas/events.ts';
 import { listText, sessionKeyText } from '../schemas/queries.ts';
 import type { ApiServices } from '../services.ts';
@@ -31,6 +32,7 @@ const streamDoc = {
 const lastIdHeader = { 'Last-Event-ID': 'Resume after this event' };
 
 const getTurnEvents = defineRoute({
+  operationId: 'streamTurnEvents',
   method: 'GET',
   path: '/v1/turns/{id}/events',
   summary: 'The events of one turn from its start, until it has ended',
@@ -78,6 +80,7 @@ async function planOfTurn(
 }
 
 const getEvents = defineRoute({
+  operationId: 'streamEvents',
   method: 'GET',
   path: '/v1/events',
   summary: 'Live events, from now or after a given event id; optionally of one session or of some types',
@@ -133,7 +136,7 @@ function lastEventIdOf(request: ApiRequest<unknown, { after?: string | undefined
 }
 
 async function stream(
-  request: ApiRequest<unknown, unknown, unknown>,
+  request: AnyRequest,
   services: ApiServices,
   options: Omit<EventStreamOptions, 'response' | 'tail'>,
 ): Promise<Answer | typeof ANSWERED> {
@@ -146,15 +149,7 @@ async function stream(
     );
   }
   services.admission.leave(reply.request);
-  reply.hijack();
-  reply.raw.writeHead(200, {
-    ...Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)])),
-    'content-type': 'text/event-stream; charset=utf-8',
-    'cache-control': 'no-cache, no-transform',
-    'x-accel-buffering': 'no',
-    // The connection of a stream is closed with it: kept alive, it would delay the end of a process that stops.
-    connection: 'close',
-  });
+  beginEventStream(reply);
   try {
     await services.streams.run(new EventStream({ ...options, response: reply.raw, tail: services.tail }));
   } catch {

@@ -5,6 +5,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { family } from '../schemas/details.ts';
 
 const getFamily = defineRoute({
+  operationId: 'getFamily',
   method: 'GET',
   path: '/v1/sessions/{key}/family',
   summary: 'All subagent runs of the family of a session, with the usage of each',

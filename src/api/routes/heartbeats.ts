@@ -9,11 +9,9 @@ import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { heartbeat } from '../schemas/crons.ts';
 import { pageQuery } from '../schemas/queries.ts';
-import { isUuid } from '../../core/ids.ts';
-
-const ITEMS_DEFAULT = 50;
 
 const getHeartbeats = defineRoute({
+  operationId: 'listHeartbeats',
   method: 'GET',
   path: '/v1/heartbeats',
   summary: 'Polls, newest first: made or skipped, with their results',
@@ -23,15 +21,16 @@ const getHeartbeats = defineRoute({
     status: z.enum(HEARTBEAT_STATUSES).optional(),
   }),
   answers: { 200: { description: 'A page of polls', schema: listOf(heartbeat) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const filter = { agentId: query.agent, status: query.status };
-    const page = await listHeartbeats(context.views, filter, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listHeartbeats(context.views, filter, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const postHeartbeat = defineEffect({
+  operationId: 'pollAgent',
   path: '/v1/agents/{agent}/heartbeat',
   summary: 'Poll an agent now, even outside its hours and if nothing has changed',
   answers: { 202: { description: 'The poll', schema: heartbeat } },

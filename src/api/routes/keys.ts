@@ -1,9 +1,7 @@
 // API keys that are made while the service runs, and the audit log.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
 import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
-import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
@@ -11,28 +9,22 @@ import { listOf } from '../schemas/answers.ts';
 import * as schemas from '../schemas/keys.ts';
 import { pageQuery } from '../schemas/queries.ts';
 
-const ITEMS_DEFAULT = 50;
-
-const boundsOf = ({ config }: ApiContext) => ({
-  itemsDefault: ITEMS_DEFAULT,
-  itemsMax: config.limits.pageItems,
-  isKey: isUuid,
-});
-
 const getKeys = defineRoute({
+  operationId: 'listKeys',
   method: 'GET',
   path: '/v1/keys',
   summary: 'API keys that were created through the API, newest first, including revoked keys',
   role: 'admin',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of keys', schema: listOf(schemas.apiKey) } },
-  async handle({ query, list }, { context }) {
-    const page = await listApiKeys(context.views, pageRequestOf(list, query, boundsOf(context)));
-    return { status: 200, body: listAnswer(list, page) };
+  async handle(request, { context }) {
+    const page = await listApiKeys(context.views, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
+  operationId: 'createKey',
   path: '/v1/keys',
   summary: 'Create an API key. Only this answer contains the key',
   role: 'admin',
@@ -75,6 +67,7 @@ function nameTaken(name: string): Problem {
 }
 
 const deleteKey = defineRoute({
+  operationId: 'revokeKey',
   method: 'DELETE',
   path: '/v1/keys/{id}',
   summary:
@@ -94,6 +87,7 @@ const deleteKey = defineRoute({
 });
 
 const getAudit = defineRoute({
+  operationId: 'listAudit',
   method: 'GET',
   path: '/v1/audit',
   summary: 'The audit log: changes through the API, newest first, without messages and system events',
@@ -104,10 +98,11 @@ const getAudit = defineRoute({
     action: z.string().max(100).optional(),
   }),
   answers: { 200: { description: 'A page of changes', schema: listOf(schemas.auditEntry) } },
-  async handle({ query, list }, { context }) {
+  async handle(request, { context }) {
+    const { query } = request;
     const { principal, action } = query;
-    const page = await listAudit(context.views, { principal, action }, pageRequestOf(list, query, boundsOf(context)));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listAudit(context.views, { principal, action }, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 

@@ -13,24 +13,22 @@ import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
-import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
 import { idsText, listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
-import { isUuid } from '../../core/ids.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
-
-const ITEMS_DEFAULT = 50;
 
 /** A 202 or a duplicate, never a refusal. */
 type TakenMessage = Extract<AcceptResult, AcceptedAnswer>;
 
 const postMessage = defineRoute({
+  operationId: 'sendMessage',
   method: 'POST',
   path: '/v1/sessions/{key}/messages',
   isAudited: false,
@@ -101,7 +99,7 @@ function acceptedAnswer(result: TakenMessage): Answer {
 
 /** The 200 form when the message is settled in time, else null. The wait ends when the client leaves. */
 async function waitForEnd(
-  api: { request: ApiRequest<unknown, unknown, unknown>; context: ApiContext; services: ApiServices },
+  api: { request: AnyRequest; context: ApiContext; services: ApiServices },
   result: TakenMessage,
   waitSeconds: number,
 ): Promise<Answer | null> {
@@ -114,6 +112,7 @@ async function waitForEnd(
 }
 
 const getMessages = defineRoute({
+  operationId: 'listMessages',
   method: 'GET',
   path: '/v1/messages',
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
@@ -124,19 +123,20 @@ const getMessages = defineRoute({
     session: sessionKeyText.optional(),
   }),
   answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const filter = {
       statuses: query.status,
       ids: query.ids,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
     };
-    const page = await listMessages(context.views, filter, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listMessages(context.views, filter, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const getMessage = defineRoute({
+  operationId: 'getMessage',
   method: 'GET',
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',

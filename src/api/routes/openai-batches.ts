@@ -40,6 +40,7 @@ const batch = z.looseObject({ id: z.string(), object: z.literal('batch') });
 const answers = { 200: { description: 'The batch', schema: batch } };
 
 const postBatch = defineEffect({
+  operationId: 'createBatchForClients',
   path: '/openai/v1/batches',
   summary: 'Submit the lines of an uploaded file as a batch',
   isLong: true,
@@ -118,6 +119,7 @@ function errorsOf(
 }
 
 const getBatches = defineRoute({
+  operationId: 'listBatchesForClients',
   method: 'GET',
   path: '/openai/v1/batches',
   summary: 'The OpenAI-compatible batches, newest first',
@@ -137,6 +139,7 @@ const getBatches = defineRoute({
 });
 
 const getBatch = defineRoute({
+  operationId: 'getBatchForClients',
   method: 'GET',
   path: '/openai/v1/batches/{clientBatchId}',
   summary: 'An OpenAI-compatible batch with its progress',
@@ -148,6 +151,7 @@ const getBatch = defineRoute({
 });
 
 const cancelBatch = defineEffect({
+  operationId: 'cancelBatchForClients',
   path: '/openai/v1/batches/{clientBatchId}/cancel',
   summary: 'Cancel a batch: items in flight finish, and the others are cancelled',
   isOpenAi: true,

@@ -25,12 +25,12 @@ import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
-import { ANSWERED, defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { operationIdAt } from '../openai/operation-id.ts';
+import { ANSWERED, defineRoute, type AnyRequest, type Route } from '../route.ts';
 
-type ChatRequest = ApiRequest<unknown, unknown, unknown>;
 type Call = Awaited<ReturnType<typeof openCall>>;
 
-async function complete(request: ChatRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+async function complete(request: AnyRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
   const wish = readChat(request.body, api.context.config.limits.jsonDepth);
   const conversation = conversationOf(wish.messages, 'messages');
   const begun = await beginCall(api.context, request, { wish, conversation });
@@ -48,7 +48,7 @@ function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
 }
 
 async function whole(
-  request: ChatRequest,
+  request: AnyRequest,
   api: ClientApi,
   { wish, call }: { wish: ChatWish; call: Call },
 ): Promise<Answer | typeof ANSWERED> {
@@ -73,7 +73,7 @@ async function endOf(
 }
 
 async function stream(
-  request: ChatRequest,
+  request: AnyRequest,
   api: ClientApi,
   { wish, call }: { wish: ChatWish; call: Call },
 ): Promise<typeof ANSWERED> {
@@ -102,6 +102,7 @@ async function stream(
 
 function chatRoute(path: string): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'createChatCompletion'),
     method: 'POST',
     path,
     isAudited: false,

@@ -18,11 +18,12 @@ import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { readForm, type FormFile } from '../openai/read-form.ts';
 import { fail } from '../openai/read-parts.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineRoute, type ApiRequest, type Route } from '../route.ts';
+import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 const file = z.looseObject({ id: z.string(), object: z.literal('file') });
 
 const postFile = defineRoute({
+  operationId: 'uploadFileForClients',
   method: 'POST',
   path: '/openai/v1/files',
   summary: 'Upload a file of lines for a batch, as multipart/form-data with purpose and file',
@@ -41,7 +42,7 @@ const postFile = defineRoute({
 
 async function upload(
   context: ApiContext,
-  { idempotency, principal }: ApiRequest<unknown, unknown, unknown>,
+  { idempotency, principal }: AnyRequest,
   { filename, fields, content }: FormFile,
 ): Promise<Answer> {
   const { service, views } = context;
@@ -104,6 +105,7 @@ function checkPurpose(fields: ReadonlyMap<string, string>): void {
 }
 
 const getFiles = defineRoute({
+  operationId: 'listFilesForClients',
   method: 'GET',
   path: '/openai/v1/files',
   summary: 'The uploaded files, newest first',
@@ -121,6 +123,7 @@ const getFiles = defineRoute({
 });
 
 const getFile = defineRoute({
+  operationId: 'getFileForClients',
   method: 'GET',
   path: '/openai/v1/files/{fileId}',
   summary: 'A file: an upload, or the output of a batch',
@@ -133,6 +136,7 @@ const getFile = defineRoute({
 });
 
 const getContent = defineRoute({
+  operationId: 'getFileContentForClients',
   method: 'GET',
   path: '/openai/v1/files/{fileId}/content',
   summary: 'The content of a file; the content of an output file is generated from the items of its batch',
@@ -157,6 +161,7 @@ const getContent = defineRoute({
 });
 
 const deleteFile = defineRoute({
+  operationId: 'deleteFileForClients',
   method: 'DELETE',
   path: '/openai/v1/files/{fileId}',
   summary: 'Delete an uploaded file; batches that were created from it stay',

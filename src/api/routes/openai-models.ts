@@ -1,6 +1,7 @@
 // The models of the OpenAI-compatible endpoints.
 import { z } from 'zod';
 import { chooseModel, modelNames } from '../openai/models.ts';
+import { operationIdAt } from '../openai/operation-id.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** Models have no date of their own, but clients require one. */
@@ -14,6 +15,7 @@ function modelOf(id: string): z.output<typeof model> {
 
 function listRoute(path: string): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'listModels'),
     method: 'GET',
     path,
     summary: 'The names that OpenAI-compatible requests can use as model',
@@ -29,6 +31,7 @@ function listRoute(path: string): Route {
 
 function getRoute(path: '/v1/models/{model}' | '/openai/v1/models/{model}'): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'getModel'),
     method: 'GET',
     path,
     summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',

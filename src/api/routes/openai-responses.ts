@@ -13,9 +13,8 @@ import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { Problem } from '../problem.ts';
-import { ANSWERED, defineEffect, defineRoute, type ApiRequest, type Route } from '../route.ts';
-
-type ResponseRequest = ApiRequest<unknown, unknown, unknown>;
+import { operationIdAt } from '../openai/operation-id.ts';
+import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 const answers = {
   200: {
@@ -24,7 +23,7 @@ const answers = {
   },
 };
 
-async function create(request: ResponseRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+async function create(request: AnyRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
   const wish = readResponse(request.body, api.context.config.limits.jsonDepth);
   const conversation = conversationOf(wish.messages, 'input');
   const begun = await beginCall(api.context, request, {
@@ -38,7 +37,7 @@ async function create(request: ResponseRequest, api: ClientApi): Promise<Answer 
   return await whole(request, api, call);
 }
 
-async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCall): Promise<Answer | typeof ANSWERED> {
+async function whole(request: AnyRequest, api: ClientApi, call: ResponseCall): Promise<Answer | typeof ANSWERED> {
   const followed = await follow(api, request, call, {
     sink: SILENT,
     timeoutMs: api.context.config.limits.waitSeconds * 1000,
@@ -52,7 +51,7 @@ async function whole(request: ResponseRequest, api: ClientApi, call: ResponseCal
 
 /** The events after one that the client has; -1: all. */
 async function stream(
-  request: ResponseRequest,
+  request: AnyRequest,
   api: ClientApi,
   call: ResponseCall,
   after: number,
@@ -92,6 +91,7 @@ async function stream(
 
 function createRoute(path: string): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'createResponse'),
     method: 'POST',
     path,
     isAudited: false,
@@ -110,6 +110,7 @@ const text = z.string().optional();
 
 function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'getResponse'),
     method: 'GET',
     path,
     summary: 'A response, or its events from the beginning or after a given event',
@@ -130,6 +131,7 @@ function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{re
 
 function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
   return defineRoute({
+    operationId: operationIdAt(path, 'deleteResponse'),
     method: 'DELETE',
     path,
     summary: 'Hide a response; its messages stay in the session',
@@ -150,6 +152,7 @@ function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/
 
 function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/responses/{responseId}/cancel'): Route {
   return defineEffect({
+    operationId: operationIdAt(path, 'cancelResponse'),
     path,
     summary: 'Abort the turn of a response',
     isLong: true,

@@ -9,6 +9,7 @@ import { stats } from '../schemas/views.ts';
 const SCRAPE_MS_MAX = 3_000;
 
 const getStats = defineRoute({
+  operationId: 'getStats',
   method: 'GET',
   path: '/v1/stats',
   summary: 'Counts of sessions, messages, turns and deliveries, and of what needs attention',
@@ -22,6 +23,7 @@ const getStats = defineRoute({
 });
 
 const getHealth = defineRoute({
+  operationId: 'getHealth',
   method: 'GET',
   path: '/healthz',
   summary: 'Whether this process is alive',
@@ -33,6 +35,7 @@ const getHealth = defineRoute({
 });
 
 const getReadiness = defineRoute({
+  operationId: 'getReadiness',
   method: 'GET',
   path: '/readyz',
   summary: 'Whether each dependency is available, and which model is in use',
@@ -50,6 +53,7 @@ const getReadiness = defineRoute({
 });
 
 const getMetrics = defineRoute({
+  operationId: 'getMetrics',
   method: 'GET',
   path: '/metrics',
   summary: 'All metrics, for Prometheus',
@@ -65,6 +69,7 @@ const getMetrics = defineRoute({
 });
 
 const getOpenApi = defineRoute({
+  operationId: 'getOpenApi',
   method: 'GET',
   path: '/openapi.json',
   summary: 'This document',

@@ -10,6 +10,7 @@ const UNCHANGED = { description: 'It is as If-None-Match says' };
 const CONDITION = { 'If-None-Match': 'the ETag of an earlier answer' };
 
 const getOverview = defineRoute({
+  operationId: 'getOverview',
   method: 'GET',
   path: '/v1/overview',
   summary: 'Waiting messages, running turns and costs, with the last 60 minutes; at most a second old',
@@ -22,6 +23,7 @@ const getOverview = defineRoute({
 });
 
 const getAttention = defineRoute({
+  operationId: 'getAttention',
   method: 'GET',
   path: '/v1/attention',
   summary: 'Problems that need an operator, errors first; at most a second old',

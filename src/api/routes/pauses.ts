@@ -9,6 +9,7 @@ import { defineEffect, defineRoute, type Route } from '../route.ts';
 import * as schemas from '../schemas/pauses.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
+  operationId: 'pause',
   path: '/v1/pause',
   summary: 'Pause a lane, an agent, a session, a combination of them, or everything. Running turns finish',
   body: schemas.pauseRequest,
@@ -34,6 +35,7 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
 });
 
 const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType, typeof schemas.resumeRequest>({
+  operationId: 'resume',
   path: '/v1/resume',
   summary: 'End the pause with exactly this lane, agent and session; without any of them, end all pauses',
   body: schemas.resumeRequest,
@@ -45,6 +47,7 @@ const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType,
 });
 
 const getPauses = defineRoute({
+  operationId: 'listPauses',
   method: 'GET',
   path: '/v1/pauses',
   summary: 'The pauses, oldest first',

@@ -1,6 +1,5 @@
 // Submissions to the provider.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
 import { forgetSubmission } from '../../service/forget-submission.ts';
 import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
@@ -11,22 +10,22 @@ import { listOf } from '../schemas/answers.ts';
 import { providerBatch } from '../schemas/provider-batches.ts';
 import { pageQuery } from '../schemas/queries.ts';
 
-const ITEMS_DEFAULT = 50;
-
 const getProviderBatches = defineRoute({
+  operationId: 'listProviderBatches',
   method: 'GET',
   path: '/v1/provider-batches',
   summary: 'Batches that were submitted to the provider, newest first',
   query: z.strictObject({ ...pageQuery, status: z.enum(SUBMISSION_STATUSES).optional() }),
   answers: { 200: { description: 'A page of submissions', schema: listOf(providerBatch) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listProviderBatches(context.views, { status: query.status }, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+  async handle(request, { context }) {
+    const { query } = request;
+    const page = await listProviderBatches(context.views, { status: query.status }, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({
+  operationId: 'forgetProviderBatch',
   path: '/v1/provider-batches/{id}/forget',
   summary: 'Abandon a submission: it is no longer polled, and its requests are submitted again',
   answers: {

@@ -9,7 +9,6 @@ import {
   type LockedSession,
 } from '../../store/views/sessions.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-
 import { agentOrFirst, type Config } from '../../config.ts';
 import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
@@ -22,9 +21,8 @@ import { sessionDetails, sessionPatch, type SessionDetails } from '../schemas/vi
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 
-const ITEMS_DEFAULT = 50;
-
 const getSessions = defineRoute({
+  operationId: 'listSessions',
   method: 'GET',
   path: '/v1/sessions',
   summary: 'Sessions, newest first; order=updated: last changed first',
@@ -38,18 +36,18 @@ const getSessions = defineRoute({
     order: z.enum(['created', 'updated']).optional(),
   }),
   answers: { 200: { description: 'A page of sessions', schema: listOf(sessionDetails) } },
-  async handle({ query, list }, { context }) {
+  async handle(request, { context }) {
+    const { query } = request;
     const { agent, kind, status, channel, q, order } = query;
     const isByUpdate = order === 'updated';
     const isKey = isByUpdate ? isUpdatedKey : isUuid;
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey };
     const filter = { agentId: agent, kinds: kind, statuses: status, channel, text: q };
-    const asked = pageRequestOf(list, query, bounds);
+    const asked = pageRequestOf(request, context, { isKey });
     const page = await (isByUpdate
       ? listUpdatedSessions(context.views, filter, asked)
       : listSessions(context.views, filter, asked));
     const items = page.items.map((found) => detailsOf(context.config, found));
-    return { status: 200, body: listAnswer(list, { ...page, items }) };
+    return listAnswer(request, { ...page, items });
   },
 });
 
@@ -63,6 +61,7 @@ function detailsOf(config: Config, found: LockedSession): SessionDetails {
 }
 
 const getSession = defineRoute({
+  operationId: 'getSession',
   method: 'GET',
   path: '/v1/sessions/{key}',
   summary: 'One session',
@@ -75,6 +74,7 @@ const getSession = defineRoute({
 });
 
 const patchSession = defineRoute({
+  operationId: 'updateSession',
   method: 'PATCH',
   path: '/v1/sessions/{key}',
   summary: 'Override the configuration for one session; null removes an override',
@@ -90,6 +90,7 @@ const patchSession = defineRoute({
 });
 
 const abort = defineEffect({
+  operationId: 'abortSession',
   path: '/v1/sessions/{key}/abort',
   summary: 'Abort the running turn and cancel the waiting messages; with queued: keep, the messages stay',
   body: abortRequest,

@@ -10,6 +10,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { configChanges, configReload, configuration } from '../schemas/settings.ts';
 
 const getConfig = defineRoute({
+  operationId: 'getConfig',
   method: 'GET',
   path: '/v1/config',
   summary:
@@ -35,6 +36,7 @@ const getConfig = defineRoute({
 });
 
 const getConfigDiff = defineRoute({
+  operationId: 'compareConfig',
   method: 'GET',
   path: '/v1/config/diff',
   summary: 'The differences between the configuration in use and the current file and environment',
@@ -50,6 +52,7 @@ const getConfigDiff = defineRoute({
 });
 
 const patchConfig = defineRoute({
+  operationId: 'reloadConfig',
   method: 'PATCH',
   path: '/v1/config',
   summary: 'Reload the configuration in the process that answers, and apply the settings that can change while it runs',

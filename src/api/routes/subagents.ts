@@ -12,14 +12,13 @@ import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
-import { isUuid } from '../../core/ids.ts';
 
-const ITEMS_DEFAULT = 50;
 /** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;
 const KILLED = 'It was killed by a person.';
 
 const postSpawn = defineEffect({
+  operationId: 'storeSpawn',
   path: '/v1/sessions/{key}/spawn',
   summary: 'Spawn a subagent in the background; its result is announced to the session',
   body: spawnRequest,
@@ -63,21 +62,23 @@ function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
 }
 
 const getSubagents = defineRoute({
+  operationId: 'listSubagents',
   method: 'GET',
   path: '/v1/sessions/{key}/subagents',
   summary: 'The subagents that a session has spawned, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of runs', schema: listOf(subagent) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listSubagents(context.views, found.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listSubagents(context.views, found.id, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const getSubagent = defineRoute({
+  operationId: 'getSubagent',
   method: 'GET',
   path: '/v1/subagents/{runId}',
   summary: 'One run of a subagent',
@@ -90,6 +91,7 @@ const getSubagent = defineRoute({
 });
 
 const postKill = defineEffect({
+  operationId: 'killSubagent',
   path: '/v1/subagents/{runId}/kill',
   summary:
     'Stop a subagent and all runs below it; with below: keep, only the subagent. The end is announced to its parent',
@@ -105,6 +107,7 @@ const postKill = defineEffect({
 });
 
 const postSteer = defineEffect({
+  operationId: 'steerSubagent',
   path: '/v1/subagents/{runId}/steer',
   summary: 'Send a message to a subagent: the message joins the running turn or starts the next turn',
   body: steerRequest,

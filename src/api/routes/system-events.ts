@@ -10,11 +10,9 @@ import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { enqueued, listOf, systemEventRequest } from '../schemas/answers.ts';
 import { pageQuery } from '../schemas/queries.ts';
 import { systemEvent } from '../schemas/views.ts';
-import { isUuid } from '../../core/ids.ts';
-
-const ITEMS_DEFAULT = 50;
 
 const postSystemEvent = defineEffect({
+  operationId: 'queueSystemEvent',
   path: '/v1/sessions/{key}/system-events',
   isAudited: false,
   summary: "Add a system event to the session's next prompt",
@@ -35,21 +33,22 @@ function factOf(body: z.output<typeof systemEventRequest>) {
 }
 
 const getSystemEvents = defineRoute({
+  operationId: 'listSystemEvents',
   method: 'GET',
   path: '/v1/sessions/{key}/system-events',
   summary: 'The waiting system events, oldest first; with state=all, also those that were consumed or dropped',
   query: z.strictObject({ ...pageQuery, state: z.enum(['queued', 'all']).optional() }),
   answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params, query } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
     const page = await listSystemEvents(
       context.views,
       { session: { id: found.id, key: params.key }, isAll: query.state === 'all' },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 

@@ -34,11 +34,9 @@ import {
   transcript,
 } from '../schemas/transcripts.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
-import { isUuid } from '../../core/ids.ts';
-
-const ITEMS_DEFAULT = 50;
 
 const compact = defineRoute({
+  operationId: 'compactSession',
   method: 'POST',
   path: '/v1/sessions/{key}/compact',
   summary: 'Compact the session as soon as it is idle; with Prefer: wait, answer when that is done',
@@ -106,21 +104,23 @@ async function requested(context: ApiContext, key: string, messageId: string): P
 }
 
 const getCompactions = defineRoute({
+  operationId: 'listCompactions',
   method: 'GET',
   path: '/v1/sessions/{key}/compactions',
   summary: 'The compactions of a session, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of compactions', schema: listOf(compaction) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const page = await listCompactions(context.views, found.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listCompactions(context.views, found.id, pageRequestOf(request, context));
+    return listAnswer(request, page);
   },
 });
 
 const restore = defineEffect({
+  operationId: 'restoreCompaction',
   path: '/v1/sessions/{key}/compactions/{id}/restore',
   summary:
     'Undo a compaction and all later compactions: the compacted entries become active again, and newer entries stay',
@@ -154,6 +154,7 @@ const restore = defineEffect({
 });
 
 const resetRoute = defineEffect({
+  operationId: 'resetSession',
   path: '/v1/sessions/{key}/reset',
   summary:
     'Start a new transcript under the same key; the old one is kept. With abort: true, a running turn is aborted first',
@@ -178,22 +179,24 @@ const resetRoute = defineEffect({
 });
 
 const getTranscripts = defineRoute({
+  operationId: 'listTranscripts',
   method: 'GET',
   path: '/v1/sessions/{key}/transcripts',
   summary: 'The transcripts of a session, the current one first; GET .../transcript?transcript= reads one',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of transcripts', schema: listOf(transcript) } },
-  async handle({ params, query, list }, { context }) {
+  async handle(request, { context }) {
+    const { params } = request;
     const found = await findSession(context.views, params.key);
     if (found === null) throw notFound(`session ${params.key}`);
     const isKey = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey };
-    const page = await listTranscripts(context.views, found.id, pageRequestOf(list, query, bounds));
-    return { status: 200, body: listAnswer(list, page) };
+    const page = await listTranscripts(context.views, found.id, pageRequestOf(request, context, { isKey }));
+    return listAnswer(request, page);
   },
 });
 
 const fork = defineEffect({
+  operationId: 'forkSession',
   path: '/v1/sessions/{key}/fork',
   summary: 'Create a session with a copy of this one, up to an entry or to its end',
   body: forkRequest,

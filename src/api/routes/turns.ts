@@ -1,6 +1,7 @@
 // Turns: their steps, their model requests, and the routes to stop or retry them.
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
+import { microsOf } from '../../core/prices/call-cost.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { redoTurn, retryItemText } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
@@ -26,9 +27,6 @@ import {
   timeText,
 } from '../schemas/queries.ts';
 import { listedTurn, turn } from '../schemas/views.ts';
-import { isUuid } from '../../core/ids.ts';
-
-const ITEMS_DEFAULT = 50;
 
 /** What chooses turns, in a list and in a count. */
 const turnQuery = {
@@ -50,6 +48,7 @@ const turnQuery = {
 };
 
 const getTurns = defineRoute({
+  operationId: 'listTurns',
   method: 'GET',
   path: '/v1/turns',
   summary: 'Turns, newest first, each with its last steps; with steps=none, without steps and spans',
@@ -60,18 +59,19 @@ const getTurns = defineRoute({
     textChars: countText.optional(),
   }),
   answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
-  async handle({ query, list }, { context }) {
-    const bounds = { itemsDefault: ITEMS_DEFAULT, itemsMax: context.config.limits.pageItems, isKey: isUuid };
+  async handle(request, { context }) {
+    const { query } = request;
     const page = await listTurns(
       context.views,
       { ...turnFilterOf(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
-      pageRequestOf(list, query, bounds),
+      pageRequestOf(request, context),
     );
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
 const getCount = defineRoute({
+  operationId: 'countTurns',
   method: 'GET',
   path: '/v1/turns/count',
   summary: `The number of turns, up to ${COUNT_MAX}`,
@@ -99,12 +99,13 @@ export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuer
     agentId: agent,
     batchId: batch,
     msMin: minMs,
-    costMicrosMin: minCostUsd === undefined ? undefined : Math.round(minCostUsd * 1_000_000),
+    costMicrosMin: minCostUsd === undefined ? undefined : microsOf(minCostUsd),
     text: q,
   };
 }
 
 const getTurn = defineRoute({
+  operationId: 'getTurn',
   method: 'GET',
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',
@@ -117,6 +118,7 @@ const getTurn = defineRoute({
 });
 
 const getInputs = defineRoute({
+  operationId: 'getTurnInputs',
   method: 'GET',
   path: '/v1/turns/{id}/inputs',
   summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
@@ -129,6 +131,7 @@ const getInputs = defineRoute({
 });
 
 const getRequest = defineRoute({
+  operationId: 'getModelRequest',
   method: 'GET',
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
@@ -141,6 +144,7 @@ const getRequest = defineRoute({
 });
 
 const getToolCall = defineRoute({
+  operationId: 'getToolCall',
   method: 'GET',
   path: '/v1/turns/{id}/tools/{callId}',
   summary: 'One tool call with its arguments and its result',
@@ -153,6 +157,7 @@ const getToolCall = defineRoute({
 });
 
 const abort = defineEffect({
+  operationId: 'abortTurn',
   path: '/v1/turns/{id}/abort',
   summary: 'Abort a turn; the waiting messages of its session stay',
   answers: { 200: { description: 'Whether it was running', schema: turnAborted } },
@@ -165,6 +170,7 @@ const abort = defineEffect({
 });
 
 const retry = defineEffect({
+  operationId: 'retryTurn',
   path: '/v1/turns/{id}/retry',
   summary: 'Retry a turn that did not succeed: its messages are queued again',
   answers: {

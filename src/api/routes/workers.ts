@@ -1,6 +1,5 @@
 // The processes.
 import { z } from 'zod';
-import { isUuid } from '../../core/ids.ts';
 import { drainWorker } from '../../service/drain-worker.ts';
 import { listWorkers, viewWorker } from '../../store/views/workers.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -13,22 +12,24 @@ import { worker } from '../schemas/workers.ts';
 import { WORKERS_SHOWN } from '../services.ts';
 
 const getWorkers = defineRoute({
+  operationId: 'listWorkers',
   method: 'GET',
   path: '/v1/workers',
   summary: 'The processes of the service, newest first',
   query: z.strictObject(pageQuery),
   answers: { 200: { description: 'A page of processes', schema: listOf(worker) } },
-  async handle({ query, list, reply }, { context, services }) {
-    const bounds = { itemsDefault: WORKERS_SHOWN, itemsMax: context.config.limits.pageItems, isKey: isUuid };
-    const asked = pageRequestOf(list, query, bounds);
+  async handle(request, { context, services }) {
+    const { reply } = request;
+    const asked = pageRequestOf(request, context, { itemsDefault: WORKERS_SHOWN });
     const isFirst = asked.after === null && asked.limit === WORKERS_SHOWN;
     const page =
       isFirst && isOfPage(reply.request) ? await services.pages.readWorkers() : await listWorkers(context.views, asked);
-    return { status: 200, body: listAnswer(list, page) };
+    return listAnswer(request, page);
   },
 });
 
 const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
+  operationId: 'drainWorker',
   path: '/v1/workers/{id}/drain',
   summary: 'Drain a process: it notices within 3 s, finishes or releases its turns, and ends',
   answers: {

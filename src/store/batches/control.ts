@@ -1,13 +1,13 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
 // key of its request; what the state does not allow changes nothing and answers the state.
 import { UPLOAD_HOURS, type BatchStatus, type BatchVia } from '../../core/batch/batch.ts';
-import type { Committed, Ring } from '../../after-commit.ts';
+import type { Committed } from '../../after-commit.ts';
 import { changedCapsSql } from '../budgets/batch-cap.ts';
-import type { NeededRing } from '../session-locks.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { sendQuery } from '../send-query.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal, type Statement } from '../statement.ts';
 
 /** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
@@ -217,7 +217,7 @@ changed as (
 ),
 ${changedCapsSql('changed')}
 select status, status <> 'ended' as "isAllowed", false as "isOverCap",
-  (select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells) as rings
+  ${RINGS_SQL} as rings
 from found`,
 });
 
@@ -231,8 +231,7 @@ export async function patchBatch(
   const [row] = await sendQuery<ControlRow & { rings: NeededRing[] } & Record<string, unknown>>(database.views, query);
   if (row === undefined) return { kind: 'unknown' };
   if (!row.isAllowed) return { kind: 'refused', status: row.status, isOverCap: false };
-  const rings = row.rings.map((ring): Ring => ({ kind: 'inbound', ...ring }));
-  return { kind: 'done', after: { changed: row.rings.map(({ sessionId }) => sessionId), rings } };
+  return { kind: 'done', after: afterOfRings(row.rings) };
 }
 
 export const DELETE_BATCH = literal({

@@ -7,6 +7,7 @@ import type { SessionId } from '../../core/ids.ts';
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
+import { deliveryRing } from '../rings.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
@@ -161,6 +162,5 @@ export async function endBatch(
   const [row] = rows;
   if (row === undefined) return { isEnded: false };
   if (row.session_id === null) return { isEnded: true };
-  const rings = [{ kind: 'deliver' as const, sessionId: row.session_id, ringNo: Number(row.seq) * 1000 }];
-  return { isEnded: true, after: { changed: [row.session_id], rings } };
+  return { isEnded: true, after: { changed: [row.session_id], rings: [deliveryRing(row.session_id, row.seq)] } };
 }

@@ -3,13 +3,14 @@ import type { BudgetAction, BudgetOrigin, BudgetSettings } from '../../core/budg
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
+import { isoSql } from '../session-facts.ts';
 import { sendInOrder } from '../send-in-order.ts';
 import { sendQuery } from '../send-query.ts';
-import type { NeededRing } from '../session-locks.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
 import { wokenSql } from './woken-sql.ts';
-import type { AfterCommit, Committed, Ring } from '../../after-commit.ts';
+import type { Committed } from '../../after-commit.ts';
 
 /** A budget with its present window. */
 export interface Budget extends BudgetSettings {
@@ -27,8 +28,8 @@ export interface Budget extends BudgetSettings {
 const BUDGET_SQL = `b.id, b.origin, b.scope, b.per, b.zone, b.limit_micros::float8 as "limitMicros", b.warn_percent as "warnPercent", b.action,
   b.is_strict as strict, coalesce(w.spent_micros, 0)::float8 as "spentMicros", coalesce(w.reserved_micros, 0)::float8 as "reservedMicros",
   coalesce(${isReachedSql('b', 'w')}, false) as "isReached",
-  to_char(w.starts_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "startsAt",
-  to_char(w.ends_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "endsAt"
+  ${isoSql('w.starts_at')} as "startsAt",
+  ${isoSql('w.ends_at')} as "endsAt"
 from holdfast.budgets b left join holdfast.budget_windows w
   on w.budget_id = b.id and w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())`;
 
@@ -55,8 +56,6 @@ const SETTINGS: SqlColumns<BudgetSettings & { id: string }> = {
 };
 
 const NAMES = 'scope, per, zone, limit_micros, warn_percent, action, is_strict';
-
-const RINGS_SQL = `(select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells)`;
 
 export const LOCK_BUDGETS = literal({
   name: 'lock-budgets',
@@ -209,9 +208,4 @@ export async function removeBudget(database: Database, id: string): Promise<Comm
 function changeOf([row]: ChangeRow[]): Committed<{ result: BudgetChange }> {
   const result = row === undefined ? 'unknown' : row.origin === 'api' ? 'done' : 'fixed';
   return { result, after: afterOfRings(row?.rings ?? []) };
-}
-
-function afterOfRings(needed: readonly NeededRing[]): AfterCommit {
-  const rings = needed.map((ring): Ring => ({ kind: 'inbound', ...ring }));
-  return { changed: needed.map(({ sessionId }) => sessionId), rings };
 }

@@ -1,10 +1,10 @@
 // The schedulers look for turns that wait for a budget which is not reached, and not for a short time: the calls that had reserved the rest have
 // cost less, or the turn has missed the wake of a change, because it was refused just before and parked just after it.
-import type { Committed, Ring } from '../../after-commit.ts';
+import type { Committed } from '../../after-commit.ts';
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
 import { sendQuery } from '../send-query.ts';
-import { wakeSql, type NeededRing } from '../session-locks.ts';
+import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
 
@@ -33,13 +33,12 @@ woken as materialized (
 rung_doorbells as (
   ${wakeSql('woken', 'true')}
 )
-select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') as rings from rung_doorbells`,
+select ${RINGS_SQL} as rings`,
 });
 
 /** Wakes them; resolves with how many there were. */
 export async function wakeBudgetWaiters(database: Database): Promise<Committed<{ woken: number }>> {
   const [row] = await sendQuery<{ rings: NeededRing[] }>(database.hot, WAKE_BUDGET_WAITERS.prepared([]));
   const needed = row?.rings ?? [];
-  const rings = needed.map((ring): Ring => ({ kind: 'inbound', ...ring }));
-  return { woken: needed.length, after: { changed: needed.map(({ sessionId }) => sessionId), rings } };
+  return { woken: needed.length, after: afterOfRings(needed) };
 }

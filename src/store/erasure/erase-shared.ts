@@ -6,7 +6,8 @@ import type { Database } from '../database.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
-import { inPortions, LEAST_ID } from './in-portions.ts';
+import { inPortions } from './in-portions.ts';
+import { itemPortionSql, portionAnswerSql, sendForItems } from './item-portions.ts';
 
 const PORTION_ROWS = 20_000;
 
@@ -73,53 +74,31 @@ export const BLANK_ITEMS = literal({
   name: 'blank-items',
   purpose: 'Empty the items of sessions, of a portion after an item. Answers how many, and the last item.',
   locking: 'The rows that it empties.',
-  text: `with portion as materialized (
-  select i.batch_id, i.n, ${IS_ITEM} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($3::uuid, $4::int)
-  order by i.batch_id, i.n limit ${PORTION_ROWS}
-),
+  text: `with ${itemPortionSql(IS_ITEM, PORTION_ROWS)},
 emptied as (
   update holdfast.batch_items i
   set body = '{}', error = null, custom_id = null, session_key = 'erased', session_id = null, message_id = null, turn_id = null
   from portion p where p.is_theirs and i.batch_id = p.batch_id and i.n = p.n
   returning 1
 )
-select (select count(*) from emptied)::int as removed, last.batch_id as "lastBatch", last.n as "lastN"
-from (select 1) as one left join (select batch_id, n from portion order by batch_id desc, n desc limit 1) as last on true`,
+${portionAnswerSql('select count(*) from emptied')}`,
 });
 
 export const COUNT_ITEMS = literal({
   name: 'count-items',
   purpose: 'Count the items of sessions, of a portion after an item. Answers the last item, too.',
-  text: `with portion as materialized (
-  select i.batch_id, i.n, ${IS_ITEM} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($3::uuid, $4::int)
-  order by i.batch_id, i.n limit ${PORTION_ROWS}
-)
-select (select count(*) from portion where is_theirs)::int as removed, last.batch_id as "lastBatch", last.n as "lastN"
-from (select 1) as one left join (select batch_id, n from portion order by batch_id desc, n desc limit 1) as last on true`,
+  text: `with ${itemPortionSql(IS_ITEM, PORTION_ROWS)}
+${portionAnswerSql('select count(*) from portion where is_theirs')}`,
 });
 
 /** How many items the sessions have. */
-export function countItems(database: Database, sessions: ErasedSessions): Promise<number> {
-  return readItems(database, COUNT_ITEMS, sessions);
+export function countItems(database: Database, { ids, keys }: ErasedSessions): Promise<number> {
+  return sendForItems(database, COUNT_ITEMS, [ids, keys]);
 }
 
 /** Empties the items of the sessions, whose numbers the batches keep; resolves with how many. */
-export function blankItems(database: Database, sessions: ErasedSessions): Promise<number> {
-  return readItems(database, BLANK_ITEMS, sessions);
-}
-
-function readItems(database: Database, statement: typeof BLANK_ITEMS, { ids, keys }: ErasedSessions): Promise<number> {
-  return inPortions([LEAST_ID, 0], async (after) => {
-    const [row] = await sendQuery<{ removed: number; lastBatch: string | null; lastN: number }>(
-      database.views,
-      statement.prepared([ids, keys, ...after]),
-      LASTING_RETRY_MS,
-    );
-    return {
-      removed: row?.removed ?? 0,
-      next: row === undefined || row.lastBatch === null ? null : [row.lastBatch, row.lastN],
-    };
-  });
+export function blankItems(database: Database, { ids, keys }: ErasedSessions): Promise<number> {
+  return sendForItems(database, BLANK_ITEMS, [ids, keys]);
 }
 
 const HASHES = `(regexp_matches(source.text, '[0-9a-f]{64}', 'g'))[1]`;

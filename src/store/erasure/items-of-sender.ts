@@ -1,19 +1,13 @@
 // Items of batches that name a person as their sender and never became inputs of a session: their batch was cancelled, or its deadline was over.
 // No index leads from a sender to them, so all items are read, in portions.
 import type { Database } from '../database.ts';
-import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
-import { inPortions, LEAST_ID } from './in-portions.ts';
+import { itemPortionSql, portionAnswerSql, sendForItems } from './item-portions.ts';
 
 /** Reading the bodies takes longer than reading keys. */
 const PORTION_ROWS = 2_000;
 
-const portionSql = (isTheirs: string): string => `portion as materialized (
-  select i.batch_id, i.n, ${isTheirs} as is_theirs from holdfast.batch_items i where (i.batch_id, i.n) > ($3::uuid, $4::int)
-  order by i.batch_id, i.n limit ${PORTION_ROWS}
-)`;
-const LAST_SQL = `(select 1) as one left join (select batch_id, n from portion order by batch_id desc, n desc limit 1) as last on true`;
 const IS_SENDER = `coalesce(i.body -> 'sender' ->> 'id' = $1 and ($2::text is null or coalesce(i.body ->> 'channel', 'api') = $2), false)`;
 const IS_UNSENT = `i.message_id is null and ${IS_SENDER}`;
 
@@ -29,8 +23,8 @@ export const COUNT_ITEMS_OF_SENDER = literal({
   name: 'count-items-of-sender',
   purpose:
     'Count the items of the sender $1 that never became inputs (in the channel $2; null: in any), of a portion after an item. Answers the last item, too.',
-  text: `with ${portionSql(IS_UNSENT)}
-select (select count(*) from portion where is_theirs)::int as removed, last.batch_id as "lastBatch", last.n as "lastN" from ${LAST_SQL}`,
+  text: `with ${itemPortionSql(IS_UNSENT, PORTION_ROWS)}
+${portionAnswerSql('select count(*) from portion where is_theirs')}`,
 });
 
 export const BLANK_ITEMS_OF_SENDER = literal({
@@ -38,13 +32,13 @@ export const BLANK_ITEMS_OF_SENDER = literal({
   purpose:
     'Empty the items of the sender $1 that never became inputs (in the channel $2; null: in any), of a portion after an item. Answers how many, and the last item.',
   locking: 'The rows that it empties.',
-  text: `with ${portionSql(IS_UNSENT)},
+  text: `with ${itemPortionSql(IS_UNSENT, PORTION_ROWS)},
 emptied as (
   update holdfast.batch_items i set body = '{}', error = null, custom_id = null, session_key = 'erased'
   from portion p where p.is_theirs and i.batch_id = p.batch_id and i.n = p.n and i.status not in ('pending', 'fed')
   returning 1
 )
-select (select count(*) from emptied)::int as removed, last.batch_id as "lastBatch", last.n as "lastN" from ${LAST_SQL}`,
+${portionAnswerSql('select count(*) from emptied')}`,
 });
 
 export interface Sender {
@@ -60,29 +54,11 @@ export async function findOpenBatchOfSender(database: Database, { senderId, chan
 }
 
 /** How many items of the person never became inputs. */
-export function countItemsOfSender(database: Database, sender: Sender): Promise<number> {
-  return readItems(database, COUNT_ITEMS_OF_SENDER, sender);
+export function countItemsOfSender(database: Database, { senderId, channel }: Sender): Promise<number> {
+  return sendForItems(database, COUNT_ITEMS_OF_SENDER, [senderId, channel]);
 }
 
 /** Empties these items, whose numbers the batches keep; resolves with how many. */
-export function blankItemsOfSender(database: Database, sender: Sender): Promise<number> {
-  return readItems(database, BLANK_ITEMS_OF_SENDER, sender);
-}
-
-function readItems(
-  database: Database,
-  statement: typeof COUNT_ITEMS_OF_SENDER,
-  { senderId, channel }: Sender,
-): Promise<number> {
-  return inPortions([LEAST_ID, 0], async (after) => {
-    const [row] = await sendQuery<{ removed: number; lastBatch: string | null; lastN: number }>(
-      database.views,
-      statement.prepared([senderId, channel, ...after]),
-      LASTING_RETRY_MS,
-    );
-    return {
-      removed: row?.removed ?? 0,
-      next: row === undefined || row.lastBatch === null ? null : [row.lastBatch, row.lastN],
-    };
-  });
+export function blankItemsOfSender(database: Database, { senderId, channel }: Sender): Promise<number> {
+  return sendForItems(database, BLANK_ITEMS_OF_SENDER, [senderId, channel]);
 }

@@ -1,13 +1,14 @@
 // The shape of every statement that deletes old rows. A pass walks a table along its primary key, a bounded number of rows at a time, and stores
 // where it is in the row of its kind in `retention`. That row is its lock, too: a process that finds it locked leaves the kind to the other.
 // A statement deletes whole units and stores the place after them, so a crash between two statements loses nothing, and one in a statement undoes it.
+import { idOfTimeSql } from '../id-of-time.ts';
 import { literal, type Statement } from '../statement.ts';
 
 /** Milliseconds between the end of a pass and the next one. */
 const PASS_EVERY_MS = 600_000;
 
 /** The ids of rows grow with time, so newer rows than the cutoff need not be read. */
-export const WALK_END_SQL = `(select (lpad(to_hex((extract(epoch from walk.cutoff_at) * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid from walk)`;
+export const WALK_END_SQL = `(select ${idOfTimeSql('walk.cutoff_at')} from walk)`;
 export const WALK_ID_SQL = `coalesce((select walk.position::uuid from walk), '00000000-0000-0000-0000-000000000000')`;
 export const CUTOFF_SQL = '(select walk.cutoff_at from walk)';
 

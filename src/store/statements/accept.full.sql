@@ -113,9 +113,7 @@ inserted_events as (
     select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from accepted_events) as source) as happened
 )
-select stored.id, json_build_object('id', stored.id, 'kind', stored.kind, 'seq', stored.seq, 'receivedAt', to_char(stored.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', replace(stored.status, 'delayed', 'waiting'), 'error', stored.error, 'reply', stored.reply, 'settledAt', to_char(stored.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as message, stored.disposition, s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
-  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap",
-  json_build_object(
+select stored.id, json_build_object('id', stored.id, 'kind', stored.kind, 'seq', stored.seq, 'receivedAt', to_char(stored.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'status', replace(stored.status, 'delayed', 'waiting'), 'error', stored.error, 'reply', stored.reply, 'settledAt', to_char(stored.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as message, stored.disposition, json_build_object(
     'id', s.id, 'key', s.key, 'agentId', s.agent_id, 'kind', s.kind,
     'status', case when s.turn_id is not null and not (s.owner is null and coalesce((
       select open_turn.status = 'parked' from holdfast.turns open_turn where open_turn.id = s.turn_id), false)) then 'running'
@@ -130,7 +128,9 @@ select stored.id, json_build_object('id', stored.id, 'kind', stored.kind, 'seq',
     'tokens', json_build_object('input', s.input_tokens, 'output', s.output_tokens, 'context', s.context_tokens),
     'costUsd', s.cost_micros::float8 / 1000000, 'costMicros', s.cost_micros,
     'unpricedCalls', s.unpriced_calls, 'simulated', s.is_simulated,
-    'createdAt', to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'updatedAt', to_char(s.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as session
+    'createdAt', to_char(s.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'updatedAt', to_char(s.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) as session,
+  s.lane, coalesce(rung_doorbells.rings, woken.rings) as rings,
+  updated_sessions.waiting > coalesce(s.queue_cap, judged.cap) and coalesce(s.queue_drop, judged.drop_policy) in ('summarize', 'old') as "isOverCap"
 from stored join judged on judged.id = stored.id join locked s on s.id = stored.session_id
 join updated_sessions on updated_sessions.id = stored.session_id left join rung_doorbells on rung_doorbells.session_id = stored.session_id
 left join woken on woken.session_id = stored.session_id

@@ -365,7 +365,7 @@ settled_turns as materialized (
   'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
   'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
-  'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
+    'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
     'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
       'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
@@ -375,7 +375,7 @@ settled_turns as materialized (
   'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),
       'calls', (select json_agg(json_build_object('step', c.step, 'call', json_build_object('n', c.call_no, 'purpose', c.purpose, 'notes', c.notes,
     'status', c.status, 'stopReason', c.stop_reason, 'error', c.error, 'model', c.model, 'usage', json_build_object('inputTokens', c.input_tokens, 'outputTokens', c.output_tokens,
-  'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens), 'cacheWrite1hTokens', c.cache_write_1h_tokens,
+    'cacheReadTokens', c.cache_read_tokens, 'cacheWriteTokens', c.cache_write_tokens), 'cacheWrite1hTokens', c.cache_write_1h_tokens,
     'costUsd', c.cost_micros::float8 / 1000000, 'costMicros', c.cost_micros, 'priceVersion', c.price_version, 'tier', c.tier,
     'isEstimated', c.is_estimated, 'simulated', c.is_simulated,
     'startedAt', to_char(c.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'firstChunkAt', to_char(c.first_chunk_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),

@@ -5,6 +5,7 @@
 // Rows that are older than the roll-ups are counted once, by `countExisting`, in one snapshot that also sets the cursor.
 import type { Database } from '../database.ts';
 import { EVENT_HORIZON_SQL } from '../event-ids.ts';
+import { idOfTimeSql } from '../id-of-time.ts';
 import { sendLongQuery } from '../send-long-query.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
@@ -100,8 +101,7 @@ counted as materialized (
   select id from holdfast.sessions s
   where exists (select from held_cursor)
     and s.id > coalesce((select sessions_to from held_cursor), '00000000-0000-0000-0000-000000000000')
-    -- The first 48 bits of an id are the milliseconds of its time.
-    and s.id < (lpad(to_hex((extract(epoch from clock_timestamp() - interval '${SESSION_AGE}') * 1000)::bigint), 12, '0') || repeat('0', 20))::uuid
+    and s.id < ${idOfTimeSql(`clock_timestamp() - interval '${SESSION_AGE}'`)}
   order by s.id limit ${SESSIONS_MAX}
 ),
 moved_cursor as (

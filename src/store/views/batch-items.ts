@@ -8,7 +8,7 @@ import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { LANE_FACTS_SQL, waitFactsSql, whyOf, whySql, type LanesRow } from '../why-sql.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-import { TOKEN_USAGE_SQL, type TokenUsage } from './token-usage.ts';
+import { tokenUsageSql, type TokenUsage } from '../token-usage.ts';
 
 export interface BatchItemView {
   n: number;
@@ -72,14 +72,12 @@ export async function listItems(
   const after = page.after === null ? null : Number(page.after);
   const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
   const { rows } = await db.$client.query<BatchItemRow>(query);
-  return pageOf(rows, page.limit, {
-    item: ({ costMicros, wait, lanes, ...item }) => ({
-      ...item,
-      costUsd: dollarsOf(costMicros),
-      why: wait === null || lanes === null ? item.why : whyOf(wait, lanes),
-    }),
-    key: (row) => String(row.n),
-  });
+  const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
+    ...item,
+    costUsd: dollarsOf(costMicros),
+    why: wait === null || lanes === null ? item.why : whyOf(wait, lanes),
+  }));
+  return pageOf(items, page.limit, ({ n }) => String(n));
 }
 
 export interface ItemResult {
@@ -103,7 +101,7 @@ export const BATCH_RESULTS = literal({
     'Read results of the items with numbers over $2 up to $3, in input order; $4: also of those that have not ended.',
   text: `select i.n, i.custom_id as "customId", ${ITEM_STATUS_SQL} as status,
   case when i.status = 'answered' then coalesce(x.reply, t.reply) end as reply, i.error, i.session_key as "sessionKey",
-  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.attempt, ${TOKEN_USAGE_SQL('i')} as usage,
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.attempt, ${tokenUsageSql('i')} as usage,
   ${dollarsSql('i.cost_micros')} as "costUsd"
 from holdfast.batch_items i left join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
 where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status not in ('pending', 'fed')) order by i.n`,

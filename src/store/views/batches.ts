@@ -19,7 +19,7 @@ import { HIT_RATE_SQL } from '../provider-lane/hit-rate-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-import { TOKEN_USAGE_SQL, type TokenUsage } from './token-usage.ts';
+import { tokenUsageSql, type TokenUsage } from '../token-usage.ts';
 
 const MICROS = 1_000_000;
 
@@ -89,7 +89,7 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
     select json_agg(json_build_object('startsAtMs', (extract(epoch from m.starts_at) * 1000)::float8, 'ended', m.ended)) from holdfast.batch_minutes m
     where m.batch_id = b.id and m.starts_at > clock_timestamp() - interval '${RANGE_MINUTES + 2} minutes'
   ) end as minutes,
-  ${TOKEN_USAGE_SQL('b')} as usage, b.cost_micros::float8 as "costMicros", b.unpriced_calls as "unpricedCalls", b.is_simulated as simulated,
+  ${tokenUsageSql('b')} as usage, b.cost_micros::float8 as "costMicros", b.unpriced_calls as "unpricedCalls", b.is_simulated as simulated,
   coalesce((select sum(w.reserved_micros) from holdfast.budget_windows w where w.budget_id = b.id), 0)::float8 as "reservedMicros", b.max_cost_micros::float8 as "maxCostMicros", b.created_by as "createdBy",
   ${isoSql('b.created_at')} as "createdAt", ${isoSql('b.started_at')} as "startedAt", ${isoSql('b.ended_at')} as "endedAt",
   (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
@@ -154,7 +154,8 @@ export async function listBatches(
 ): Promise<Page<BatchView>> {
   const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
   const { rows } = await db.$client.query<BatchRow>(query);
-  return pageOf(rows, page.limit, { item: (row) => batchOf(row, prices), key: (row) => row.id });
+  const batches = rows.map((row) => batchOf(row, prices));
+  return pageOf(batches, page.limit, ({ id }) => id);
 }
 
 type BatchRow = Pick<

@@ -54,7 +54,8 @@ export async function listCompactions(
     select ${COMPACTION} as view from holdfast.compactions c join holdfast.sessions s on s.id = c.session_id
     where c.session_id = ${sessionId} and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
     order by c.id desc limit ${page.limit + 1}`);
-  return pageOf(result.rows, page.limit, { item: ({ view }) => view, key: ({ view }) => view.id });
+  const views = result.rows.map(({ view }) => view);
+  return pageOf(views, page.limit, ({ id }) => id);
 }
 
 /** The last compaction that a turn began, or null. */
@@ -101,8 +102,6 @@ export async function listTranscripts(
       'endedAt', ${sql.raw(isoSql('t.ended_at'))}) as view
     from transcripts t where ${page.after}::int is null or t.transcript_no < ${page.after}::int
     order by t.transcript_no desc limit ${page.limit + 1}`);
-  return pageOf(result.rows, page.limit, {
-    item: ({ view }) => view,
-    key: ({ view }) => String(view.transcriptNo),
-  });
+  const views = result.rows.map(({ view }) => view);
+  return pageOf(views, page.limit, ({ transcriptNo }) => String(transcriptNo));
 }

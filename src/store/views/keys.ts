@@ -2,7 +2,8 @@
 import type { KeyRole } from '../../core/access/key-role.ts';
 import { sql } from '../drizzle.ts';
 import { literal } from '../statement.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { isoSql } from '../session-facts.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** A key that opens the API now. */
 export interface ValidApiKey {
@@ -59,49 +60,28 @@ export interface ApiKeyView {
   revokedAt: string | null;
 }
 
-const KEY_COLUMNS = sql`k.id, k.name, k.role, k.created_by, k.created_at, k.expires_at, k.last_used_at, k.revoked_at`;
+const KEY_COLUMNS =
+  sql.raw(`k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt",
+  ${isoSql('k.expires_at')} as "expiresAt", ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt"`);
+const AUDIT_COLUMNS = sql.raw(
+  `a.id, ${isoSql('a.at')} as at, a.principal, a.role, a.action, a.target, a.reason, a.request_id as "requestId", a.outcome`,
+);
 
 /** A key, or null. */
 export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyView | null> {
-  const { rows } = await db.execute<ApiKeyRow & Record<string, unknown>>(
+  const { rows } = await db.execute<ApiKeyView & Record<string, unknown>>(
     sql`select ${KEY_COLUMNS} from holdfast.api_keys k where k.id = ${id}::uuid`,
   );
-  return rows[0] === undefined ? null : keyViewOf(rows[0]);
+  return rows[0] ?? null;
 }
 
 /** Keys, newest first, also those that are revoked. */
 export async function listApiKeys(db: ViewDatabase, page: PageRequest): Promise<Page<ApiKeyView>> {
-  const result = await db.execute<ApiKeyRow & Record<string, unknown>>(sql`
+  const { rows } = await db.execute<ApiKeyView & Record<string, unknown>>(sql`
     select ${KEY_COLUMNS} from holdfast.api_keys k
     where (${page.after}::uuid is null or k.id < ${page.after}::uuid)
     order by k.id desc limit ${page.limit + 1}`);
-  return pageOf(result.rows, page.limit, { item: keyViewOf, key: (row) => row.id });
-}
-
-interface ApiKeyRow {
-  id: string;
-  name: string;
-  role: KeyRole;
-  created_by: string;
-  created_at: Date | string;
-  expires_at: Date | string | null;
-  last_used_at: Date | string | null;
-  revoked_at: Date | string | null;
-}
-
-const dateOf = (time: Date | string | null): Date | null => (time === null ? null : new Date(time));
-
-function keyViewOf(row: ApiKeyRow): ApiKeyView {
-  return {
-    id: row.id,
-    name: row.name,
-    role: row.role,
-    createdBy: row.created_by,
-    createdAt: isoOf(new Date(row.created_at)),
-    expiresAt: isoOrNull(dateOf(row.expires_at)),
-    lastUsedAt: isoOrNull(dateOf(row.last_used_at)),
-    revokedAt: isoOrNull(dateOf(row.revoked_at)),
-  };
+  return pageOf(rows, page.limit, ({ id }) => id);
 }
 
 export interface AuditView {
@@ -134,24 +114,7 @@ export async function listAudit(
     ...(page.after === null ? [] : [sql`a.id < ${page.after}::uuid`]),
   ];
   const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
-  const result = await db.execute<AuditRow & Record<string, unknown>>(sql`
-    select a.id, a.at, a.principal, a.role, a.action, a.target, a.reason, a.request_id, a.outcome
-    from holdfast.audit a ${where} order by a.id desc limit ${page.limit + 1}`);
-  return pageOf(result.rows, page.limit, { item: auditViewOf, key: (row) => row.id });
-}
-
-interface AuditRow {
-  id: string;
-  at: Date | string;
-  principal: string;
-  role: KeyRole;
-  action: string;
-  target: string;
-  reason: string | null;
-  request_id: string;
-  outcome: string | null;
-}
-
-function auditViewOf({ request_id: requestId, at, ...row }: AuditRow): AuditView {
-  return { ...row, at: isoOf(new Date(at)), requestId };
+  const { rows } = await db.execute<AuditView & Record<string, unknown>>(sql`
+    select ${AUDIT_COLUMNS} from holdfast.audit a ${where} order by a.id desc limit ${page.limit + 1}`);
+  return pageOf(rows, page.limit, ({ id }) => id);
 }

@@ -66,7 +66,7 @@ export async function listMessages(
 ): Promise<Page<MessageView>> {
   const ids = await findMessageIds(db, filter, page);
   const rows = await selectMessages(db, inArray(inbox.id, ids), ids.length);
-  return pageOf(rows, page.limit, { item: (row) => row, key: (row) => row.id });
+  return pageOf(rows, page.limit, ({ id }) => id);
 }
 
 /** The first `limit` messages that meet the condition, newest first. */

@@ -10,6 +10,7 @@ import { literal } from '../statement.ts';
 import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
 import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import type { ViewDatabase } from './page.ts';
+import { doorsSql } from './stats.ts';
 
 /** A lane as it is now. */
 export interface LaneFigures {
@@ -80,15 +81,9 @@ export const OVERVIEW = literal({
   text: `with first_minute as materialized (
   select date_trunc('minute', clock_timestamp(), 'UTC') - interval '${MINUTES - 1} minutes' as at
 ),
-doors as materialized (
-  select d.lane, d.session_id, (
-    select s.owner is not null and coalesce(s.lease_expires_at > clock_timestamp(), false) from holdfast.sessions s where s.id = d.session_id
-  ) as is_held, d.due_at > clock_timestamp() and (
-    select t.status = 'parked' from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id where s.id = d.session_id
-  ) as is_parked, (
+${doorsSql(`, d.session_id, (
     select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
-  ) as oldest_at from holdfast.doorbells d
-),
+  ) as oldest_at`)},
 oldest as materialized (
   select distinct on (lane) lane, session_id, oldest_at from doors where oldest_at is not null order by lane, oldest_at, session_id
 ),

@@ -17,15 +17,11 @@ export interface Page<Item> {
   next: string | null;
 }
 
-/** Makes a page of rows that were read with `limit + 1`: the extra row shows that there are more. */
-export function pageOf<Row, Item>(
-  rows: Row[],
-  limit: number,
-  view: { item: (row: Row) => Item; key: (row: Row) => string },
-): Page<Item> {
-  const shown = rows.slice(0, limit);
-  const last = shown.at(-1);
-  return { items: shown.map(view.item), next: rows.length > limit && last !== undefined ? view.key(last) : null };
+/** Makes a page of items that were read with `limit + 1`: the extra one shows that there are more. */
+export function pageOf<Item>(read: Item[], limit: number, keyOf: (item: Item) => string): Page<Item> {
+  const items = read.slice(0, limit);
+  const last = items.at(-1);
+  return { items, next: read.length > limit && last !== undefined ? keyOf(last) : null };
 }
 
 /** A time as the API writes it. */

@@ -67,20 +67,23 @@ const LIVE_FIELDS = `'oldestWaitMs', (select round(greatest(extract(epoch from c
   'systemEventsWaiting', (select count(*) from holdfast.system_events where state = 'queued'),
   'deadLetters', (select count(*) from holdfast.dead_letters where state = 'open')`;
 
-// Every session that is held or has work has a row of doorbells, unless its turn is parked until something happens.
-const DOORS_SQL = `doors as materialized (
+/**
+ * The CTE of the sessions that are held or have work, with more columns of a doorbell `d`. Every such session has a row of doorbells, unless
+ * its turn is parked until something happens.
+ */
+export const doorsSql = (columns = ''): string => `doors as materialized (
   select d.lane, (
     select s.owner is not null and coalesce(s.lease_expires_at > clock_timestamp(), false) from holdfast.sessions s where s.id = d.session_id
   ) as is_held, d.due_at > clock_timestamp() and (
     select t.status = 'parked' from holdfast.sessions s join holdfast.turns t on t.id = s.turn_id where s.id = d.session_id
-  ) as is_parked from holdfast.doorbells d
+  ) as is_parked${columns} from holdfast.doorbells d
 )`;
 
 export const STATS = literal({
   name: 'stats',
   purpose:
     'Count sessions, messages, turns, deliveries and what waits, without reading a table that grows. No row before `count-existing`.',
-  text: `with ${DOORS_SQL},
+  text: `with ${doorsSql()},
 ended as materialized (
   ${ENDED_SQL}
 ),
@@ -110,7 +113,7 @@ const countedSql = (table: string): string =>
 export const STATS_BY_ROWS = literal({
   name: 'stats-by-rows',
   purpose: 'The same from the tables themselves, for the time between an upgrade and `count-existing`.',
-  text: `with ${DOORS_SQL}
+  text: `with ${doorsSql()}
 select json_build_object('sessions', (select count(*) from holdfast.sessions), 'messages', ${countedSql('inbox')},
   'turns', ${countedSql('turns')}, 'deliveries', ${countedSql('deliveries')},
   ${LIVE_FIELDS}

@@ -1,8 +1,9 @@
 // Runs of subagents as the API shows them, newest first.
 import type { RunStatus } from '../../core/announcement.ts';
-import { costFactsOf, type CostFacts } from '../cost-sql.ts';
+import { dollarsSql, type CostFacts } from '../cost-sql.ts';
 import { sql } from '../drizzle.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { isoSql } from '../session-facts.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 
@@ -29,40 +30,21 @@ export interface SubagentView extends CostFacts {
   announcement: { messageId: string; sessionKey: string; status: string } | null;
 }
 
-interface RunRow extends Record<string, unknown> {
-  id: string;
-  child_key: string;
-  parent_key: string;
-  label: string | null;
-  task: string;
-  depth: number;
-  status: SubagentView['status'];
-  mode: SubagentView['mode'];
-  cleanup: SubagentView['cleanup'];
-  result: string | null;
-  error: string | null;
-  input_tokens: string;
-  output_tokens: string;
-  cost_micros: string | null;
-  unpriced_calls: number;
-  is_simulated: boolean;
-  created_at: Date;
-  deadline_at: Date | null;
-  ended_at: Date | null;
-  announcement_id: string | null;
-  told_key: string | null;
-  told_status: string | null;
-}
-
-const SELECTION = sql`r.*, c.key as child_key, p.key as parent_key, recipient.key as told_key, i.status as told_status
+const SELECTION =
+  sql.raw(`r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,
+  r.result, r.error, json_build_object('input', r.input_tokens, 'output', r.output_tokens) as tokens, ${dollarsSql('r.cost_micros')} as "costUsd",
+  r.cost_micros::float8 as "costMicros", r.unpriced_calls as "unpricedCalls", r.is_simulated as simulated, ${isoSql('r.created_at')} as "createdAt",
+  ${isoSql('r.deadline_at')} as "deadlineAt", ${isoSql('r.ended_at')} as "endedAt", case when recipient.id is not null and i.id is not null
+    then json_build_object('messageId', r.announcement_id, 'sessionKey', recipient.key, 'status', i.status) end as announcement
   from holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id
-  left join holdfast.sessions recipient on recipient.id = r.announced_to left join holdfast.inbox i on i.id = r.announcement_id`;
+  left join holdfast.sessions recipient on recipient.id = r.announced_to left join holdfast.inbox i on i.id = r.announcement_id`);
 
 /** One run; null: it does not exist. */
 export async function viewSubagent(db: ViewDatabase, runId: string): Promise<SubagentView | null> {
-  const result = await db.execute<RunRow>(sql`select ${SELECTION} where r.id = ${runId}`);
-  const row = result.rows[0];
-  return row === undefined ? null : viewOf(row);
+  const { rows } = await db.execute<SubagentView & Record<string, unknown>>(
+    sql`select ${SELECTION} where r.id = ${runId}`,
+  );
+  return rows[0] ?? null;
 }
 
 /** The runs that a session has spawned. */
@@ -72,38 +54,8 @@ export async function listSubagents(
   page: PageRequest,
 ): Promise<Page<SubagentView>> {
   const after = page.after === null ? sql`` : sql`and r.id < ${page.after}`;
-  const result = await db.execute<RunRow>(
+  const { rows } = await db.execute<SubagentView & Record<string, unknown>>(
     sql`select ${SELECTION} where r.parent_id = ${sessionId} ${after} order by r.id desc limit ${page.limit + 1}`,
   );
-  return pageOf(result.rows, page.limit, { item: viewOf, key: (row) => row.id });
-}
-
-function viewOf(row: RunRow): SubagentView {
-  const { announcement_id: messageId, told_key: sessionKey, told_status: toldStatus } = row;
-  return {
-    runId: row.id,
-    childSessionKey: row.child_key,
-    parentSessionKey: row.parent_key,
-    label: row.label,
-    task: row.task,
-    depth: row.depth,
-    status: row.status,
-    mode: row.mode,
-    cleanup: row.cleanup,
-    result: row.result,
-    error: row.error,
-    tokens: { input: Number(row.input_tokens), output: Number(row.output_tokens) },
-    ...costFactsOf({
-      costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
-      unpricedCalls: row.unpriced_calls,
-      isSimulated: row.is_simulated,
-    }),
-    createdAt: isoOf(new Date(row.created_at)),
-    deadlineAt: isoOrNull(row.deadline_at === null ? null : new Date(row.deadline_at)),
-    endedAt: isoOrNull(row.ended_at === null ? null : new Date(row.ended_at)),
-    announcement:
-      messageId === null || sessionKey === null || toldStatus === null
-        ? null
-        : { messageId, sessionKey, status: toldStatus },
-  };
+  return pageOf(rows, page.limit, ({ runId }) => runId);
 }

@@ -37,20 +37,18 @@ export async function listSystemEvents(
     )
     .orderBy(asc(systemEvents.id))
     .limit(page.limit + 1);
-  return pageOf(rows, page.limit, {
-    item: (row) => ({
-      id: row.id,
-      sessionKey: filter.session.key,
-      text: row.text,
-      contextKey: row.contextKey,
-      trusted: row.isTrusted,
-      // The table's check allows no other.
-      state: row.state as SystemEventView['state'],
-      turnId: row.turnId,
-      dropReason: row.dropReason,
-      createdAt: isoOf(row.createdAt),
-      settledAt: isoOrNull(row.settledAt),
-    }),
-    key: (row) => row.id,
-  });
+  const events = rows.map((row) => ({
+    id: row.id,
+    sessionKey: filter.session.key,
+    text: row.text,
+    contextKey: row.contextKey,
+    trusted: row.isTrusted,
+    // The table's check allows no other.
+    state: row.state as SystemEventView['state'],
+    turnId: row.turnId,
+    dropReason: row.dropReason,
+    createdAt: isoOf(row.createdAt),
+    settledAt: isoOrNull(row.settledAt),
+  }));
+  return pageOf(events, page.limit, ({ id }) => id);
 }

@@ -3,7 +3,7 @@ import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
-import { idAt } from './turn-filter.ts';
+import { idAt } from '../id-of-time.ts';
 
 /** The newest turns are read, up to this many. */
 const TURNS_READ_MAX = 10_000;

@@ -3,6 +3,7 @@
 // it may have fewer items than its limit, and the next page continues where it stopped.
 import { isUuid } from '../../core/ids.ts';
 import { sql, type SQL } from '../drizzle.ts';
+import { idAt } from '../id-of-time.ts';
 import { findTurns, type NamedThings } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 import { idsOf, wordsOf } from './sql-arrays.ts';
@@ -188,12 +189,6 @@ const CODE = /^[\w.-]+$/;
 /** Matches the text of an error with this code. Reading the field would fail if another field has a NUL. */
 function codePattern(code: string): string {
   return `"code"\\s*:\\s*"${code.replaceAll(/[^\w-]/g, String.raw`\$&`)}"`;
-}
-
-/** The least id that is made at this time. */
-export function idAt(ms: number): string {
-  const hex = Math.max(0, ms).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-0000-0000-000000000000`;
 }
 
 function isWithin(values: readonly string[], allowed: readonly string[]): boolean {

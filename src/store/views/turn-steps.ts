@@ -5,13 +5,7 @@ import { asc, inArray } from '../drizzle.ts';
 import type { CallNotes } from '../journal.ts';
 import { modelCalls, toolCalls } from '../schema.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
-
-export interface UsageView {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-}
+import type { TokenUsage } from '../token-usage.ts';
 
 export const CALL_PURPOSES = ['answer', 'compaction'] as const;
 
@@ -25,7 +19,7 @@ export interface ModelCallView {
   error: unknown;
   /** The model that was asked, as `provider/model`; null: a call of an earlier version, asked as its turn says. */
   model: string | null;
-  usage: UsageView;
+  usage: TokenUsage;
   /** The part of the tokens written into the cache that is kept for an hour. */
   cacheWrite1hTokens: number;
   /** Null: not known. */

@@ -3,7 +3,7 @@ import type { TracedInput, TracedTurn } from '../../core/telemetry/traced-turn.t
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
-import { idAt } from './turn-filter.ts';
+import { idAt } from '../id-of-time.ts';
 import { viewTurns } from './turns.ts';
 
 const INPUTS_SQL = (

@@ -12,7 +12,8 @@ import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import type { SpanView } from './span.ts';
 import { viewWaits, type AttemptView, type TurnWaits } from './turn-waits.ts';
-import { viewSteps, type StepView, type UsageView } from './turn-steps.ts';
+import { viewSteps, type StepView } from './turn-steps.ts';
+import type { TokenUsage } from '../token-usage.ts';
 
 export const TURN_STATUSES = [
   'running',
@@ -47,7 +48,7 @@ export interface TurnView extends CostFacts {
   error: unknown;
   /** Why it is parked; null when it is not. */
   why: Why | null;
-  usage: UsageView;
+  usage: TokenUsage;
   queuedAt: string;
   claimedAt: string;
   startedAt: string;

@@ -132,7 +132,8 @@ export async function listWaiting(
   ]);
   // A count has one row.
   const { count } = counted.rows[0]!;
-  const shown = pageOf(rows, page.limit, { item: (row) => viewOf(row, textCharsMax), key: (row) => row.id });
+  const read = rows.map((row) => viewOf(row, textCharsMax));
+  const shown = pageOf(read, page.limit, ({ id }) => id);
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
 }
 

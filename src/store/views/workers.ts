@@ -37,7 +37,7 @@ order by w.id desc limit $3`,
 /** Processes, newest first. */
 export async function listWorkers(db: ViewDatabase, page: PageRequest): Promise<Page<WorkerView>> {
   const { rows } = await db.$client.query<WorkerRow>(LIST_WORKERS.prepared([null, page.after, page.limit + 1]));
-  return pageOf(rows, page.limit, { item: viewOf, key: (row) => row.id });
+  return pageOf(rows.map(viewOf), page.limit, ({ id }) => id);
 }
 
 /** A process, or null. */

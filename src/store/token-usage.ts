@@ -8,6 +8,7 @@ export interface TokenUsage {
 }
 
 /** SQL of them as JSON, from a row that has them in columns. */
-export const TOKEN_USAGE_SQL = (alias: string): string =>
-  `json_build_object('inputTokens', ${alias}.input_tokens, 'outputTokens', ${alias}.output_tokens,
+export function tokenUsageSql(alias: string): string {
+  return `json_build_object('inputTokens', ${alias}.input_tokens, 'outputTokens', ${alias}.output_tokens,
     'cacheReadTokens', ${alias}.cache_read_tokens, 'cacheWriteTokens', ${alias}.cache_write_tokens)`;
+}
