@@ -6,7 +6,7 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { isSure } from '../is-sure.ts';
 import { followBulk, lineOf } from '../follow-bulk.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage, printFields } from '../print.ts';
+import { printFields, printList } from '../print.ts';
 import { timeOf } from '../since.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -61,11 +61,8 @@ function selectionOf(options: BulkRunOptions): object {
 /** Lists actions, newest first. */
 export async function runBulkList(options: PageOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const list = await connectApi(flags).listBulkActions(fromOptions({ ...options }));
-  if (terminal.isJson) {
-    terminal.json(list);
-    return EXIT.ok;
-  }
-  terminal.table<BulkActionAnswer>(
+  printList<BulkActionAnswer>(
+    list,
     [
       { title: 'ID', value: (row) => row.id },
       { title: 'ACTION', value: (row) => `${row.action} ${row.target}` },
@@ -77,9 +74,8 @@ export async function runBulkList(options: PageOptions, flags: ClientFlags, term
       { title: 'BY', value: (row) => row.createdBy, dropOrder: 2 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 1 },
     ],
-    list.items,
+    terminal,
   );
-  noteNextPage(list, terminal);
   return EXIT.ok;
 }
 

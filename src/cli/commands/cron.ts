@@ -6,7 +6,7 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -19,11 +19,8 @@ export async function runCronList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listCrons(options);
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<CronAnswer>(
+  printList<CronAnswer>(
+    body,
     [
       { title: 'CRON', value: (row) => row.id },
       { title: 'NAME', value: (row) => row.name },
@@ -33,9 +30,8 @@ export async function runCronList(
       { title: 'AGENT', value: (row) => row.agentId, dropOrder: 4 },
       { title: 'FAILED', value: (row) => String(row.failures), align: 'right', dropOrder: 2 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 
@@ -114,11 +110,8 @@ export async function runCronFires(
 ): Promise<ExitCode> {
   const api = connectApi(flags);
   const body = await api.listFires({ id: await cronIdOf(api, id), ...options });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<CronFireAnswer>(
+  printList<CronFireAnswer>(
+    body,
     [
       { title: 'SLOT', value: (row) => terminal.time(row.scheduledFor) },
       { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
@@ -126,9 +119,8 @@ export async function runCronFires(
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
       { title: 'WHY', value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''), dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -5,6 +5,7 @@ import { isUuid } from '../../core/ids.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { NewKeyOptions } from '../key-commands.ts';
+import { printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
 const PAGE_ITEMS = 200;
@@ -43,12 +44,9 @@ function endOf(text: string): string {
 
 /** Lists keys, newest first. */
 export async function runKeysList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const items = await readKeys(connectApi(flags));
-  if (terminal.isJson) {
-    terminal.json({ items, nextCursor: null });
-    return EXIT.ok;
-  }
-  terminal.table<ApiKeyAnswer>(
+  const list = { items: await readKeys(connectApi(flags)), nextCursor: null };
+  printTable<ApiKeyAnswer>(
+    list,
     [
       { title: 'NAME', value: (row) => row.name },
       { title: 'ROLE', value: (row) => row.role },
@@ -58,9 +56,9 @@ export async function runKeysList(flags: ClientFlags, terminal: Terminal): Promi
       { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
       { title: 'ID', value: (row) => row.id, dropOrder: 1 },
     ],
-    items,
+    terminal,
   );
-  if (items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
+  if (list.items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
   return EXIT.ok;
 }
 

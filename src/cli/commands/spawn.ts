@@ -7,7 +7,7 @@ import type { SubagentAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -92,11 +92,8 @@ export async function runSubagentsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listSubagents({ key: session, ...options });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<SubagentAnswer>(
+  printList<SubagentAnswer>(
+    body,
     [
       { title: 'RUN', value: (row) => row.runId },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
@@ -106,9 +103,8 @@ export async function runSubagentsList(
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
       { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 
