@@ -1,12 +1,11 @@
 // `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
 // one of them, its end.
-import { performance } from 'node:perf_hooks';
 import { text as readAll } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SubagentAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
+import { pollUntilEnd } from '../poll-until-end.ts';
 import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
@@ -61,17 +60,15 @@ async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
 
 /** Polls until the run has ended. Interrupting the command stops nothing. */
 async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, terminal: Terminal): Promise<ExitCode> {
-  const deadlineMs = performance.now() + waitSeconds * 1000;
-  for (;;) {
-    const body = await api.getSubagent({ runId });
-    if (body.status !== 'running') return reportEnd(body, terminal);
-    if (performance.now() >= deadlineMs) {
-      if (terminal.isJson) terminal.json(body);
-      terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it continues`);
-      return EXIT.waitEnded;
-    }
-    await delay(Math.min(LOOK_EVERY_MS, Math.max(1, deadlineMs - performance.now())));
+  const exit = await pollUntilEnd(
+    { read: () => api.getSubagent({ runId }), everyMs: LOOK_EVERY_MS, waitSeconds },
+    (run) => (run.status === 'running' ? null : reportEnd(run, terminal)),
+  );
+  if (exit === EXIT.waitEnded) {
+    if (terminal.isJson) terminal.json(await api.getSubagent({ runId }));
+    terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it continues`);
   }
+  return exit;
 }
 
 function reportEnd(run: SubagentAnswer, terminal: Terminal): ExitCode {
