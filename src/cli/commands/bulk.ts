@@ -7,7 +7,7 @@ import { isSure } from '../is-sure.ts';
 import { followBulk, lineOf } from '../follow-bulk.ts';
 import type { PageOptions } from '../options.ts';
 import { printFields, printList } from '../print.ts';
-import { timeOf } from '../since.ts';
+import { pastTime } from '../time-option.ts';
 import type { Terminal } from '../terminal.ts';
 
 const REASONS_SHOWN = 200;
@@ -44,7 +44,7 @@ function selectionOf(options: BulkRunOptions): object {
     ...(status === undefined ? {} : { status: status.split(',') }),
     ...(kind === undefined ? {} : { kind }),
     ...(lane === undefined ? {} : { lane }),
-    ...(since === undefined ? {} : { since: timeOf(since) }),
+    ...(since === undefined ? {} : { since: pastTime(since) }),
     ...(agent === undefined ? {} : { agent }),
     ...(model === undefined ? {} : { model }),
     ...(code === undefined ? {} : { code }),

@@ -9,6 +9,7 @@ import type { PageOptions } from '../options.ts';
 import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
+import { futureTime } from '../time-option.ts';
 
 const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
 
@@ -165,7 +166,7 @@ function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): obje
   if (every !== undefined) {
     return { kind: 'every', everyMs: durationOf('--every', every), ...(anchor === undefined ? {} : { anchor }) };
   }
-  return at === undefined ? undefined : { kind: 'at', at: timeOf(at) };
+  return at === undefined ? undefined : { kind: 'at', at: futureTime(at) };
 }
 
 function payloadOf({ message, event, model, thinking, timeout }: CronOptions): object | undefined {
@@ -196,16 +197,6 @@ function durationOf(option: string, text: string): number {
   if (ms === undefined)
     throw usage(`${option}: ${JSON.stringify(text)} is not a duration`, 'pass a duration such as 30s, 10m or 1h30m');
   return ms;
-}
-
-function timeOf(text: string): string {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return new Date(Date.now() + ms).toISOString();
-  const at = Date.parse(text);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at)) {
-    throw usage(`--at: ${JSON.stringify(text)} is not a time`, 'pass ISO 8601, or a duration from now such as 20m');
-  }
-  return new Date(at).toISOString();
 }
 
 function scheduleText(schedule: CronAnswer['schedule']): string {

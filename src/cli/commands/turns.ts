@@ -5,7 +5,7 @@ import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import type { TurnListOptions } from '../options.ts';
 import { printFields, printList } from '../print.ts';
-import { timeOf } from '../since.ts';
+import { pastTime } from '../time-option.ts';
 import type { Terminal } from '../terminal.ts';
 import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
 import { waterfallLines } from '../waterfall.ts';
@@ -17,7 +17,7 @@ export async function runTurnsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { since, ...query } = options;
-  const from = since === undefined ? undefined : timeOf(since);
+  const from = since === undefined ? undefined : pastTime(since);
   const body = await connectApi(flags).listTurns(fromOptions({ ...query, since: from }));
   printList<ListedTurnAnswer>(
     body,

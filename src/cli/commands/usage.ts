@@ -4,7 +4,7 @@ import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { UsageOptions } from '../cost-commands.ts';
 import { dollarsText } from '../dollars.ts';
-import { timeOf } from '../since.ts';
+import { pastTime } from '../time-option.ts';
 import { printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -16,7 +16,7 @@ export async function runUsage(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const from = since === undefined ? undefined : timeOf(since);
+  const from = since === undefined ? undefined : pastTime(since);
   const body = await connectApi(flags).getUsage(fromOptions({ ...query, from }));
   const count = (title: string, value: (row: UsageRow) => number, dropOrder: number) => ({
     title,
