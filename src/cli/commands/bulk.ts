@@ -39,17 +39,9 @@ export async function runBulk(
 function selectionOf(options: BulkRunOptions): object {
   const { session, status, kind, lane, since, agent, model, code, ids, all } = options;
   if (ids !== undefined) return { ids: ids.split(',') };
-  const filter = {
-    ...(session === undefined ? {} : { session }),
-    ...(status === undefined ? {} : { status: status.split(',') }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(lane === undefined ? {} : { lane }),
-    ...(since === undefined ? {} : { since: pastTime(since) }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(model === undefined ? {} : { model }),
-    ...(code === undefined ? {} : { code }),
-  };
-  if (Object.keys(filter).length > 0 || all === true) return { filter };
+  const from = since === undefined ? undefined : pastTime(since);
+  const filter = { session, status: status?.split(','), kind, lane, since: from, agent, model, code };
+  if (Object.values(filter).some((value) => value !== undefined) || all === true) return { filter };
   throw new CliError({
     code: 'nothing_chosen',
     exitCode: EXIT.usage,

@@ -80,13 +80,10 @@ export async function runDeadAction(
     if (meant.total > 1 && !(await isSureAtTerminal(`${verb} ${textOf(meant)}?`, request, terminal)))
       return EXIT.interrupted;
   }
-  const body = {
-    ...(isUuid(which) ? { ids: [which] } : { code: which }),
-    ...(canary === undefined ? {} : { canary }),
-    ...(perSecond === undefined ? {} : { perSecond }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-  const answer = await (verb === 'redrive' ? api.redriveDeadLetters({ body }) : api.discardDeadLetters({ body }));
+  const body = { ...(isUuid(which) ? { ids: [which] } : { code: which }), canary, perSecond, reason };
+  const answer = await (verb === 'redrive'
+    ? api.redriveDeadLetters({ body: fromOptions(body) })
+    : api.discardDeadLetters({ body: fromOptions(body) }));
   if ('id' in answer) return followBulk(api, answer.id, terminal);
   const done: Partial<RedrivenAnswer & DiscardedAnswer> = answer;
   if (terminal.isJson) terminal.json(done);

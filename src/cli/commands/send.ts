@@ -61,8 +61,7 @@ async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
     });
   }
   const { mode, model, thinking, deliver } = input;
-  const optional = { mode, model, thinking, deliver: deliver === undefined ? undefined : { url: deliver } };
-  return { text, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
+  return { text, mode, model, thinking, deliver: deliver === undefined ? undefined : { url: deliver } };
 }
 
 async function sendOnly(request: SendRequest, terminal: Terminal): Promise<ExitCode> {

@@ -54,8 +54,7 @@ async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
   const { label, agent, model, thinking, timeout, cleanup, mode } = input;
   const deliver = input.deliver === undefined ? undefined : { url: input.deliver };
   const task = input.task === '-' ? await readAll(process.stdin) : input.task;
-  const optional = { label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
-  return { task, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
+  return { task, label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
 }
 
 /** Polls until the run has ended. Interrupting the command stops nothing. */
