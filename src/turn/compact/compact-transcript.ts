@@ -15,7 +15,7 @@ import { summaryRequest } from '../../core/compaction/summary-request.ts';
 import { summaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { NamedModel } from '../../core/model-ref.ts';
 import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
 import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
@@ -140,7 +140,7 @@ interface CompactionAttempt {
   mayFlush: boolean;
   wish: CompactionWish;
   pass: Pass;
-  model: Pick<ModelRequest, 'provider' | 'model'>;
+  model: NamedModel;
 }
 
 async function takeAnswer(
