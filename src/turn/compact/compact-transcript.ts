@@ -200,7 +200,7 @@ async function finish(
   const summary = newEntry('summary', 'user', [{ type: 'text', text: ready.summary }]);
   const version = await writeCompaction(context, turn, {
     id: ready.id,
-    write: { ...write, entries: [summary], condensedTo: tokensAfter },
+    write: { ...write, entries: [summary], compactedTo: tokensAfter },
     called,
     step: { kind: 'completed', cut, tokensAfter, audit, refresh },
   });
