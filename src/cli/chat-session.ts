@@ -2,10 +2,11 @@
 // that is away for a while costs time: the stream resumes after its last event, and a message that is sent again has the same key (G2).
 import { randomUUID } from 'node:crypto';
 import type { MessageAnswer } from '../api/answer-types.ts';
+import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
 import type { ChatPrinter } from './chat-printer.ts';
 import { watchEvents, type StreamedEvent } from './event-stream.ts';
-import { isAway, pause } from './poll-until-end.ts';
+import { isAway } from './poll-until-end.ts';
 import { isOpen } from './wait-until-settled.ts';
 
 const TYPES = [

@@ -1,6 +1,6 @@
 // How commands wait: they ask the service again and again until something has ended, a time is over, or Ctrl-C. A service that cannot be
 // reached meanwhile may be restarting, so they ask again.
-import { setTimeout as delay } from 'node:timers/promises';
+import { pause } from '../clock.ts';
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 
 export interface Poll<Answer> {
@@ -41,9 +41,4 @@ export function interruption(): AbortSignal {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   return stop.signal;
-}
-
-/** Resolves after this time, or when the signal aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
 }

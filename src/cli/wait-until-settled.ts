@@ -3,9 +3,10 @@
 import { performance } from 'node:perf_hooks';
 import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../api/answer-types.ts';
 import type { CallOptions } from '../client/create-client.ts';
+import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
-import { isAway, pause } from './poll-until-end.ts';
+import { isAway } from './poll-until-end.ts';
 
 /** Longest single wait asked of the service. */
 const SERVER_WAIT_SECONDS_MAX = 30;

@@ -2,13 +2,14 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prettyFactory } from 'pino-pretty';
+import { pause } from '../../clock.ts';
 import { dataDirOf } from '../../config/load-environment.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
 import type { ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { LOG_LEVELS, type LogOptions } from '../log-commands.ts';
-import { interruption, pause } from '../poll-until-end.ts';
+import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
 const LOOK_EVERY_MS = 250;
