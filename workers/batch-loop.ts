@@ -1,19 +1,15 @@
 // The batches' part of a scheduler: settles and feeds in its own rounds, because items end much more often than the scheduler ticks.
-import { trimBatches } from '../src/store/batches/control.ts';
 import { feedBatches } from './feed-batches.ts';
-import { RoundLoop } from './round-loop.ts';
 import { settleBatches, type SettlerParts } from './settle-batches.ts';
+import { CLOSE_ROUNDS, startRounds } from './start-rounds.ts';
 
-const TRIM_MS = 60_000;
-
-/** Makes the loop. */
-export function createBatchLoop(parts: SettlerParts): RoundLoop {
-  const { config, database } = parts;
-  return new RoundLoop({
+/** Starts the rounds. Returns the function that ends them. */
+export function startBatchLoop(parts: SettlerParts): () => Promise<void> {
+  return startRounds({
+    database: parts.database,
     round: (signal) => runBatchRound(parts, signal),
-    trim: () => trimBatches(database, config.batches.retention),
-    trimEveryMs: TRIM_MS,
-    onFault: (error) => database.outages.report(error, 'Round of batches failed; the next round retries'),
+    failure: 'Round of batches failed; the next round retries',
+    pauseMs: CLOSE_ROUNDS,
   });
 }
 

@@ -3,25 +3,23 @@
 import type { Logger } from '../src/logger.ts';
 import { carryOutItem } from '../src/service/bulk-action.ts';
 import type { Service } from '../src/service/service.ts';
-import { judgeCanaries, trimBulkActions } from '../src/store/bulk/bulk-actions.ts';
+import { judgeCanaries } from '../src/store/bulk/bulk-actions.ts';
 import { leaseBulkItems, settleBulkItems, type SettledItem } from '../src/store/bulk/bulk-items.ts';
 import { isPassingFault } from '../src/store/database.ts';
-import { RoundLoop } from './round-loop.ts';
+import { CLOSE_ROUNDS, startRounds } from './start-rounds.ts';
 
 /** How long the items of a round may take before another scheduler takes them, and how many they are. */
 const LEASE_MS = 30_000;
 const ITEMS_MAX = 20;
-const TRIM_MS = 3_600_000;
 const REASON_CHARS_MAX = 500;
 
-/** Makes the loop. */
-export function createBulkLoop(parts: Service & { logger: Logger }): RoundLoop {
-  const { config, database } = parts;
-  return new RoundLoop({
+/** Starts the rounds. Returns the function that ends them. */
+export function startBulkLoop(parts: Service & { logger: Logger }): () => Promise<void> {
+  return startRounds({
+    database: parts.database,
     round: () => runBulkRound(parts),
-    trim: () => trimBulkActions(database, config.batches.retention),
-    trimEveryMs: TRIM_MS,
-    onFault: (error) => database.outages.report(error, 'Round of bulk actions failed; the next round retries'),
+    failure: 'Round of bulk actions failed; the next round retries',
+    pauseMs: CLOSE_ROUNDS,
   });
 }
 

@@ -1,9 +1,10 @@
 // Deletes old rows, in the scheduler role. Each kind is worked off in small statements with a pause after each that is at least as long as the
 // statement took, so that deletion uses at most half of one connection and at most some thousand rows per second.
+import { pause } from '../src/clock.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../src/store/retention/retention-kinds.ts';
-import { pause } from './pause.ts';
+import { every, startRounds } from './start-rounds.ts';
 
 const ROUND_MS = 60_000;
 /** The shortest pause between two statements. */
@@ -11,19 +12,15 @@ const BREATH_MS = 200;
 
 /** Starts it. Returns the function that ends it after the statement in progress. */
 export function startRetention({ database, config }: Service, logger: Logger): () => Promise<void> {
-  const stopped = new AbortController();
-  const running = (async () => {
-    while (!stopped.signal.aborted) {
-      await runRetention({ database, config }, logger, stopped.signal).catch((error: unknown) =>
-        database.outages.report(error, 'Deletion of old rows failed; the next round retries'),
-      );
-      await pause(ROUND_MS, stopped.signal);
-    }
-  })();
-  return async () => {
-    stopped.abort();
-    await running;
-  };
+  return startRounds({
+    database,
+    async round(signal) {
+      await runRetention({ database, config }, logger, signal);
+      return false;
+    },
+    failure: 'Deletion of old rows failed; the next round retries',
+    pauseMs: { ...every(ROUND_MS), first: 0 },
+  });
 }
 
 /** One round over all kinds that have an age. */

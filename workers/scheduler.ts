@@ -16,10 +16,9 @@ import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
 import type { Tracing } from '../src/tracing.ts';
-import { createBatchLoop } from './batch-loop.ts';
-import { createBulkLoop } from './bulk-loop.ts';
+import { startBatchLoop } from './batch-loop.ts';
+import { startBulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
-import type { RoundLoop } from './round-loop.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
 import type { ScheduleMeter } from './schedule-metrics.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
@@ -46,11 +45,11 @@ const TIDY_MS = 5_000;
 const TRIM_MS = 3_600_000;
 
 export class Scheduler {
-  readonly #service: Service;
+  readonly #options: SchedulerOptions;
   readonly #parts: HeartbeatParts;
-  readonly #batches: RoundLoop;
-  readonly #bulk: RoundLoop;
   readonly #stopped = new AbortController();
+  /** End the loops of batches and of bulk actions. */
+  #loopEnders: (() => Promise<void>)[] = [];
   #beating: Promise<void> = Promise.resolve();
   #beat: ScheduledTask | null = null;
   #moment: NodeJS.Timeout | null = null;
@@ -60,20 +59,19 @@ export class Scheduler {
   #tidiedAtMs = Number.NEGATIVE_INFINITY;
   #trimmedAtMs = performance.now();
 
-  constructor({ service, logger, meter, tracing }: SchedulerOptions) {
-    this.#service = service;
+  constructor(options: SchedulerOptions) {
+    const { service, logger, meter } = options;
+    this.#options = options;
     this.#parts = { ...service, logger, meter, owner: newId<string>(), signal: this.#stopped.signal };
-    this.#batches = createBatchLoop({ ...service, logger, tracing });
-    this.#bulk = createBulkLoop({ ...service, logger });
   }
 
   /** Starts the rounds; the first one applies the configuration. Does not wait for it. */
   start(): void {
+    const { service, logger, tracing } = this.#options;
     this.#look();
-    this.#batches.start();
-    this.#bulk.start();
+    this.#loopEnders = [startBatchLoop({ ...service, logger, tracing }), startBulkLoop({ ...service, logger })];
     this.#beating = this.#beatEverySecond().catch((error: unknown) =>
-      this.#parts.logger.error({ err: error }, 'Scheduler timer could not be started'),
+      logger.error({ err: error }, 'Scheduler timer could not be started'),
     );
   }
 
@@ -103,7 +101,7 @@ export class Scheduler {
   /** Claims nothing new and resolves when the round in progress has ended; any scheduler can take over its unfinished work. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await Promise.all([this.#batches.stop(), this.#bulk.stop()]);
+    await Promise.all(this.#loopEnders.map((end) => end()));
     await this.#beating;
     await this.#beat?.destroy();
     if (this.#moment !== null) clearTimeout(this.#moment);
@@ -146,7 +144,7 @@ export class Scheduler {
       await giveNotices(this.#parts);
     }
     await this.#trim();
-    const delayedInMs = await deliverDue(this.#service);
+    const delayedInMs = await deliverDue(this.#options.service);
     const moments = [nextInMs, pollInMs, delayedInMs].filter((inMs) => inMs !== null);
     return moments.length === 0 ? null : Math.min(...moments);
   }

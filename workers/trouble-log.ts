@@ -5,6 +5,7 @@ import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { readServiceHealth } from '../src/store/views/service-health.ts';
+import { every, startRounds } from './start-rounds.ts';
 
 /** Checks at intervals; the returned function stops it and resolves after the check in progress. A failed check is followed by the next one. */
 export function startTroubleLog(
@@ -13,25 +14,22 @@ export function startTroubleLog(
   everyMs = WORKER_REPORT_MS,
 ): () => Promise<void> {
   let known = new Map<string, HealthFact>();
-  let looking: Promise<void> | null = null;
 
-  async function look(): Promise<void> {
+  async function look(): Promise<boolean> {
     const facts = await readServiceHealth(database.reads);
     const found = new Map(facts.map((fact) => [keyOf(fact), fact]));
     for (const [key, fact] of found) if (!known.has(key)) logger.warn(factsOf(fact), 'Service is impaired');
     for (const [key, fact] of known) if (!found.has(key)) logger.info(factsOf(fact), 'Service is no longer impaired');
     known = found;
+    return false;
   }
 
-  const timer = setInterval(() => {
-    looking ??= look()
-      .catch((error: unknown) => database.outages.report(error, 'State of the service could not be read'))
-      .finally(() => (looking = null));
-  }, everyMs);
-  return async () => {
-    clearInterval(timer);
-    await looking;
-  };
+  return startRounds({
+    database,
+    round: look,
+    failure: 'State of the service could not be read',
+    pauseMs: every(everyMs),
+  });
 }
 
 /** The amount by which a clock is off changes all the time. */

@@ -14,10 +14,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Readable, Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import pg from 'pg';
+import type pg from 'pg';
+import { withConnection } from '../rig/ask-database.ts';
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import { benchApiKey, type BenchService } from '../rig/bench-service.ts';
+import { msOf } from '../rig/ms-of.ts';
 import { memoryOfTree, peakMemory } from '../rig/process-memory.ts';
 
 export const batches: BenchPart = { letter: 'k', title: 'uploads and results of batches', run };
@@ -35,12 +37,14 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   try {
     return await withService(context, { isSplit: true }, async (service) => {
       context.say(`${items} items, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
-      const floorSeconds = await secondsOf(() => insertBare(databaseUrl, file));
+      const floorSeconds = await secondsOf(() => withConnection(databaseUrl, (client) => insertBare(client, file)));
       const idle = memoryOfTree(service.pid).megabytes;
       let id = '';
       const upload = await measured(service, async () => (id = await submit(service, file)));
-      await finishItems(databaseUrl, id);
-      const cursorSeconds = await secondsOf(() => readBare(databaseUrl, id, join(dir, 'bare.jsonl')));
+      await withConnection(databaseUrl, (client) => finishItems(client, id));
+      const cursorSeconds = await secondsOf(() =>
+        withConnection(databaseUrl, (client) => readBare(client, id, join(dir, 'bare.jsonl'))),
+      );
       const before = memoryOfTree(service.pid).megabytes;
       const results = await measured(service, () => fetchResults(service, id, join(dir, 'results.jsonl')));
       return [
@@ -63,9 +67,7 @@ function writeItems(file: string, items: number): void {
 }
 
 async function secondsOf(work: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
-  await work();
-  return (performance.now() - begin) / 1000;
+  return (await msOf(work)) / 1000;
 }
 
 async function measured(service: BenchService, work: () => Promise<unknown>) {
@@ -93,9 +95,7 @@ async function fetchResults(service: BenchService, id: string, file: string): Pr
 }
 
 /** Inserts the same rows from the same file, and does nothing else. */
-async function insertBare(databaseUrl: string, file: string): Promise<void> {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
+async function insertBare(client: pg.Client, file: string): Promise<void> {
   await client.query('create table holdfast.bare_items (like holdfast.batch_items including all)');
   let group: { text: string; customId: string }[] = [];
   let stored = 0;
@@ -115,13 +115,10 @@ async function insertBare(databaseUrl: string, file: string): Promise<void> {
   }
   if (group.length > 0) await store();
   await client.query('drop table holdfast.bare_items');
-  await client.end();
 }
 
 /** Gives every item an answered turn. */
-async function finishItems(databaseUrl: string, id: string): Promise<void> {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
+async function finishItems(client: pg.Client, id: string): Promise<void> {
   await client.query(
     `with answered as (
        update holdfast.batch_items set status = 'answered', turn_id = gen_random_uuid(), message_id = gen_random_uuid()
@@ -137,13 +134,10 @@ async function finishItems(databaseUrl: string, id: string): Promise<void> {
     [id],
   );
   await client.query('analyze holdfast.batch_items, holdfast.turns, holdfast.inbox');
-  await client.end();
 }
 
 /** A cursor over the same rows, written as lines. */
-async function readBare(databaseUrl: string, id: string, file: string): Promise<void> {
-  const client = new pg.Client(databaseUrl);
-  await client.connect();
+async function readBare(client: pg.Client, id: string, file: string): Promise<void> {
   const out: Writable = createWriteStream(file);
   await client.query('begin');
   await client.query(
@@ -157,7 +151,6 @@ async function readBare(databaseUrl: string, id: string, file: string): Promise<
     out.write(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
   }
   await client.query('commit');
-  await client.end();
   await new Promise((resolve) => out.end(resolve));
 }
 

@@ -1,9 +1,9 @@
 // (i) What it costs to compact a history of 180,000 tokens: how many model calls more than a turn makes anyway, and how long the turns
 // of another session take meanwhile, which has nothing to do with it. The same turns alone are the baseline.
-import { performance } from 'node:perf_hooks';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
+import { msOf } from '../rig/ms-of.ts';
 import { turnText } from '../rig/prompts.ts';
 import { median, quantile } from '../rig/statistics.ts';
 
@@ -28,17 +28,17 @@ async function measure(context: BenchContext, service: BenchService): Promise<Ba
   for (let turn = 1; turn <= warmUpTurns; turn += 1) await service.send(other!, turnText);
   await service.send(warmUp!, turnText);
   const alone: number[] = [];
-  for (let turn = 1; turn <= turnsAlone; turn += 1) alone.push(await timed(() => service.send(other!, turnText)));
+  for (let turn = 1; turn <= turnsAlone; turn += 1) alone.push(await msOf(() => service.send(other!, turnText)));
   const extra: number[] = [];
   const beside: number[] = [];
   const compacting: number[] = [];
   for (const session of long) {
     await context.model.takeCalls();
     let isDone = false;
-    const compacted = timed(() => service.send(session, turnText)).finally(() => (isDone = true));
+    const compacted = msOf(() => service.send(session, turnText)).finally(() => (isDone = true));
     const latencies: number[] = [];
     // Another one is running when the turn that compacts ends: it counts, too.
-    do latencies.push(await timed(() => service.send(other!, turnText)));
+    do latencies.push(await msOf(() => service.send(other!, turnText)));
     while (!isDone);
     compacting.push(await compacted);
     const calls = await context.model.takeCalls();
@@ -68,10 +68,4 @@ async function measure(context: BenchContext, service: BenchService): Promise<Ba
       sense: 'atMost',
     },
   ];
-}
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const begin = performance.now();
-  await work();
-  return performance.now() - begin;
 }

@@ -1,20 +1,17 @@
-// (dashboard) How fast the dashboard shows a service with many rows, in headless Chromium: absolute times, which another load of the machine
+// (p) How fast the dashboard shows a service with many rows, in headless Chromium: absolute times, which another load of the machine
 // makes longer. What does not depend on time is held by the browser tests (test/browser/weight.test.ts).
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import pg from 'pg';
 import type { Page } from 'playwright-core';
 import { migrate } from '../../src/store/migrate.ts';
 import { fillFixture, FIXTURE, LONG_SESSION, LONG_TURN_ID } from '../../test/browser/fixture/fixture-rows.ts';
 import { SCREEN_TABLE } from '../../test/browser/fixture/screen-table.ts';
-import { startServiceProcess } from '../../test/servers/service-process.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
+import { withConnection } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { openBenchBrowser, openedMs, timesOf, type BenchBrowser, type PageTimes } from '../rig/bench-browser.ts';
 import type { BenchContext, BenchPart } from '../rig/bench-context.ts';
 import { benchApiKey } from '../rig/bench-service.ts';
 import { median } from '../rig/statistics.ts';
+import { withProcess } from '../rig/with-process.ts';
 
 export const dashboard: BenchPart = { letter: 'p', title: 'the dashboard of a service with many rows', run };
 
@@ -36,35 +33,22 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   const databaseUrl = await context.place.createDatabase('holdfast_dashboard');
   await migrate(databaseUrl);
   await migrateQueue(databaseUrl);
-  await fill(databaseUrl);
-  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
-  const env = { DATABASE_URL: databaseUrl, HOLDFAST_DATA_DIR: dataDir, HOLDFAST_API_KEY: benchApiKey };
+  await withConnection(databaseUrl, (client) => fillFixture((text, values) => client.query(text, values)));
   // The other roles would work on the rows.
-  const service = await startServiceProcess({ env, roles: 'api' });
-  const browser = await openBenchBrowser({ url: service.url, apiKey: benchApiKey });
-  try {
-    const rounds = context.isQuick ? 3 : 9;
-    return [
-      ...(await measureSession(browser, rounds)),
-      await measureTimeline(browser, rounds),
-      await measureScrolling(context, browser),
-      ...(await measureScreens(context, browser)),
-    ];
-  } finally {
-    await browser.close();
-    await service.end('SIGTERM');
-    rmSync(dataDir, { recursive: true, force: true });
-  }
-}
-
-async function fill(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
-  await client.connect();
-  try {
-    await fillFixture((text, values) => client.query(text, values));
-  } finally {
-    await client.end();
-  }
+  return await withProcess({ databaseUrl, roles: 'api' }, async ({ url }) => {
+    const browser = await openBenchBrowser({ url, apiKey: benchApiKey });
+    try {
+      const rounds = context.isQuick ? 3 : 9;
+      return [
+        ...(await measureSession(browser, rounds)),
+        await measureTimeline(browser, rounds),
+        await measureScrolling(context, browser),
+        ...(await measureScreens(context, browser)),
+      ];
+    } finally {
+      await browser.close();
+    }
+  });
 }
 
 async function measureSession(browser: BenchBrowser, rounds: number): Promise<BarLine[]> {

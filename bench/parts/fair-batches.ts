@@ -1,20 +1,19 @@
 // (o) What else runs beside a large live batch: a light session, and a small batch. With the lanes of a service as it is installed, so that the
 // batch has its own slots; each is measured alone and beside the batch on the same service.
-import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
+import { msOf } from '../rig/ms-of.ts';
+import { besideLine, turnsOf, warmUpTurns } from '../rig/one-by-one.ts';
 import { turnText } from '../rig/prompts.ts';
-import { median, quantile } from '../rig/statistics.ts';
+import { median } from '../rig/statistics.ts';
+import { until } from '../rig/until.ts';
 
 export const fairBatches: BenchPart = { letter: 'o', title: 'beside a large batch', run };
 
 /** The default of `lanes`. */
 const turnsAtOnce = 'main=4,subagent=8,cron=2,batch=4';
 const smallItems = 10;
-const warmUpTurns = 30;
-const stepsPerTurn = 2;
 const lookEveryMs = 10;
 
 async function run(context: BenchContext): Promise<BarLine[]> {
@@ -30,31 +29,23 @@ async function run(context: BenchContext): Promise<BarLine[]> {
     const batchesAlone = await endsOf(service, batches);
     context.say(`the same beside a batch of ${items}`);
     const large = await submit(service, items);
-    await until(async () => (await show(service, large)).counts.answered > 0);
+    await until(lookEveryMs, async () => (await show(service, large)).counts.answered > 0);
     const turnsBeside = await turnsOf(service, light, turns);
     const batchesBeside = await endsOf(service, batches);
     const { status, counts } = await show(service, large);
     if (status !== 'running') throw new Error(`the large batch is ${status} before all was measured beside it`);
     context.say(`the large batch has ${counts.answered} answers; it is cancelled`);
     await service.ask('POST', `/v1/batches/${large}/cancel`, {});
-    await until(async () => (await show(service, large)).status === 'ended');
-    return [lineOfTurns(items, turnsAlone, turnsBeside), lineOfBatches(items, batchesAlone, batchesBeside)];
+    await until(lookEveryMs, async () => (await show(service, large)).status === 'ended');
+    return [
+      besideLine(
+        { part: 'o', what: `p99 of a session beside a batch of ${items}, less one step, to p99 alone` },
+        turnsAlone,
+        turnsBeside,
+      ),
+      lineOfBatches(items, batchesAlone, batchesBeside),
+    ];
   });
-}
-
-function lineOfTurns(items: number, alone: readonly number[], beside: readonly number[]): BarLine {
-  const stepMs = quantile(alone, 0.5) / stepsPerTurn;
-  const [aloneMs, besideMs] = [quantile(alone, 0.99), quantile(beside, 0.99)];
-  return {
-    part: 'o',
-    what: `p99 of a session beside a batch of ${items}, less one step, to p99 alone`,
-    floor: `alone ${formatNumber(aloneMs)} ms, median ${formatNumber(median(alone))} ms`,
-    holdfast: `beside ${formatNumber(besideMs)} ms, median ${formatNumber(median(beside))} ms; a step ${formatNumber(stepMs)} ms`,
-    measured: (besideMs - stepMs) / aloneMs,
-    unit: 'x',
-    bar: 2,
-    sense: 'atMost',
-  };
 }
 
 function lineOfBatches(items: number, alone: readonly number[], beside: readonly number[]): BarLine {
@@ -70,25 +61,16 @@ function lineOfBatches(items: number, alone: readonly number[], beside: readonly
   };
 }
 
-/** How long each turn of a session takes, one after the other, in milliseconds. */
-async function turnsOf(service: BenchService, session: string, count: number): Promise<number[]> {
-  const latencies: number[] = [];
-  for (let turn = 1; turn <= count; turn += 1) {
-    const from = performance.now();
-    await service.send(session, turnText);
-    latencies.push(performance.now() - from);
-  }
-  return latencies;
-}
-
 /** How long small batches take from their submission to their end, one after the other, in milliseconds. */
 async function endsOf(service: BenchService, count: number): Promise<number[]> {
   const latencies: number[] = [];
   for (let batch = 1; batch <= count; batch += 1) {
-    const from = performance.now();
-    const id = await submit(service, smallItems);
-    await until(async () => (await show(service, id)).status === 'ended');
-    latencies.push(performance.now() - from);
+    latencies.push(
+      await msOf(async () => {
+        const id = await submit(service, smallItems);
+        await until(lookEveryMs, async () => (await show(service, id)).status === 'ended');
+      }),
+    );
   }
   return latencies;
 }
@@ -104,8 +86,4 @@ async function show(
   id: string,
 ): Promise<{ status: string; outcome: string | null; counts: { answered: number } }> {
   return (await service.ask('GET', `/v1/batches/${id}`)) as Awaited<ReturnType<typeof show>>;
-}
-
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue())) await delay(lookEveryMs);
 }

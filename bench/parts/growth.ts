@@ -1,22 +1,19 @@
 // (growth) What a service with a million sessions and five million turns costs a turn and a start, beside one with a thousand sessions; which
 // tables are read as a whole meanwhile; and what the deletion of a million old turns costs the turns of 64 sessions.
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '../../src/store/migrate.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
-import { startServiceProcess } from '../../test/servers/service-process.ts';
 import { alternate } from '../rig/alternate.ts';
 import { askDatabase } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import type { BenchContext, BenchPart } from '../rig/bench-context.ts';
 import type { BenchPlace } from '../rig/bench-place.ts';
-import { benchApiKey, type BenchService } from '../rig/bench-service.ts';
+import type { BenchService } from '../rig/bench-service.ts';
 import { describeLoads, type LoadResult } from '../rig/closed-loop.ts';
 import { historyEntriesUsual, turnText } from '../rig/prompts.ts';
 import { seedTurns, turnsPerSession } from '../rig/seed-turns.ts';
 import { median, medianOf } from '../rig/statistics.ts';
+import { withProcess } from '../rig/with-process.ts';
 import { figures, lists, statistics, untilCounted } from './statistics-at-scale.ts';
 
 export const growth: BenchPart = { letter: 'growth', title: 'a database of many sessions, and retention', run };
@@ -135,38 +132,9 @@ async function compareStarts(context: BenchContext, { small, large, many }: Side
 }
 
 async function startBeside(place: BenchPlace): Promise<number> {
-  return await withProcess(place, { settings: keepAll }, ({ readyMs }) => Promise.resolve(readyMs));
-}
-
-interface ProcessOptions {
-  settings: object;
-  roles?: string;
-}
-
-/** A process with its own data directory on the database of the place. */
-async function withProcess<Result>(
-  place: BenchPlace,
-  { settings, roles }: ProcessOptions,
-  work: (started: { readyMs: number }) => Promise<Result>,
-): Promise<Result> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
-  const configPath = join(dataDir, 'bench.json');
-  writeFileSync(configPath, JSON.stringify(settings));
-  const started = await startServiceProcess({
-    env: {
-      HOLDFAST_DATA_DIR: dataDir,
-      HOLDFAST_CONFIG: configPath,
-      HOLDFAST_API_KEY: benchApiKey,
-      DATABASE_URL: place.databaseUrl,
-    },
-    ...(roles === undefined ? {} : { roles }),
-  });
-  try {
-    return await work(started);
-  } finally {
-    await started.end('SIGTERM');
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  return await withProcess({ databaseUrl: place.databaseUrl, settings: keepAll }, ({ readyMs }) =>
+    Promise.resolve(readyMs),
+  );
 }
 
 /** How often each table was read as a whole, and how many rows it has. */
@@ -206,7 +174,7 @@ async function besideRetention(context: BenchContext, place: BenchPlace, old: nu
   try {
     const sessions = await service.seed(crowd, historyEntriesUsual);
     const load = (settings: object): Promise<{ loaded: LoadResult; turns: number }> =>
-      withProcess(place, { settings, roles: 'scheduler' }, async () => {
+      withProcess({ databaseUrl: place.databaseUrl, settings, roles: 'scheduler' }, async () => {
         const before = await deletedTurns(place.databaseUrl);
         const loaded = await service.run({ sessions, turnsEach, text: turnText });
         return { loaded, turns: (await deletedTurns(place.databaseUrl)) - before };

@@ -3,6 +3,8 @@ import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import { alternate } from '../rig/alternate.ts';
 import type { BenchService } from '../rig/bench-service.ts';
+import { msOf } from '../rig/ms-of.ts';
+import { until } from '../rig/until.ts';
 
 export const liveBatches: BenchPart = { letter: 'l', title: 'a live batch', run };
 
@@ -46,26 +48,28 @@ async function run(context: BenchContext): Promise<BarLine[]> {
 
 /** Seconds until all messages, each in a separate session, are answered. */
 async function postOneByOne(service: BenchService, count: number): Promise<number> {
-  const begin = performance.now();
   const name = `batch:${crypto.randomUUID()}`;
   let next = 0;
   const client = async (): Promise<void> => {
     while (next < count) await service.send(`${name}:${(next += 1)}`, text);
   };
-  await Promise.all(Array.from({ length: concurrency }, client));
-  return (performance.now() - begin) / 1000;
+  return (await msOf(() => Promise.all(Array.from({ length: concurrency }, client)))) / 1000;
 }
 
 /** Seconds from the submission to the end of the batch. */
 async function runBatch(service: BenchService, count: number): Promise<number> {
-  const begin = performance.now();
   const items = Array.from({ length: count }, () => ({ text }));
-  const made = await service.ask('POST', '/v1/batches', { items, concurrency, promptMode: 'full' });
-  const { id } = made as { id: string };
-  for (;;) {
-    const { status, outcome } = (await service.ask('GET', `/v1/batches/${id}`)) as { status: string; outcome: string };
-    if (status === 'ended' && outcome !== 'completed') throw new Error(`the batch ended as ${outcome}`);
-    if (status === 'ended') return (performance.now() - begin) / 1000;
-    await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
-  }
+  const ms = await msOf(async () => {
+    const made = await service.ask('POST', '/v1/batches', { items, concurrency, promptMode: 'full' });
+    const { id } = made as { id: string };
+    await until(lookEveryMs, async () => {
+      const { status, outcome } = (await service.ask('GET', `/v1/batches/${id}`)) as {
+        status: string;
+        outcome: string;
+      };
+      if (status === 'ended' && outcome !== 'completed') throw new Error(`the batch ended as ${outcome}`);
+      return status === 'ended';
+    });
+  });
+  return ms / 1000;
 }

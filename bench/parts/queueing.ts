@@ -1,12 +1,11 @@
 // (j) Messages that wait for a busy session. A hundred messages that come while a turn runs give one further turn in mode `collect`; and a
 // session that has little to do does not wait for another that has very much.
-import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
-import { formatNumber, type BarLine } from '../rig/bar.ts';
+import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
 import type { BenchService } from '../rig/bench-service.ts';
+import { besideLine, turnsOf, warmUpTurns } from '../rig/one-by-one.ts';
 import { slowTurnText, turnText } from '../rig/prompts.ts';
-import { quantile } from '../rig/statistics.ts';
+import { until } from '../rig/until.ts';
 
 export const queueing: BenchPart = { letter: 'j', title: 'what waits', run };
 
@@ -14,8 +13,6 @@ const burst = 100;
 const burstModelMs = 1_000;
 const postsAtOnce = 64;
 const lookEveryMs = 20;
-const warmUpTurns = 30;
-const stepsPerTurn = 2;
 /** Room for all that is sent here, and a cap that lets one turn take the whole burst. */
 const settings = {
   messages: { queue: { cap: 100_000 } },
@@ -59,28 +56,11 @@ async function measureNeighbour(context: BenchContext, service: BenchService): P
   await post(service, crowded, { count: crowd, mode: 'followup', text: turnText });
   const beside = await turnsOf(service, light, turns);
   await service.ask('POST', `/v1/sessions/${crowded}/abort`, {});
-  const stepMs = quantile(alone, 0.5) / stepsPerTurn;
-  const [aloneMs, besideMs] = [quantile(alone, 0.99), quantile(beside, 0.99)];
-  return {
-    part: 'j',
-    what: `p99 beside ${crowd} waiting messages, less one step, to p99 alone`,
-    floor: `alone ${formatNumber(aloneMs)} ms`,
-    holdfast: `beside ${formatNumber(besideMs)} ms; a step ${formatNumber(stepMs)} ms`,
-    measured: (besideMs - stepMs) / aloneMs,
-    unit: 'x',
-    bar: 2,
-    sense: 'atMost',
-  };
-}
-
-async function turnsOf(service: BenchService, session: string, count: number): Promise<number[]> {
-  const latencies: number[] = [];
-  for (let turn = 1; turn <= count; turn += 1) {
-    const from = performance.now();
-    await service.send(session, turnText);
-    latencies.push(performance.now() - from);
-  }
-  return latencies;
+  return besideLine(
+    { part: 'j', what: `p99 beside ${crowd} waiting messages, less one step, to p99 alone` },
+    alone,
+    beside,
+  );
 }
 
 /** Sends this many messages of one kind to a session, many concurrently, without waiting for answers. */
@@ -100,9 +80,8 @@ async function post(
 }
 
 async function untilStatus(service: BenchService, session: string, wanted: string): Promise<void> {
-  for (;;) {
+  await until(lookEveryMs, async () => {
     const { status } = (await service.ask('GET', `/v1/sessions/${session}`)) as { status: string };
-    if (status === wanted) return;
-    await delay(lookEveryMs);
-  }
+    return status === wanted;
+  });
 }

@@ -4,7 +4,6 @@ import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { performance } from 'node:perf_hooks';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { startServiceProcess } from '../../test/servers/service-process.ts';
@@ -12,6 +11,7 @@ import { alternate } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import type { BenchContext, BenchPart } from '../rig/bench-context.ts';
 import { benchApiKey } from '../rig/bench-service.ts';
+import { msOf } from '../rig/ms-of.ts';
 import { median } from '../rig/statistics.ts';
 
 export const startUp: BenchPart = { letter: 'g', title: 'start, and commands', run };
@@ -61,11 +61,7 @@ async function timeCommands(context: BenchContext, dataDir: string): Promise<Bar
   try {
     const env = { ...process.env, HOLDFAST_URL: service.url, HOLDFAST_API_KEY: benchApiKey };
     const timed = (...args: string[]) => ({
-      async measure(): Promise<number> {
-        const begin = performance.now();
-        await runFile(process.execPath, args, { env });
-        return performance.now() - begin;
-      },
+      measure: () => msOf(() => runFile(process.execPath, args, { env })),
     });
     const { runsOf, ratioOf } = await alternate(
       rounds,

@@ -2,13 +2,14 @@
 // and waiting messages.
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import pg from 'pg';
 import { migrate } from '../../src/store/migrate.ts';
+import { withConnection } from '../rig/ask-database.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import type { BenchContext, BenchPart } from '../rig/bench-context.ts';
 import { benchApiKey, type BenchService } from '../rig/bench-service.ts';
 import { seedTurns } from '../rig/seed-turns.ts';
 import { median } from '../rig/statistics.ts';
+import { until } from '../rig/until.ts';
 
 export const statisticsAtScale: BenchPart = { letter: 'n', title: 'statistics and lists of many turns', run };
 
@@ -80,21 +81,16 @@ async function serviceWith(context: BenchContext, turns: number): Promise<BenchS
 }
 
 /** Resolves when the statistics have counted every row. */
-export async function untilCounted(databaseUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
-  await client.connect();
-  try {
-    for (;;) {
+export function untilCounted(databaseUrl: string): Promise<void> {
+  return withConnection(databaseUrl, (client) =>
+    until(lookEveryMs, async () => {
       const { rows } = await client.query<{ isCounted: boolean }>(
         `select counted_at is not null and sessions_to = (select id from holdfast.sessions order by id desc limit 1) as "isCounted"
          from holdfast.roll_up_cursor`,
       );
-      if (rows[0]?.isCounted === true) return;
-      await delay(lookEveryMs);
-    }
-  } finally {
-    await client.end();
-  }
+      return rows[0]?.isCounted === true;
+    }),
+  );
 }
 
 interface Comparison {

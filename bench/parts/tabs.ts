@@ -1,13 +1,9 @@
-// (tabs) What open tabs of the dashboard cost the turns: 20 clients that do what a tab with the overview does, each as a browser of its own, so
+// (r) What open tabs of the dashboard cost the turns: 20 clients that do what a tab with the overview does, each as a browser of its own, so
 // that each has a stream of events. Clients instead of browsers, which would take the processor from the service. The load leaves the service
 // room, as that of a service that someone watches does.
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient, type HoldfastClient } from '../../src/client/create-client.ts';
 import { migrate } from '../../src/store/migrate.ts';
-import { startServiceProcess } from '../../test/servers/service-process.ts';
 import { migrateQueue } from '../../workers/queue/migrate-queue.ts';
 import { alternate } from '../rig/alternate.ts';
 import { askDatabase } from '../rig/ask-database.ts';
@@ -16,6 +12,7 @@ import { withService, type BenchContext, type BenchPart } from '../rig/bench-con
 import { benchApiKey } from '../rig/bench-service.ts';
 import { describeLoads } from '../rig/closed-loop.ts';
 import { slowTurnText, turnText } from '../rig/prompts.ts';
+import { withProcess } from '../rig/with-process.ts';
 
 export const tabs: BenchPart = { letter: 'r', title: 'turns while 20 tabs are open', run };
 
@@ -64,22 +61,16 @@ async function measureQueries(context: BenchContext, quietS: number): Promise<Ba
   const databaseUrl = await context.place.createDatabase('holdfast_tabs');
   await migrate(databaseUrl);
   await migrateQueue(databaseUrl);
-  const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-bench-'));
-  const env = { DATABASE_URL: databaseUrl, HOLDFAST_DATA_DIR: dataDir, HOLDFAST_API_KEY: benchApiKey };
-  const api = await startServiceProcess({ env, roles: 'api' });
-  try {
+  return await withProcess({ databaseUrl, roles: 'api' }, async ({ url }) => {
     context.say(`${quietS} s each of an event a second without tabs, with one and with ${tabCount}`);
-    const none = await queriesOf(api.url, databaseUrl, { count: 0, quietS });
-    const one = await queriesOf(api.url, databaseUrl, { count: 1, quietS });
-    const all = await queriesOf(api.url, databaseUrl, { count: tabCount, quietS });
+    const none = await queriesOf(url, databaseUrl, { count: 0, quietS });
+    const one = await queriesOf(url, databaseUrl, { count: 1, quietS });
+    const all = await queriesOf(url, databaseUrl, { count: tabCount, quietS });
     return [
       queryLine(`queries a second that ${tabCount} tabs add to those of one`, one, all),
       { ...queryLine('queries a second that the first tab adds', none, one), bar: null } as BarLine,
     ];
-  } finally {
-    await api.end('SIGTERM');
-    rmSync(dataDir, { recursive: true, force: true });
-  }
+  });
 }
 
 function queryLine(what: string, before: number, after: number): BarLine {

@@ -1,6 +1,6 @@
 // Histories are put in place by SQL, because saying them message by message would take longer than all benchmarks.
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import { withConnection } from './ask-database.ts';
 import { historyOf } from './prompts.ts';
 
 let seeded = 0;
@@ -9,9 +9,7 @@ let seeded = 0;
 export async function seedSessions(databaseUrl: string, count: number, historyEntries: number): Promise<string[]> {
   const keys = Array.from({ length: count }, () => `agent:main:bench-${(seeded += 1)}`);
   const ids = keys.map(() => randomUUID());
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
-  await client.connect();
-  try {
+  await withConnection(databaseUrl, async (client) => {
     await client.query(
       `insert into holdfast.sessions (id, key, agent_id, kind, lane, channel, entry_seq, leaf_seq)
        select id, key, 'main', 'other', 'main', 'api', $3::bigint, nullif($3::bigint, 0) from unnest($1::uuid[], $2::text[]) as fresh (id, key)`,
@@ -25,8 +23,6 @@ export async function seedSessions(databaseUrl: string, count: number, historyEn
       [ids, JSON.stringify(historyOf(historyEntries)), randomUUID()],
     );
     await client.query('analyze holdfast.sessions, holdfast.entries');
-  } finally {
-    await client.end();
-  }
+  });
   return keys;
 }

@@ -1,5 +1,5 @@
 // Turns with their messages, put in place by SQL.
-import pg from 'pg';
+import { withConnection } from './ask-database.ts';
 
 /** Rows of one statement. */
 const chunk = 250_000;
@@ -52,9 +52,7 @@ export async function seedTurns(
   turns: number,
   { isWhole = false, old = 0 }: SeedOptions = {},
 ): Promise<void> {
-  const client = new pg.Client({ connectionString: databaseUrl, application_name: 'bench' });
-  await client.connect();
-  try {
+  await withConnection(databaseUrl, async (client) => {
     for (let from = 0; from < turns; from += chunk) {
       const range = [from, Math.min(from + chunk, turns)];
       for (const fill of [...fills, ...(isWhole ? tracesOfTurns : [])]) await client.query(fill, range);
@@ -67,7 +65,5 @@ export async function seedTurns(
     }
     await client.query('update holdfast.roll_up_cursor set counted_at = null, sessions_to = null, sessions = 0');
     await client.query('vacuum analyze');
-  } finally {
-    await client.end();
-  }
+  });
 }

@@ -1,12 +1,12 @@
 // The connection of `chat` to its session: one stream of live events, and messages that are sent until the service has accepted them. A service
 // that is away for a while costs time: the stream resumes after its last event, and a message that is sent again has the same key (G2).
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { MessageAnswer } from '../api/answer-types.ts';
+import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
 import type { ChatPrinter } from './chat-printer.ts';
-import { CliError, EXIT } from './cli-error.ts';
 import { watchEvents, type StreamedEvent } from './event-stream.ts';
+import { isAway } from './poll-until-end.ts';
 import { isOpen } from './wait-until-settled.ts';
 
 const TYPES = [
@@ -90,9 +90,9 @@ export class ChatSession {
         return message.id;
       } catch (error) {
         if (this.#stop.aborted) break;
-        if (!(error instanceof CliError) || error.exitCode !== EXIT.cannotReach) throw error;
+        if (!isAway(error)) throw error;
         if (attempt === 1) this.#printer.note(`${error.message}; the message is sent again`);
-        await delay(SEND_AGAIN_MS, undefined, { signal: this.#stop }).catch(() => undefined);
+        await pause(SEND_AGAIN_MS, this.#stop);
       }
     }
     return null;

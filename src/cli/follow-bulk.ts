@@ -1,8 +1,8 @@
 // A bulk action as it proceeds, until it has ended. The exit code says how.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BulkActionAnswer } from '../api/answer-types.ts';
 import type { ApiClient } from './api-client.ts';
-import { CliError, EXIT, type ExitCode } from './cli-error.ts';
+import { EXIT, type ExitCode } from './cli-error.ts';
+import { pollUntilEnd } from './poll-until-end.ts';
 import type { Terminal } from './terminal.ts';
 
 const LOOK_MS = 500;
@@ -10,33 +10,16 @@ const PERCENT = 100;
 
 /** Follows an action. Ctrl-C leaves it running. */
 export async function followBulk(api: ApiClient, id: string, terminal: Terminal): Promise<ExitCode> {
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
   let shown = '';
-  for (;;) {
-    const action = await look(api, id);
-    if (action !== null) {
-      const line = lineOf(action);
-      if (line !== shown && action.endedAt === null) terminal.note(line);
-      shown = line;
-      if (action.endedAt !== null) return end(action, terminal);
-    }
-    await delay(LOOK_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-    if (stop.signal.aborted) {
-      terminal.note(`the action continues: holdfast bulk show ${id}`);
-      return EXIT.interrupted;
-    }
-  }
-}
-
-/** The action, or null while the service cannot be reached: it may be restarting. */
-async function look(api: ApiClient, id: string): Promise<BulkActionAnswer | null> {
-  try {
-    return await api.getBulkAction({ id });
-  } catch (error) {
-    if (error instanceof CliError && error.code === 'service_unreachable') return null;
-    throw error;
-  }
+  const exit = await pollUntilEnd({ read: () => api.getBulkAction({ id }), everyMs: LOOK_MS }, (action) => {
+    if (action.endedAt !== null) return end(action, terminal);
+    const line = lineOf(action);
+    if (line !== shown) terminal.note(line);
+    shown = line;
+    return null;
+  });
+  if (exit === EXIT.interrupted) terminal.note(`the action continues: holdfast bulk show ${id}`);
+  return exit;
 }
 
 /** The progress so far. */

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { AcceptedMessageAnswer, MessageAnswer } from '../api/answer-types.ts';
 import type { EventHooks } from '../client/create-client.ts';
 import type { ApiClient } from './api-client.ts';
+import { ChatPrinter } from './chat-printer.ts';
 import { watchEvents, type StreamedEvent } from './event-stream.ts';
 import type { Terminal } from './terminal.ts';
 import {
@@ -37,13 +38,16 @@ export async function streamReply(
   const signal = AbortSignal.any([limits.signal, time, done.signal]);
   const opened = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<AcceptedMessageAnswer>();
-  const printer = new ReplyPrinter(api, limits.terminal);
+  const printer = new ChatPrinter(limits.terminal);
+  const turns = new OwnTurns(api);
   const open = (hooks: EventHooks) => api.events({ session: request.sessionKey, types: TYPES, ...hooks });
   const watch = async () => {
     for await (const event of watchEvents(open, { signal, onOpen: opened.resolve })) {
       // Whose events these are is not known before the message has its id; they wait in the stream.
       const { message } = await sent.promise;
-      if (await printer.take(event, message.id)) return;
+      if (event.type === 'message.settled') {
+        if (event.data['messageId'] === message.id) return;
+      } else if (await turns.has(event, message.id)) printer.take(event);
     }
   };
   const watching = watch();
@@ -64,7 +68,7 @@ export async function streamReply(
     done.abort();
     if (accepted === null) sent.reject(new Error('the message was not sent'));
     await Promise.allSettled([watching, sent.promise]);
-    printer.end();
+    printer.endLine();
   }
   return resultOf(api, accepted, limits);
 }
@@ -85,53 +89,23 @@ function readMessage(api: ApiClient, id: string): Promise<MessageAnswer> {
   return api.getMessage({ id });
 }
 
-/** Prints the text of the turn that took our message, once it is known which one that is. */
-class ReplyPrinter {
+/** Which turns work on a message; asked again after a steer, which may hand the message to a running turn. */
+class OwnTurns {
   readonly #api: ApiClient;
-  readonly #terminal: Terminal;
-  /** Turns that have spoken, and whether they are ours; asked again after a steer, which may hand our message to a running turn. */
-  readonly #isOurs = new Map<string, boolean>();
-  #isMidLine = false;
+  readonly #isOwn = new Map<string, boolean>();
 
-  constructor(api: ApiClient, terminal: Terminal) {
+  constructor(api: ApiClient) {
     this.#api = api;
-    this.#terminal = terminal;
   }
 
-  /** Takes an event; true when it says that the message is settled. */
-  async take(event: StreamedEvent, messageId: string): Promise<boolean> {
-    if (event.type === 'message.settled') return event.data['messageId'] === messageId;
-    if (event.type === 'steer.injected') this.#isOurs.clear();
-    if (event.turnId === null || !(await this.#isFromOurs(event.turnId, messageId))) return false;
-    if (this.#terminal.isJson) this.#terminal.jsonLine(event);
-    else this.#show(event);
-    return false;
-  }
-
-  /** Ends the line. */
-  end(): void {
-    if (this.#isMidLine) this.#terminal.write('\n');
-    this.#isMidLine = false;
-  }
-
-  #show(event: StreamedEvent): void {
-    if (event.type === 'model.delta') {
-      const text = typeof event.data['text'] === 'string' ? event.data['text'] : '';
-      this.#terminal.write(text);
-      if (text !== '') this.#isMidLine = !text.endsWith('\n');
-    } else if (event.type === 'model.ended') {
-      this.end();
-    } else if (event.type === 'tool.started') {
-      const { name } = event.data;
-      this.#terminal.note(`[${typeof name === 'string' ? name : 'tool'}]`);
-    }
-  }
-
-  async #isFromOurs(turnId: string, messageId: string): Promise<boolean> {
-    const known = this.#isOurs.get(turnId);
+  /** True for the turn that has claimed the message. */
+  async has({ type, turnId }: StreamedEvent, messageId: string): Promise<boolean> {
+    if (type === 'steer.injected') this.#isOwn.clear();
+    if (turnId === null) return false;
+    const known = this.#isOwn.get(turnId);
     if (known !== undefined) return known;
-    const { turnId: ours } = await readMessage(this.#api, messageId);
-    this.#isOurs.set(turnId, ours === turnId);
-    return ours === turnId;
+    const isOwn = (await readMessage(this.#api, messageId)).turnId === turnId;
+    this.#isOwn.set(turnId, isOwn);
+    return isOwn;
   }
 }

@@ -1,11 +1,12 @@
 // Sending a message and waiting for its end. The service waits up to its own limit (`Prefer: wait`), then the command queries; when the
 // service stops meanwhile, the request is sent again with the same idempotency key until the command's own time limit.
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../api/answer-types.ts';
 import type { CallOptions } from '../client/create-client.ts';
+import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
+import { isAway } from './poll-until-end.ts';
 
 /** Longest single wait asked of the service. */
 const SERVER_WAIT_SECONDS_MAX = 30;
@@ -43,12 +44,10 @@ export async function waitUntilSettled(api: ApiClient, request: SendRequest, lim
       if (answer.disposition === 'rejected') throw rejected(answer);
     } catch (error) {
       if (limits.signal.aborted) return { kind: 'interrupted', accepted };
-      if (!isGoneAway(error) || attempt === 0) throw error;
+      if (!isAway(error) || attempt === 0) throw error;
     }
     if (performance.now() >= limits.deadlineMs) return { kind: 'waitEnded', accepted };
-    await delay(Math.min(LOOK_EVERY_MS, Math.max(1, limits.deadlineMs - performance.now())), undefined, {
-      signal: limits.signal,
-    }).catch(() => undefined);
+    await pause(Math.min(LOOK_EVERY_MS, Math.max(1, limits.deadlineMs - performance.now())), limits.signal);
     if (limits.signal.aborted) return { kind: 'interrupted', accepted };
   }
 }
@@ -87,8 +86,4 @@ export function rejected(answer: AcceptedMessageAnswer): CliError {
     message: `${answer.message.sessionKey} is busy and its queue mode is reject`,
     fix: 'try again later, or send with --mode followup',
   });
-}
-
-function isGoneAway(error: unknown): boolean {
-  return error instanceof CliError && error.exitCode === EXIT.cannotReach;
 }

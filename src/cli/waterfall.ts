@@ -1,8 +1,8 @@
 // Draws a turn on a terminal: a row for each span, with a bar at its time. Pure.
 import type { TurnAnswer } from '../api/answer-types.ts';
 import { formatDuration } from '../config/durations.ts';
-import { headOf } from '../core/prompt/cut-text.ts';
 import type { Style } from './style.ts';
+import { cut } from './table.ts';
 
 type Span = TurnAnswer['spans'][number];
 
@@ -63,8 +63,4 @@ function underWay({ status, spans }: TurnAnswer): Span[] {
 function nameOf({ kind, name, n }: Span): string {
   if (kind === 'tool.exec') return `tool ${name}`;
   return n === null ? kind : `${kind} ${n}`;
-}
-
-function cut(text: string, chars: number): string {
-  return text.length <= chars ? text : `${headOf(text, chars - 1)}…`;
 }

@@ -1,7 +1,6 @@
 // The models that a turn may ask, in order: the one that it was opened with, then its agent's fallbacks. A turn that steps down continues
 // with the next one after its last committed step, and stays there; the next turn begins with the first again.
-import { refOfModel } from './model-ref.ts';
-import type { ModelRequest } from './model-request.ts';
+import { refOfModel, type NamedModel } from './model-ref.ts';
 
 /** Faults by which a model refuses what another model may answer. */
 const REFUSALS_OF_A_MODEL: ReadonlySet<string> = new Set(['model_not_found', 'model_billing', 'model_spend_limit']);
@@ -13,7 +12,7 @@ export function mayAnotherAnswer(code: string): boolean {
 
 /** The models of a turn as `provider/model`, each once, the one that it was opened with first; those that no provider serves are left out. */
 export function modelChain(
-  opened: Pick<ModelRequest, 'provider' | 'model'>,
+  opened: NamedModel,
   { fallbacks, providers }: { fallbacks: readonly (string | null)[]; providers: readonly string[] },
 ): string[] {
   const served = fallbacks.filter(
@@ -23,9 +22,6 @@ export function modelChain(
 }
 
 /** The models that come after the one that is asked now; all of them when that is no longer in the chain. */
-export function modelsAfter(
-  chain: readonly string[],
-  current: Pick<ModelRequest, 'provider' | 'model'>,
-): readonly string[] {
+export function modelsAfter(chain: readonly string[], current: NamedModel): readonly string[] {
   return chain.slice(chain.indexOf(refOfModel(current)) + 1);
 }

@@ -4,7 +4,8 @@ import type { ModelRequest } from './model-request.ts';
 /** The provider of requests that name none. */
 export const DEFAULT_PROVIDER = 'anthropic';
 
-type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
+/** A model as a request names it. */
+export type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 /** The model that `provider/model` names, as a request names it. */
 export function modelOfRef(ref: string): NamedModel {

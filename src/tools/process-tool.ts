@@ -1,7 +1,7 @@
 // The `process` tool: commands that `exec` left in the background of this session, and of no other. Looking, writing and killing may be
 // done by any worker: they go through the command's row and its log, so it does not matter whose process it is.
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
+import { pause } from '../clock.ts';
 import type { ProcessFacts } from '../core/background-process.ts';
 import { defineTool } from './define-tool.ts';
 import { outputText, tornBytesAt } from './output-text.ts';
@@ -127,7 +127,7 @@ async function untilChanged(
   while (facts.status === 'running' && performance.now() < untilMs && !call.signal.aborted) {
     const logged = await readProcessLog({ dataDir, id: facts.id }, { from: 0, bytesMax: 0 });
     if (isEnough(logged?.total ?? 0)) break;
-    await delay(LOOK_MS, undefined, { signal: call.signal }).catch(() => undefined);
+    await pause(LOOK_MS, call.signal);
     facts = (await store.find(call.sessionKey, facts.id)) ?? facts;
   }
   return facts;

@@ -36,7 +36,7 @@ export interface ContextTokens {
   /** An estimate of the entries since. */
   readonly added: number;
   /** The tokens that were left after a compaction of this turn; null: there was none. */
-  readonly condensed: number | null;
+  readonly compacted: number | null;
 }
 
 /** A write that is committed. */
@@ -83,8 +83,8 @@ function withCall(total: TurnProgress, call: ModelCallRow): TurnProgress {
 }
 
 /** Tokens of the last request and its answer together, after a write. */
-export function lastTokensAfter({ tokens }: Position, { condensedTo, modelCalls }: TurnWrite): number {
-  return condensedTo ?? answerTokens(modelCalls) ?? tokens.last;
+export function lastTokensAfter({ tokens }: Position, { compactedTo, modelCalls }: TurnWrite): number {
+  return compactedTo ?? answerTokens(modelCalls) ?? tokens.last;
 }
 
 /** The entries that a write adds to the end of the active path. A summary is placed at its beginning. */
@@ -109,8 +109,8 @@ function tokensAfter(
   before: ContextTokens,
   { write, entries, pruning }: { write: TurnWrite; entries: readonly Entry[]; pruning: PruningView | undefined },
 ): ContextTokens {
-  const { condensedTo } = write;
-  if (condensedTo !== null) return { ...before, last: condensedTo, reported: null, condensed: condensedTo };
+  const { compactedTo } = write;
+  if (compactedTo !== null) return { ...before, last: compactedTo, reported: null, compacted: compactedTo };
   // The provider has reported the tokens of an answer.
   const added = estimateTokens(entries.filter(({ kind }) => kind !== 'answer'));
   const tokens = answerTokens(write.modelCalls);

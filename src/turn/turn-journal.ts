@@ -97,7 +97,7 @@ export class TurnJournal {
     return answer as Exclude<Answer, Fenced>;
   }
 
-  #rowsOf({ totals, joining, condensedTo: _condensed, storesView, ...rows }: TurnWrite): JournalWrite {
+  #rowsOf({ totals, joining, compactedTo: _compacted, storesView, ...rows }: TurnWrite): JournalWrite {
     const { session, held } = this.#owner;
     const { sessionView } = this.#attempt;
     return {

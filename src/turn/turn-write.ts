@@ -15,7 +15,7 @@ export interface TurnWrite extends Readonly<JournalRows> {
   /** Messages that join the turn; null: none. */
   readonly joining: { readonly inputs: readonly WaitingInput[]; readonly steers: TakenSteers } | null;
   /** Tokens of the context that a compaction leaves which this write completes; null: it completes none. */
-  readonly condensedTo: number | null;
+  readonly compactedTo: number | null;
   /** False when the changes of the session's view are left to a later write. */
   readonly storesView: boolean;
 }
@@ -29,7 +29,7 @@ export const NO_ROWS: TurnWrite = {
   events: [],
   totals: {},
   joining: null,
-  condensedTo: null,
+  compactedTo: null,
   storesView: true,
 };
 
@@ -43,7 +43,7 @@ export function joined(first: TurnWrite, second: TurnWrite): TurnWrite {
     events: [...first.events, ...second.events],
     totals: { ...first.totals, ...second.totals },
     joining: second.joining ?? first.joining,
-    condensedTo: second.condensedTo ?? first.condensedTo,
+    compactedTo: second.compactedTo ?? first.compactedTo,
     storesView: first.storesView && second.storesView,
   };
 }

@@ -129,6 +129,7 @@ describe('exit codes', () => {
     [['sessions', 'list', '--url', 'http://127.0.0.1:1'], 4, 'cannot reach http://127.0.0.1:1'],
     [['sessions', 'list', '--url', 'nonsense'], 2, 'is not a URL of a service'],
     [['turns', 'list', '--since', 'yesterday'], 2, '"yesterday" is not a time'],
+    [['turns', 'list', '--since', '5'], 2, '"5" is not a time'],
   ])('%j exits %d and ends with a fix', async (args, code, words) => {
     const result = await run(args);
     expect(result).toMatchObject({ code, stdout: '' });

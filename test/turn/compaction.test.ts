@@ -101,13 +101,13 @@ async function replyOf(rig: TurnRig, messageId: string): Promise<Record<string, 
 describe('a history of 180,000 tokens', () => {
   const said = `What about it?\n\n  [[reply: Done.]]`;
   let rig: TurnRig;
-  let condensing: Promise<MessageId> | undefined;
+  let compacting: Promise<MessageId> | undefined;
   shareAmongTests(async () => {
     rig = await rigOf({});
-    condensing = undefined;
+    compacting = undefined;
   });
 
-  async function condense(): Promise<MessageId> {
+  async function compact(): Promise<MessageId> {
     await seedHistory(rig, 'long', { turns: 100, tokens: 182_000, first: 'Order ABC-123 is urgent. ' });
     const worker = rig.worker();
     const message = await rig.send('long', said);
@@ -117,12 +117,12 @@ describe('a history of 180,000 tokens', () => {
   }
 
   /** The message at which the session `long` was compacted, by the first test that runs. */
-  function condensed(): Promise<MessageId> {
-    return (condensing ??= condense());
+  function compactedOnce(): Promise<MessageId> {
+    return (compacting ??= compact());
   }
 
   test('is compacted with exactly one more model call, and the newest message stays verbatim', async () => {
-    const message = await condensed();
+    const message = await compactedOnce();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'answered', reply: 'Done.' });
     const requests = requestsOf(rig, 'long');
     expect(requests.map(({ isSummary }) => isSummary)).toEqual([true, false]);
@@ -138,7 +138,7 @@ describe('a history of 180,000 tokens', () => {
   });
 
   test('keeps its rows, and its call is recorded, charged and derivable (G15, G16)', async () => {
-    await condensed();
+    await compactedOnce();
     const entries = await entriesOf(rig, 'long');
     expect(entries).toHaveLength(203);
     expect(entries.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
@@ -165,7 +165,7 @@ describe('a history of 180,000 tokens', () => {
   });
 
   test('is not compacted again by the next message, whose prompt repeats the rules of the workspace', async () => {
-    await condensed();
+    await compactedOnce();
     const worker = rig.worker();
     await rig.send('long', 'And now? [[reply: Fine.]]');
     await worker.run('long');

@@ -31,7 +31,7 @@ const start: Position = {
   steerSeq: 0,
   isCharged: true,
   park: { code: 'model_away', text: '', parks: 2, waitedMs: 10, isWoken: false },
-  tokens: { last: 0, reported: null, added: 3, condensed: null },
+  tokens: { last: 0, reported: null, added: 3, compacted: null },
 };
 
 function entry(kind: Entry['kind'], text: string) {
@@ -82,9 +82,9 @@ test('entries become the end of the path, in their order', () => {
 });
 
 test('a summary takes a number and is not the end of the path', () => {
-  const compacted = after(start, { entries: [entry('summary', 's')], condensedTo: 40 });
+  const compacted = after(start, { entries: [entry('summary', 's')], compactedTo: 40 });
   expect(compacted).toMatchObject({ baseSeq: 6, lastEntry: { seq: 5 } });
-  expect(compacted.tokens).toEqual({ last: 40, reported: null, added: 3, condensed: 40 });
+  expect(compacted.tokens).toEqual({ last: 40, reported: null, added: 3, compacted: 40 });
 });
 
 test('a charged call is used up by its row, and the next one is charged by the write that counts it (G16)', () => {

@@ -2,6 +2,7 @@
 // fails fast, because a caller waits for it; workers wait for Redis to be available again.
 import { createRedisBackend } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
+import { withDeadline } from '../../src/deadline.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { QueueServer } from './queue-backend.ts';
 
@@ -82,14 +83,9 @@ async function connectOnce(redis: Redis): Promise<void> {
   let reason: Error | null = null;
   const remember = (error: Error): void => void (reason = error);
   redis.on('error', remember);
-  const late = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
-  const isLate = new Promise<never>((_, reject) => {
-    late.addEventListener('abort', () => reject(new Error(`no answer within ${CONNECT_TIMEOUT_MS} ms`)), {
-      once: true,
-    });
-  });
+  const late = (): Error => new Error(`no answer within ${CONNECT_TIMEOUT_MS} ms`);
   try {
-    await Promise.race([redis.connect(), isLate]);
+    await withDeadline({ ms: CONNECT_TIMEOUT_MS, late }, () => redis.connect());
   } catch (error) {
     redis.disconnect();
     // The promise says only that the connection was closed.

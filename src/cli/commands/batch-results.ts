@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import type { BatchResultsOptions } from '../batch-commands.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
 const NEWLINE = 0x0a;
@@ -21,13 +22,12 @@ export async function runBatchResults(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const api = connectApi(flags);
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
+  const signal = interruption();
   const known = out === undefined ? NOTHING_WRITTEN : await readWritten(out);
   // From the last line of the file on: it shows whether the file is one of this batch.
   const after = known.lines === 0 ? undefined : String(known.lines - 1);
   const query = { id, after, all: all === true ? true : undefined, format };
-  const results = await api.getBatchResults(query, { signal: stop.signal });
+  const results = await api.getBatchResults(query, { signal });
   // The same class has two names in the types of Node.
   const body = Readable.fromWeb(results as Parameters<typeof Readable.fromWeb>[0]);
   if (out === undefined) {
@@ -39,10 +39,10 @@ export async function runBatchResults(
       const rest = await withoutLine(body, known.lastLine);
       if (rest === null) throw otherResults(out);
       await truncate(out, known.bytes);
-      await pipeline(rest, createWriteStream(out, { flags: 'a' }), { signal: stop.signal });
-    } else await pipeline(body, createWriteStream(out), { signal: stop.signal });
+      await pipeline(rest, createWriteStream(out, { flags: 'a' }), { signal });
+    } else await pipeline(body, createWriteStream(out), { signal });
   } catch (error) {
-    if (stop.signal.aborted) return EXIT.interrupted;
+    if (signal.aborted) return EXIT.interrupted;
     if (error instanceof CliError) throw error;
     throw new CliError({
       code: 'results_incomplete',

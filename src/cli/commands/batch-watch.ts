@@ -1,9 +1,9 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. The exit code says how it ended.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BatchAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
+import { pollUntilEnd } from '../poll-until-end.ts';
 import { cut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -13,53 +13,32 @@ const STEP_PERCENT = 5;
 const STEP_MS = 30_000;
 
 /** Watches a batch; `waitSeconds` absent: without a limit. */
-export function runBatchWatch(
+export async function runBatchWatch(
   id: string,
   waitSeconds: number | undefined,
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  return watchBatch(connectApi(flags), { id, waitSeconds }, terminal);
+  const api = connectApi(flags);
+  // A service that is not there now is an error; one that leaves later may be restarting.
+  await api.getBatch({ id });
+  return watchBatch(api, { id, waitSeconds }, terminal);
 }
 
-/** The same with a client. */
+/** The same for a batch that is known to exist. */
 export async function watchBatch(
   api: ApiClient,
   { id, waitSeconds }: { id: string; waitSeconds: number | undefined },
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
-  const endsAtMs = waitSeconds === undefined ? Number.POSITIVE_INFINITY : performance.now() + waitSeconds * 1000;
   const show = createShow(terminal);
-  let seen: BatchAnswer | null = null;
-  for (;;) {
-    // It may be restarting, if it was there before.
-    const batch: BatchAnswer | null = seen === null ? await api.getBatch({ id }) : await look(api, id);
-    seen ??= batch;
-    const exit = batch === null ? null : exitOf(batch);
-    if (batch !== null) show(batch, exit !== null);
-    if (exit !== null) return exit;
-    if (performance.now() >= endsAtMs) return left(terminal, id, EXIT.waitEnded);
-    await delay(Math.min(LOOK_MS, endsAtMs - performance.now()), undefined, { signal: stop.signal }).catch(
-      () => undefined,
-    );
-    if (stop.signal.aborted) return left(terminal, id, EXIT.interrupted);
-  }
-}
-
-/** The batch, or null while the service cannot be reached. */
-async function look(api: ApiClient, id: string): Promise<BatchAnswer | null> {
-  try {
-    return await api.getBatch({ id });
-  } catch (error) {
-    if (error instanceof CliError && error.code === 'service_unreachable') return null;
-    throw error;
-  }
-}
-
-function left(terminal: Terminal, id: string, exit: ExitCode): ExitCode {
-  terminal.note(`the batch continues: holdfast batch watch ${id}`);
+  const exit = await pollUntilEnd({ read: () => api.getBatch({ id }), everyMs: LOOK_MS, waitSeconds }, (batch) => {
+    const end = exitOf(batch);
+    show(batch, end !== null);
+    return end;
+  });
+  if (exit === EXIT.waitEnded || exit === EXIT.interrupted)
+    terminal.note(`the batch continues: holdfast batch watch ${id}`);
   return exit;
 }
 

@@ -6,7 +6,7 @@ import { doneOf, dollarsText } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { isSureAtTerminal } from '../is-sure.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage, printFields } from '../print.ts';
+import { printFields, printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -19,11 +19,8 @@ export async function runBatchList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listBatches(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<BatchAnswer>(
+  printList<BatchAnswer>(
+    body,
     [
       { title: 'BATCH', value: (row) => row.id },
       { title: 'NAME', value: (row) => row.name ?? '', dropOrder: 3 },
@@ -33,9 +30,8 @@ export async function runBatchList(
       { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right', dropOrder: 2 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 
@@ -93,11 +89,8 @@ export async function runBatchItems(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listBatchItems(fromOptions({ id, ...options }));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<BatchItemAnswer>(
+  printList<BatchItemAnswer>(
+    body,
     [
       { title: 'N', value: (row) => String(row.n), align: 'right' },
       { title: 'CUSTOM ID', value: (row) => row.customId ?? '', dropOrder: 2 },
@@ -107,9 +100,8 @@ export async function runBatchItems(
       { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -4,6 +4,7 @@ import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { NewBudgetOptions } from '../budget-commands.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { dollarsText } from '../dollars.ts';
+import { printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
 const PERCENT = 100;
@@ -11,12 +12,9 @@ const PERCENT = 100;
 /** Lists the budgets with their spending. */
 export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listBudgets();
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
   const right = { align: 'right' as const };
-  terminal.table<BudgetAnswer>(
+  printTable<BudgetAnswer>(
+    body,
     [
       { title: 'SCOPE', value: (row) => row.scope },
       { title: 'PER', value: (row) => row.per },
@@ -29,7 +27,7 @@ export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Pr
       { title: 'FROM', value: (row) => row.origin, dropOrder: 4 },
       { title: 'ID', value: (row) => row.id, dropOrder: 1 },
     ],
-    body.items,
+    terminal,
   );
   if (body.items.length === 0) terminal.note('no budgets; add one with: holdfast budgets add all day 10');
   return EXIT.ok;

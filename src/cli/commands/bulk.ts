@@ -6,8 +6,8 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { isSure } from '../is-sure.ts';
 import { followBulk, lineOf } from '../follow-bulk.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage, printFields } from '../print.ts';
-import { timeOf } from '../since.ts';
+import { printFields, printList } from '../print.ts';
+import { pastTime } from '../time-option.ts';
 import type { Terminal } from '../terminal.ts';
 
 const REASONS_SHOWN = 200;
@@ -39,17 +39,9 @@ export async function runBulk(
 function selectionOf(options: BulkRunOptions): object {
   const { session, status, kind, lane, since, agent, model, code, ids, all } = options;
   if (ids !== undefined) return { ids: ids.split(',') };
-  const filter = {
-    ...(session === undefined ? {} : { session }),
-    ...(status === undefined ? {} : { status: status.split(',') }),
-    ...(kind === undefined ? {} : { kind }),
-    ...(lane === undefined ? {} : { lane }),
-    ...(since === undefined ? {} : { since: timeOf(since) }),
-    ...(agent === undefined ? {} : { agent }),
-    ...(model === undefined ? {} : { model }),
-    ...(code === undefined ? {} : { code }),
-  };
-  if (Object.keys(filter).length > 0 || all === true) return { filter };
+  const from = since === undefined ? undefined : pastTime(since);
+  const filter = { session, status: status?.split(','), kind, lane, since: from, agent, model, code };
+  if (Object.values(filter).some((value) => value !== undefined) || all === true) return { filter };
   throw new CliError({
     code: 'nothing_chosen',
     exitCode: EXIT.usage,
@@ -61,11 +53,8 @@ function selectionOf(options: BulkRunOptions): object {
 /** Lists actions, newest first. */
 export async function runBulkList(options: PageOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const list = await connectApi(flags).listBulkActions(fromOptions({ ...options }));
-  if (terminal.isJson) {
-    terminal.json(list);
-    return EXIT.ok;
-  }
-  terminal.table<BulkActionAnswer>(
+  printList<BulkActionAnswer>(
+    list,
     [
       { title: 'ID', value: (row) => row.id },
       { title: 'ACTION', value: (row) => `${row.action} ${row.target}` },
@@ -77,9 +66,8 @@ export async function runBulkList(options: PageOptions, flags: ClientFlags, term
       { title: 'BY', value: (row) => row.createdBy, dropOrder: 2 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 1 },
     ],
-    list.items,
+    terminal,
   );
-  noteNextPage(list, terminal);
   return EXIT.ok;
 }
 

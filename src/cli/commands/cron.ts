@@ -6,9 +6,10 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
+import { futureTime } from '../time-option.ts';
 
 const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
 
@@ -19,11 +20,8 @@ export async function runCronList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listCrons(options);
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<CronAnswer>(
+  printList<CronAnswer>(
+    body,
     [
       { title: 'CRON', value: (row) => row.id },
       { title: 'NAME', value: (row) => row.name },
@@ -33,9 +31,8 @@ export async function runCronList(
       { title: 'AGENT', value: (row) => row.agentId, dropOrder: 4 },
       { title: 'FAILED', value: (row) => String(row.failures), align: 'right', dropOrder: 2 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 
@@ -114,11 +111,8 @@ export async function runCronFires(
 ): Promise<ExitCode> {
   const api = connectApi(flags);
   const body = await api.listFires({ id: await cronIdOf(api, id), ...options });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<CronFireAnswer>(
+  printList<CronFireAnswer>(
+    body,
     [
       { title: 'SLOT', value: (row) => terminal.time(row.scheduledFor) },
       { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
@@ -126,9 +120,8 @@ export async function runCronFires(
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
       { title: 'WHY', value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''), dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 
@@ -173,7 +166,7 @@ function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): obje
   if (every !== undefined) {
     return { kind: 'every', everyMs: durationOf('--every', every), ...(anchor === undefined ? {} : { anchor }) };
   }
-  return at === undefined ? undefined : { kind: 'at', at: timeOf(at) };
+  return at === undefined ? undefined : { kind: 'at', at: futureTime(at) };
 }
 
 function payloadOf({ message, event, model, thinking, timeout }: CronOptions): object | undefined {
@@ -204,16 +197,6 @@ function durationOf(option: string, text: string): number {
   if (ms === undefined)
     throw usage(`${option}: ${JSON.stringify(text)} is not a duration`, 'pass a duration such as 30s, 10m or 1h30m');
   return ms;
-}
-
-function timeOf(text: string): string {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return new Date(Date.now() + ms).toISOString();
-  const at = Date.parse(text);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at)) {
-    throw usage(`--at: ${JSON.stringify(text)} is not a time`, 'pass ISO 8601, or a duration from now such as 20m');
-  }
-  return new Date(at).toISOString();
 }
 
 function scheduleText(schedule: CronAnswer['schedule']): string {

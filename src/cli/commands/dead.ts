@@ -10,7 +10,7 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { DeadActionOptions, DeadListOptions } from '../dead-commands.ts';
 import { isSureAtTerminal } from '../is-sure.ts';
 import { followBulk } from '../follow-bulk.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import { isUuid } from '../../core/ids.ts';
 
@@ -19,11 +19,8 @@ const GROUPS_MAX = 200;
 /** Lists the groups of open letters. */
 export async function runDeadList(options: DeadListOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listDeadLetters(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<DeadLetterGroupAnswer>(
+  printList<DeadLetterGroupAnswer>(
+    body,
     [
       { title: 'CODE', value: (row) => row.code, style: () => 'red' },
       { title: 'OF', value: (row) => row.kind },
@@ -31,9 +28,8 @@ export async function runDeadList(options: DeadListOptions, flags: ClientFlags, 
       { title: 'LAST', value: (row) => terminal.time(row.lastAt), dropOrder: 2 },
       { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 
@@ -84,13 +80,10 @@ export async function runDeadAction(
     if (meant.total > 1 && !(await isSureAtTerminal(`${verb} ${textOf(meant)}?`, request, terminal)))
       return EXIT.interrupted;
   }
-  const body = {
-    ...(isUuid(which) ? { ids: [which] } : { code: which }),
-    ...(canary === undefined ? {} : { canary }),
-    ...(perSecond === undefined ? {} : { perSecond }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-  const answer = await (verb === 'redrive' ? api.redriveDeadLetters({ body }) : api.discardDeadLetters({ body }));
+  const body = { ...(isUuid(which) ? { ids: [which] } : { code: which }), canary, perSecond, reason };
+  const answer = await (verb === 'redrive'
+    ? api.redriveDeadLetters({ body: fromOptions(body) })
+    : api.discardDeadLetters({ body: fromOptions(body) }));
   if ('id' in answer) return followBulk(api, answer.id, terminal);
   const done: Partial<RedrivenAnswer & DiscardedAnswer> = answer;
   if (terminal.isJson) terminal.json(done);

@@ -3,7 +3,7 @@ import type { DeliveryAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -22,11 +22,8 @@ export async function runDeliveriesList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listDeliveries(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<DeliveryAnswer>(
+  printList<DeliveryAnswer>(
+    body,
     [
       { title: 'DELIVERY', value: (row) => row.id },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
@@ -36,9 +33,8 @@ export async function runDeliveriesList(
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
       { title: 'LAST ERROR', value: (row) => row.lastError ?? '', dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

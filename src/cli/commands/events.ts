@@ -2,6 +2,7 @@
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';
+import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Prints events until Ctrl-C. */
@@ -10,11 +11,10 @@ export async function runEvents(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
+  const signal = interruption();
   const api = connectApi(flags);
   const watching = watchEvents((hooks) => api.events({ ...fromOptions(options), ...hooks }), {
-    signal: stop.signal,
+    signal,
     onOpen: () => terminal.note('listening; Ctrl-C ends'),
     onReconnect: () => terminal.note('the connection was lost: reconnecting'),
   });

@@ -3,7 +3,7 @@ import type { HeartbeatAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -16,11 +16,8 @@ export async function runHeartbeatsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listHeartbeats(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<HeartbeatAnswer>(
+  printList<HeartbeatAnswer>(
+    body,
     [
       { title: 'DUE', value: (row) => terminal.time(row.scheduledFor) },
       { title: 'AGENT', value: (row) => row.agentId },
@@ -29,9 +26,8 @@ export async function runHeartbeatsList(
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
       { title: 'DETAIL', value: (row) => row.detail ?? '', dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -1,11 +1,12 @@
 // `holdfast keys`: API keys that are made while the service runs.
 import type { ApiKeyAnswer } from '../../api/answer-types.ts';
-import { parseDuration } from '../../config/durations.ts';
 import { isUuid } from '../../core/ids.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { NewKeyOptions } from '../key-commands.ts';
+import { printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
+import { futureTime } from '../time-option.ts';
 
 const PAGE_ITEMS = 200;
 
@@ -17,7 +18,7 @@ export async function runKeysCreate(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).createKey({
-    body: fromOptions({ name, role, expiresAt: expires === undefined ? undefined : endOf(expires) }),
+    body: fromOptions({ name, role, expiresAt: expires === undefined ? undefined : futureTime(expires) }),
   });
   if (terminal.isJson) {
     terminal.json(body);
@@ -28,27 +29,11 @@ export async function runKeysCreate(
   return EXIT.ok;
 }
 
-/** The time that a text names: a time, or a duration from now. */
-function endOf(text: string): string {
-  const inMs = parseDuration(text);
-  const time = inMs === undefined ? new Date(text) : new Date(Date.now() + inMs);
-  if (!Number.isNaN(time.getTime())) return time.toISOString();
-  throw new CliError({
-    code: 'bad_time',
-    exitCode: EXIT.usage,
-    message: `${JSON.stringify(text)} is not a time`,
-    fix: 'pass a duration such as 30d, or a time such as 2027-01-31T12:00:00Z',
-  });
-}
-
 /** Lists keys, newest first. */
 export async function runKeysList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const items = await readKeys(connectApi(flags));
-  if (terminal.isJson) {
-    terminal.json({ items, nextCursor: null });
-    return EXIT.ok;
-  }
-  terminal.table<ApiKeyAnswer>(
+  const list = { items: await readKeys(connectApi(flags)), nextCursor: null };
+  printTable<ApiKeyAnswer>(
+    list,
     [
       { title: 'NAME', value: (row) => row.name },
       { title: 'ROLE', value: (row) => row.role },
@@ -58,9 +43,9 @@ export async function runKeysList(flags: ClientFlags, terminal: Terminal): Promi
       { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
       { title: 'ID', value: (row) => row.id, dropOrder: 1 },
     ],
-    items,
+    terminal,
   );
-  if (items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
+  if (list.items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
   return EXIT.ok;
 }
 

@@ -1,14 +1,15 @@
 // `holdfast logs`: the lines of all log files in the order of their time.
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { prettyFactory } from 'pino-pretty';
+import { pause } from '../../clock.ts';
 import { dataDirOf } from '../../config/load-environment.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
 import type { ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { LOG_LEVELS, type LogOptions } from '../log-commands.ts';
+import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
 const LOOK_EVERY_MS = 250;
@@ -35,16 +36,15 @@ export async function runLogs(options: LogOptions, flags: ClientFlags, terminal:
   }
   const isWanted = filterOf(options);
   const print = printerOf(terminal);
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
+  const signal = interruption();
   const files = new Map<string, FileTail>();
   for (;;) {
     for (const name of logFilesIn(folder)) if (!files.has(name)) files.set(name, new FileTail(join(folder, name)));
     const lines = (await Promise.all(Array.from(files.values(), (file) => file.read(isWanted)))).flat();
     for (const { line } of lines.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) print(line);
     if (options.follow !== true) return EXIT.ok;
-    await delay(LOOK_EVERY_MS, undefined, { signal: stop.signal }).catch(() => undefined);
-    if (stop.signal.aborted) return EXIT.interrupted;
+    await pause(LOOK_EVERY_MS, signal);
+    if (signal.aborted) return EXIT.interrupted;
   }
 }
 

@@ -4,7 +4,7 @@ import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage, printFields } from '../print.ts';
+import { printFields, printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -23,11 +23,8 @@ export async function runMessagesList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listMessages(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<MessageAnswer>(
+  printList<MessageAnswer>(
+    body,
     [
       { title: 'MESSAGE', value: (row) => row.id },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
@@ -36,9 +33,8 @@ export async function runMessagesList(
       { title: 'WAITS FOR', value: (row) => row.why?.code ?? '', dropOrder: 4 },
       { title: 'TEXT', value: (row) => row.text, dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -3,6 +3,7 @@ import type { PauseAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PauseOptions } from '../pause-commands.ts';
+import { printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** Pauses. */
@@ -29,18 +30,15 @@ export async function runResume(options: PauseOptions, flags: ClientFlags, termi
 /** Lists the pauses. */
 export async function runPauses(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listPauses();
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<PauseAnswer>(
+  printTable<PauseAnswer>(
+    body,
     [
       { title: 'PAUSED', value: scopeText },
       { title: 'SINCE', value: (row) => terminal.time(row.since) },
       { title: 'BY', value: (row) => row.pausedBy },
       { title: 'REASON', value: (row) => row.reason ?? '', dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
   return EXIT.ok;
 }

@@ -7,7 +7,7 @@ import { dollarsText } from '../dollars.ts';
 import type { RepricingReport } from '../../service/reprice-past-calls.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import { isSureAtTerminal } from '../is-sure.ts';
-import { timeOf } from '../since.ts';
+import { pastTime } from '../time-option.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
 
@@ -47,7 +47,7 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
 }
 
 function periodOf({ from, to }: RepriceOptions): { from: Date; to: Date } {
-  const period = { from: new Date(timeOf(from)), to: to === undefined ? new Date() : new Date(timeOf(to)) };
+  const period = { from: new Date(pastTime(from)), to: to === undefined ? new Date() : new Date(pastTime(to)) };
   if (period.from < period.to) return period;
   throw new CliError({
     code: 'bad_time',

@@ -7,6 +7,7 @@ import type { MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../../api/
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
+import { interruption } from '../poll-until-end.ts';
 import { streamReply } from '../stream-reply.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitUntilSettled, type SendRequest } from '../wait-until-settled.ts';
@@ -36,10 +37,10 @@ export async function runSend(input: SendInput, flags: ClientFlags, terminal: Te
   };
   if (input.waitSeconds === undefined) return sendOnly(request, terminal);
   const deadlineMs = performance.now() + input.waitSeconds * 1000;
-  const stop = interruption();
+  const signal = interruption();
   const result = input.isStreaming
-    ? await streamReply(api, request, { deadlineMs, signal: stop.signal, terminal })
-    : await waitUntilSettled(api, request, { deadlineMs, signal: stop.signal });
+    ? await streamReply(api, request, { deadlineMs, signal, terminal })
+    : await waitUntilSettled(api, request, { deadlineMs, signal });
   if (result.kind === 'settled') return reportSettled(result.answer, { wasStreamed: input.isStreaming, terminal });
   if (terminal.isJson) terminal.json(result.accepted ?? {});
   else if (result.accepted !== null)
@@ -60,8 +61,7 @@ async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
     });
   }
   const { mode, model, thinking, deliver } = input;
-  const optional = { mode, model, thinking, deliver: deliver === undefined ? undefined : { url: deliver } };
-  return { text, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
+  return { text, mode, model, thinking, deliver: deliver === undefined ? undefined : { url: deliver } };
 }
 
 async function sendOnly(request: SendRequest, terminal: Terminal): Promise<ExitCode> {
@@ -113,11 +113,4 @@ export function reportEnd(message: MessageAnswer, turn: TurnAnswer | null, termi
     case 'claimed':
       return EXIT.waitEnded;
   }
-}
-
-/** Aborts at Ctrl-C. */
-function interruption(): AbortController {
-  const controller = new AbortController();
-  process.once('SIGINT', () => controller.abort());
-  return controller;
 }

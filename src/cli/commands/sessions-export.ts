@@ -4,6 +4,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
 /** More than the last line of an export has. */
@@ -17,9 +18,8 @@ export async function runSessionsExport(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
-  const lines = await connectApi(flags).exportSession({ key }, { signal: stop.signal });
+  const signal = interruption();
+  const lines = await connectApi(flags).exportSession({ key }, { signal });
   // The same class has two names in the types of Node.
   const body = Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
   let tail = '';
@@ -32,10 +32,10 @@ export async function runSessionsExport(
   try {
     if (out === undefined) {
       for await (const text of body.pipe(watch).setEncoding('utf8')) terminal.write(String(text));
-    } else await pipeline(body, watch, createWriteStream(out, { mode: 0o600 }), { signal: stop.signal });
+    } else await pipeline(body, watch, createWriteStream(out, { mode: 0o600 }), { signal });
     if (!END.test(tail)) throw new Error('the connection ended before the last line');
   } catch (error) {
-    if (stop.signal.aborted) return EXIT.interrupted;
+    if (signal.aborted) return EXIT.interrupted;
     throw new CliError({
       code: 'export_incomplete',
       exitCode: EXIT.failed,

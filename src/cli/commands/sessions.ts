@@ -4,7 +4,7 @@ import { headOf } from '../../core/prompt/cut-text.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage, printFields } from '../print.ts';
+import { noteNextPage, printFields, printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -19,11 +19,8 @@ export async function runSessionsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listSessions(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<SessionAnswer>(
+  printList<SessionAnswer>(
+    body,
     [
       { title: 'SESSION', value: (row) => row.key },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
@@ -32,9 +29,8 @@ export async function runSessionsList(
       { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2, isProse: true },
       { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -1,13 +1,12 @@
 // `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
 // one of them, its end.
-import { performance } from 'node:perf_hooks';
 import { text as readAll } from 'node:stream/consumers';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SubagentAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { pollUntilEnd } from '../poll-until-end.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -55,23 +54,20 @@ async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
   const { label, agent, model, thinking, timeout, cleanup, mode } = input;
   const deliver = input.deliver === undefined ? undefined : { url: input.deliver };
   const task = input.task === '-' ? await readAll(process.stdin) : input.task;
-  const optional = { label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
-  return { task, ...Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined)) };
+  return { task, label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
 }
 
 /** Polls until the run has ended. Interrupting the command stops nothing. */
 async function waitForRun(api: ApiClient, runId: string, waitSeconds: number, terminal: Terminal): Promise<ExitCode> {
-  const deadlineMs = performance.now() + waitSeconds * 1000;
-  for (;;) {
-    const body = await api.getSubagent({ runId });
-    if (body.status !== 'running') return reportEnd(body, terminal);
-    if (performance.now() >= deadlineMs) {
-      if (terminal.isJson) terminal.json(body);
-      terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it continues`);
-      return EXIT.waitEnded;
-    }
-    await delay(Math.min(LOOK_EVERY_MS, Math.max(1, deadlineMs - performance.now())));
+  const exit = await pollUntilEnd(
+    { read: () => api.getSubagent({ runId }), everyMs: LOOK_EVERY_MS, waitSeconds },
+    (run) => (run.status === 'running' ? null : reportEnd(run, terminal)),
+  );
+  if (exit === EXIT.waitEnded) {
+    if (terminal.isJson) terminal.json(await api.getSubagent({ runId }));
+    terminal.note(`run ${runId} has not ended within ${waitSeconds} s; it continues`);
   }
+  return exit;
 }
 
 function reportEnd(run: SubagentAnswer, terminal: Terminal): ExitCode {
@@ -92,11 +88,8 @@ export async function runSubagentsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const body = await connectApi(flags).listSubagents({ key: session, ...options });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<SubagentAnswer>(
+  printList<SubagentAnswer>(
+    body,
     [
       { title: 'RUN', value: (row) => row.runId },
       { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
@@ -106,9 +99,8 @@ export async function runSubagentsList(
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
       { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -4,6 +4,7 @@ import { performance } from 'node:perf_hooks';
 import type { CompactionAnswer, SettledMessageAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
+import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitUntilSettled, type SendRequest } from '../wait-until-settled.ts';
 import { reportEnd } from './send.ts';
@@ -34,10 +35,9 @@ export async function runSessionsCompact(
         ),
       ),
   };
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
+  const signal = interruption();
   const deadlineMs = performance.now() + (waitSeconds ?? 0) * 1000;
-  const result = await waitUntilSettled(api, request, { deadlineMs, signal: stop.signal });
+  const result = await waitUntilSettled(api, request, { deadlineMs, signal });
   if (result.kind === 'settled') return reportCompaction(api, key, result.answer, terminal);
   const { accepted } = result;
   if (terminal.isJson) terminal.json(accepted ?? {});

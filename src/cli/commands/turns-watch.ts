@@ -1,10 +1,10 @@
 // `holdfast turns watch`: a turn as it happens, until it ends in any worker. At a terminal it is drawn, and drawn again as it proceeds; in a pipe
 // it is a line for each thing that happens. The exit code says how it ended.
-import { setTimeout as delay } from 'node:timers/promises';
 import type { TurnAnswer, TurnStatus } from '../../api/answer-types.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';
+import { interruption, pollUntilEnd } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 import { errorText } from '../error-text.ts';
 import { eventLine, usageText } from '../turn-timeline.ts';
@@ -37,11 +37,11 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
     else printTurn(turn, terminal);
     return ended;
   }
-  const stop = new AbortController();
-  process.once('SIGINT', () => stop.abort());
-  if (terminal.isTty && !terminal.isJson) await draw(api, id, { terminal, signal: stop.signal });
-  else await printEvents(api, turn, { terminal, signal: stop.signal });
-  if (stop.signal.aborted) {
+  const isDrawn = terminal.isTty && !terminal.isJson;
+  const isLeft = isDrawn
+    ? (await draw(api, id, terminal)) === EXIT.interrupted
+    : await printEvents(api, turn, terminal);
+  if (isLeft) {
     terminal.note(`the turn continues: holdfast turns watch ${id}`);
     return EXIT.interrupted;
   }
@@ -50,52 +50,28 @@ export async function runTurnsWatch(id: string, flags: ClientFlags, terminal: Te
   return END_EXITS[last.status] ?? EXIT.waitEnded;
 }
 
-interface Watching {
-  terminal: Terminal;
-  signal: AbortSignal;
-}
-
-/** With `--json` each event, otherwise a line for each event that concerns a person. */
-async function printEvents(
-  api: ApiClient,
-  { id, startedAt }: TurnAnswer,
-  { terminal, signal }: Watching,
-): Promise<void> {
+/** With `--json` each event, otherwise a line for each event that concerns a person. True when Ctrl-C has ended it. */
+async function printEvents(api: ApiClient, { id, startedAt }: TurnAnswer, terminal: Terminal): Promise<boolean> {
+  const signal = interruption();
   for await (const event of watchEvents((hooks) => api.turnEvents({ id, ...hooks }), { signal })) {
     if (terminal.isJson) terminal.jsonLine(event);
     else printLine(eventLine(event, startedAt), terminal);
     if (event.type === 'turn.ended') break;
   }
+  return signal.aborted;
 }
 
-/** Draws the turn over and over until it has ended. A service that cannot be reached may be restarting. */
-async function draw(api: ApiClient, id: string, { terminal, signal }: Watching): Promise<void> {
+/** Draws the turn over and over until it has ended. */
+function draw(api: ApiClient, id: string, terminal: Terminal): Promise<ExitCode> {
   const { width, height, paint } = terminal;
-  while (!signal.aborted) {
-    const turn = await look(api, id);
-    if (turn !== null) {
-      const canvas = { width, rowsMax: height - FREE_LINES, nowMs: Date.now(), paint };
-      const status = paint('bold', `${turn.status}  ${usageText(turn.usage)}`);
-      const below = turn.why === null ? errorText(turn.error) : whyText(turn.why, terminal);
-      // A line that the terminal wraps would be two.
-      terminal.redraw([
-        ...waterfallLines(turn, canvas),
-        status,
-        ...(below === null ? [] : [below.slice(0, width - 1)]),
-      ]);
-      if (END_EXITS[turn.status] !== null) return;
-    }
-    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
-  }
-}
-
-async function look(api: ApiClient, id: string): Promise<TurnAnswer | null> {
-  try {
-    return await api.getTurn({ id });
-  } catch (error) {
-    if (error instanceof CliError && error.code === 'service_unreachable') return null;
-    throw error;
-  }
+  return pollUntilEnd({ read: () => api.getTurn({ id }), everyMs: LOOK_MS }, (turn) => {
+    const canvas = { width, rowsMax: height - FREE_LINES, nowMs: Date.now(), paint };
+    const status = paint('bold', `${turn.status}  ${usageText(turn.usage)}`);
+    const below = turn.why === null ? errorText(turn.error) : whyText(turn.why, terminal);
+    // A line that the terminal wraps would be two.
+    terminal.redraw([...waterfallLines(turn, canvas), status, ...(below === null ? [] : [below.slice(0, width - 1)])]);
+    return END_EXITS[turn.status];
+  });
 }
 
 function printLine(line: string | null, terminal: Terminal): void {

@@ -4,8 +4,8 @@ import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import type { TurnListOptions } from '../options.ts';
-import { noteNextPage, printFields } from '../print.ts';
-import { timeOf } from '../since.ts';
+import { printFields, printList } from '../print.ts';
+import { pastTime } from '../time-option.ts';
 import type { Terminal } from '../terminal.ts';
 import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
 import { waterfallLines } from '../waterfall.ts';
@@ -17,13 +17,10 @@ export async function runTurnsList(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const { since, ...query } = options;
-  const from = since === undefined ? undefined : timeOf(since);
+  const from = since === undefined ? undefined : pastTime(since);
   const body = await connectApi(flags).listTurns(fromOptions({ ...query, since: from }));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<ListedTurnAnswer>(
+  printList<ListedTurnAnswer>(
+    body,
     [
       { title: 'TURN', value: (row) => row.id },
       { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
@@ -34,9 +31,8 @@ export async function runTurnsList(
       { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
       { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

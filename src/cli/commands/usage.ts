@@ -4,7 +4,8 @@ import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { UsageOptions } from '../cost-commands.ts';
 import { dollarsText } from '../dollars.ts';
-import { timeOf } from '../since.ts';
+import { pastTime } from '../time-option.ts';
+import { printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 
 type UsageRow = UsageReportAnswer['items'][number];
@@ -15,19 +16,16 @@ export async function runUsage(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const from = since === undefined ? undefined : timeOf(since);
+  const from = since === undefined ? undefined : pastTime(since);
   const body = await connectApi(flags).getUsage(fromOptions({ ...query, from }));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
   const count = (title: string, value: (row: UsageRow) => number, dropOrder: number) => ({
     title,
     value: (row: UsageRow) => String(value(row)),
     align: 'right' as const,
     dropOrder,
   });
-  terminal.table<UsageRow>(
+  printTable<UsageRow>(
+    body,
     [
       { title: 'FROM', value: (row) => row.startsAt.slice(0, query.by === 'day' ? 10 : 16) },
       ...(query.group === undefined
@@ -42,7 +40,7 @@ export async function runUsage(
       count('CACHE WRITE', (row) => row.cacheWriteTokens, 6),
       { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right' },
     ],
-    body.items,
+    terminal,
   );
   noteSum(body, terminal);
   return EXIT.ok;

@@ -4,18 +4,15 @@ import { isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import { noteNextPage } from '../print.ts';
+import { noteNextPage, printTable } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import type { WaitingOptions } from '../waiting-commands.ts';
 
 /** Lists waiting messages, oldest first. */
 export async function runWaiting(options: WaitingOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listWaiting(fromOptions(options));
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<WaitingAnswer>(
+  printTable<WaitingAnswer>(
+    body,
     [
       { title: 'MESSAGE', value: (row) => row.id },
       { title: 'SINCE', value: (row) => terminal.time(row.receivedAt) },
@@ -26,7 +23,7 @@ export async function runWaiting(options: WaitingOptions, flags: ClientFlags, te
       { title: 'UNTIL', value: (row) => (row.why.until === null ? '' : terminal.time(row.why.until)), dropOrder: 2 },
       { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1, isProse: true },
     ],
-    body.items,
+    terminal,
   );
   if (body.items.length > 0) terminal.note(`waiting: ${body.count}${body.isCapped ? ' or more' : ''}`);
   noteNextPage(body, terminal);

@@ -3,7 +3,7 @@ import type { WorkerAnswer } from '../../api/answer-types.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';
-import { noteNextPage } from '../print.ts';
+import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -12,11 +12,8 @@ const STATE_STYLES: Partial<Record<WorkerAnswer['state'], Style>> = { draining: 
 /** Lists the processes. */
 export async function runWorkersList(options: PageOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const body = await connectApi(flags).listWorkers({ ...options });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.table<WorkerAnswer>(
+  printList<WorkerAnswer>(
+    body,
     [
       { title: 'ID', value: (row) => row.id },
       { title: 'STATE', value: (row) => row.state, style: (row) => STATE_STYLES[row.state] },
@@ -27,9 +24,8 @@ export async function runWorkersList(options: PageOptions, flags: ClientFlags, t
       { title: 'SEEN', value: (row) => terminal.time(row.seenAt) },
       { title: 'IN USE', value: lanesText, dropOrder: 2 },
     ],
-    body.items,
+    terminal,
   );
-  noteNextPage(body, terminal);
   return EXIT.ok;
 }
 

@@ -5,7 +5,7 @@ import type { ModelAnswer, ModelRequest } from '../../core/model-request.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { modelRefOf } from '../../config.ts';
-import { modelOfRef, refOfModel } from '../../core/model-ref.ts';
+import { modelOfRef, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import { isOpen } from '../loop/enter-gate.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
@@ -64,10 +64,7 @@ export async function askForSummary(
  * Which model writes a summary: the configured one; that of the turn while the provider of the configured one is away, so that the turn does
  * not wait for both.
  */
-export function summaryModel(
-  context: TurnContext,
-  { agent, journal, session }: OpenedTurn,
-): Pick<ModelRequest, 'provider' | 'model'> {
+export function summaryModel(context: TurnContext, { agent, journal, session }: OpenedTurn): NamedModel {
   const { request } = journal.attempt;
   const own = { ...providerView(request), model: request.model };
   const wanted = agent.compaction.model;

@@ -15,7 +15,7 @@ import { summaryRequest } from '../../core/compaction/summary-request.ts';
 import { summaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import type { NamedModel } from '../../core/model-ref.ts';
 import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
 import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
@@ -140,7 +140,7 @@ interface CompactionAttempt {
   mayFlush: boolean;
   wish: CompactionWish;
   pass: Pass;
-  model: Pick<ModelRequest, 'provider' | 'model'>;
+  model: NamedModel;
 }
 
 async function takeAnswer(
@@ -200,7 +200,7 @@ async function finish(
   const summary = newEntry('summary', 'user', [{ type: 'text', text: ready.summary }]);
   const version = await writeCompaction(context, turn, {
     id: ready.id,
-    write: { ...write, entries: [summary], condensedTo: tokensAfter },
+    write: { ...write, entries: [summary], compactedTo: tokensAfter },
     called,
     step: { kind: 'completed', cut, tokensAfter, audit, refresh },
   });

@@ -93,6 +93,6 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
 /** Tokens of the session's context; 0: not known. */
 function contextTokensOf({ journal, session }: OpenedTurn, write: TurnWrite, result: TurnResult): number {
   if (result.isBare === true) return 0;
-  if (result.hides === 'poll') return journal.at.tokens.condensed ?? session.contextTokens;
+  if (result.hides === 'poll') return journal.at.tokens.compacted ?? session.contextTokens;
   return lastTokensAfter(journal.at, write);
 }

@@ -1,15 +1,12 @@
 // The wait of a call for its place in the rate limits (model-governor.ts), and its trace: the span `rate.wait` and a metric.
 import { likelyOutput } from '../../core/budget/likely-cost.ts';
 import type { CallTokens } from '../../core/governor/rate-limit.ts';
-import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
-
-type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 /** A parked turn returns this much before there is allowance for it, so that none is left unused; the shortest park. In milliseconds. */
 const EARLY_MS = 2_500;

@@ -6,12 +6,12 @@ import type { Config } from '../../config.ts';
 import { outageOf } from '../../core/failure.ts';
 import { blockMsOf, waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseAfterFailureMs } from '../../core/model-outage.ts';
-import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
+import { DEFAULT_PROVIDER, type NamedModel } from '../../core/model-ref.ts';
 import { lastExpiry } from '../../core/message-expiry.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import { CALLER } from './caller-calls.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './provider-gate.ts';
@@ -24,7 +24,7 @@ import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
 export const PROVIDER_BATCH = 'provider_batch';
 
 /** The provider of a model as a request names it. */
-export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<RequestBase, 'provider'>): string {
+export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<NamedModel, 'provider'>): string {
   return provider;
 }
 
@@ -60,7 +60,7 @@ interface OutageDecision {
 interface FailedAttempt {
   fault: ModelError;
   pass: Pass;
-  model: Pick<RequestBase, 'provider' | 'model'>;
+  model: NamedModel;
   blocksInARow: number;
 }
 

@@ -2,16 +2,13 @@
 // there is allowance for it; otherwise it waits: in its slot for a few seconds, else parked.
 import { waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseBehindProbeMs } from '../../core/model-outage.ts';
-import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { assertPatience, parkedStop, providerOf, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
 import { awaitAllowance, noteRateWait } from './await-allowance.ts';
 import type { Pass } from './provider-gate.ts';
-
-type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 /** The right to make one call. */
 export interface CallPass extends Pass {

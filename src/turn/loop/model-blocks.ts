@@ -2,12 +2,9 @@
 // models. A block is written to the database by the worker that meets it, and learned by the others with their claims and their look for stop
 // reasons (store/governor/model-blocks.ts).
 import type { Clock } from '../../clock.ts';
-import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { Model } from '../../model/model.ts';
 import type { ModelBlock } from '../../store/governor/model-blocks.ts';
-
-type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 export interface ModelBlocksOptions {
   clock: Clock;

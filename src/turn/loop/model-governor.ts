@@ -9,8 +9,7 @@
 import type { Clock } from '../../clock.ts';
 import { limitsFor, type Amounts, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
 import { nextLane, noCalls, passOver, type LaneCounts } from '../../core/governor/share-calls.ts';
-import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelRequest } from '../../core/model-request.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { Model } from '../../model/model.ts';
 import type { AllowanceAsk, AllowanceGrant } from '../../store/governor/take-allowance.ts';
 import { RateWindow } from './rate-window.ts';
@@ -18,8 +17,6 @@ import { RateWindow } from './rate-window.ts';
 /** Between two statements, in milliseconds: while a limit is scarce, and while there is enough of it. */
 const TAKE_MS = 1000;
 const TAKE_MS_PLENTY = 50;
-
-type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
 export interface ModelGovernorOptions {
   /** The limits that hold now. */

@@ -5,14 +5,14 @@
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../config.ts';
 import { withModel } from '../../core/history/model-spans.ts';
 import { modelChain, modelsAfter } from '../../core/model-fallback.ts';
-import { modelName, modelOfRef, refOfModel } from '../../core/model-ref.ts';
+import { modelName, modelOfRef, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import { reasoningOf } from '../../core/reasoning.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';
 import { providerOf } from './await-model.ts';
 import { enterGate, isOpen, type CallPass } from './enter-gate.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
@@ -63,7 +63,7 @@ function stepTo(context: TurnContext, turn: OpenedTurn, ref: string): void {
 }
 
 /** The models that a turn may ask, in order. */
-export function chainOf(context: TurnContext, agent: AgentSettings, opened: Pick<RequestBase, 'provider' | 'model'>) {
+export function chainOf(context: TurnContext, agent: AgentSettings, opened: NamedModel) {
   const fallbacks = agent.fallbacks.map((name) => modelRefOf(agent, name));
   return modelChain(opened, { fallbacks, providers: context.model.providers });
 }

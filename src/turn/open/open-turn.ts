@@ -172,7 +172,7 @@ function firstPosition(parts: TurnParts): Position {
     tokens: {
       ...tokens,
       reported: reported > 0 ? { tokens: reported, pruning: sessionView.pruning } : null,
-      condensed: null,
+      compacted: null,
     },
   };
 }

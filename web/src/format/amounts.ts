@@ -15,6 +15,11 @@ export function dollarsText(micros: number | null): string {
   return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
+/** The same for an amount in dollars. */
+export function usdText(usd: number | null): string {
+  return dollarsText(usd === null ? null : Math.round(usd * MICROS));
+}
+
 /** `950`, `12.3k`, `4.1M`. */
 export function countText(count: number): string {
   if (count < 10_000) return count.toLocaleString('en-US');

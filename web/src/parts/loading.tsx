@@ -2,6 +2,7 @@
 // is below it.
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
+import { Problem } from './problem.tsx';
 
 /** True when each query has an answer, or has failed once: what still fails is shown where it belongs. */
 export function haveBegun(...queries: readonly Pick<UseQueryResult, 'isPending' | 'failureCount'>[]): boolean {
@@ -10,4 +11,9 @@ export function haveBegun(...queries: readonly Pick<UseQueryResult, 'isPending' 
 
 export function Loading(): ReactElement {
   return <p className="soft">Loading…</p>;
+}
+
+/** Stands in the place of the data that a query does not have yet, or could not get. */
+export function NoData({ query }: { query: Pick<UseQueryResult, 'isError' | 'error' | 'refetch'> }): ReactElement {
+  return query.isError ? <Problem error={query.error} onRetry={() => void query.refetch()} /> : <Loading />;
 }

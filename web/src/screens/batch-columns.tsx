@@ -1,13 +1,12 @@
 // The columns of the list of batches.
 import { Link } from '@tanstack/react-router';
 import type { Batch } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { RowMenu } from '../parts/row-menu.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { endedItems, microsOf } from './batch-figures.ts';
 
 export const BATCH_COLUMNS: readonly Column<Batch>[] = [
   { title: 'Status', width: '84px', cell: ({ status, outcome }) => <Status status={outcome ?? status} /> },
@@ -44,7 +43,7 @@ export const BATCH_COLUMNS: readonly Column<Batch>[] = [
     width: '104px',
     isNumber: true,
     cell: ({ costMicros, maxCostUsd }) =>
-      `${dollarsText(costMicros)}${maxCostUsd === null ? '' : ` of ${dollarsText(microsOf(maxCostUsd))}`}`,
+      `${dollarsText(costMicros)}${maxCostUsd === null ? '' : ` of ${usdText(maxCostUsd)}`}`,
   },
   { title: 'Submitted', width: '80px', cell: ({ createdAt }) => <Age at={createdAt} /> },
 ];
@@ -90,4 +89,9 @@ export function columnsWith(onChange: (change: BatchChange, batch: Batch) => voi
 function endText(eta: Batch['eta'], endedAt: string | null): string {
   if (endedAt !== null) return ageText(endedAt);
   return eta === null ? '' : ageText(eta.to);
+}
+
+/** How many items have ended, with any result. */
+export function endedItems({ answered, silent, failed, cancelled, expired }: Batch['counts']): number {
+  return answered + silent + failed + cancelled + expired;
 }

@@ -3,12 +3,11 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, type ReactElement } from 'react';
 import { api, type BatchItem } from '../api.ts';
-import { dollarsText } from '../format/amounts.ts';
+import { usdText } from '../format/amounts.ts';
 import { Empty, Status } from '../parts/bits.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { microsOf } from './batch-figures.ts';
 import { Choice, Filters, TextFilter } from './filters.tsx';
 
 const route = getRouteApi('/app/batches/$id');
@@ -59,7 +58,7 @@ const COLUMNS: readonly Column<BatchItem>[] = [
     title: 'Cost',
     width: '84px',
     isNumber: true,
-    cell: ({ costUsd, turnId }) => (turnId === null ? '' : dollarsText(costUsd === null ? null : microsOf(costUsd))),
+    cell: ({ costUsd, turnId }) => (turnId === null ? '' : usdText(costUsd)),
   },
   {
     title: 'Why',

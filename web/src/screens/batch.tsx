@@ -3,14 +3,14 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Fact, Figure, Status, Time } from '../parts/bits.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { BatchActions, RetryFailed } from './batch-actions.tsx';
-import { endedItems, microsOf } from './batch-figures.ts';
+import { endedItems } from './batch-columns.tsx';
 import { BatchItems } from './batch-items.tsx';
 
 const route = getRouteApi('/app/batches/$id');
@@ -30,18 +30,11 @@ const STATES = [
 export function BatchScreen(): ReactElement {
   const { id } = route.useParams();
   const batch = useQuery({ queryKey: ['batches', id], queryFn: () => api.getBatch({ id }) });
-  if (batch.isError)
+  if (batch.isError || batch.data === undefined)
     return (
       <>
         <h1>Batch</h1>
-        <Problem error={batch.error} onRetry={() => void batch.refetch()} />
-      </>
-    );
-  if (batch.data === undefined)
-    return (
-      <>
-        <h1>Batch</h1>
-        <p className="soft">Loading…</p>
+        <NoData query={batch} />
       </>
     );
   return <BatchView batch={batch.data} />;
@@ -85,7 +78,6 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
 function Figures({ batch }: { batch: Batch }): ReactElement {
   const { counts, ratePerMinute, eta, costMicros, maxCostUsd, reservedUsd, expectedCostUsd } = batch;
   const { liveCostUsd, savedPercent, wastedUsd } = batch;
-  const dollars = (usd: number | null): string => dollarsText(usd === null ? null : microsOf(usd));
   return (
     <>
       <dl className="figures">
@@ -98,17 +90,17 @@ function Figures({ batch }: { batch: Batch }): ReactElement {
         </Figure>
         <Figure
           name="Cost"
-          note={`${maxCostUsd === null ? 'no cap' : `cap ${dollars(maxCostUsd)}`}, reserved ${dollars(reservedUsd)}`}
+          note={`${maxCostUsd === null ? 'no cap' : `cap ${usdText(maxCostUsd)}`}, reserved ${usdText(reservedUsd)}`}
         >
           {dollarsText(costMicros)}
         </Figure>
-        {expectedCostUsd !== null && <Figure name="Expected in all">{dollars(expectedCostUsd)}</Figure>}
+        {expectedCostUsd !== null && <Figure name="Expected in all">{usdText(expectedCostUsd)}</Figure>}
         {liveCostUsd !== null && (
           <Figure
             name="Live it would cost"
-            note={savedPercent === null ? undefined : `saved ${savedPercent} %, wasted ${dollars(wastedUsd)}`}
+            note={savedPercent === null ? undefined : `saved ${savedPercent} %, wasted ${usdText(wastedUsd)}`}
           >
-            {dollars(liveCostUsd)}
+            {usdText(liveCostUsd)}
           </Figure>
         )}
       </dl>
@@ -202,7 +194,7 @@ function Hops({ hops }: { hops: Batch['hops'] }): ReactElement | null {
               <td>{hop.via}</td>
               <td>{countText(hop.requests)}</td>
               <td>{hop.cacheHitRate === null ? 'not known' : percentText(hop.cacheHitRate, 1)}</td>
-              <td>{dollarsText(hop.costUsd === null ? null : microsOf(hop.costUsd))}</td>
+              <td>{usdText(hop.costUsd)}</td>
               <td>
                 <Age at={hop.submittedAt} />
               </td>

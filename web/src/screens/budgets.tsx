@@ -2,7 +2,7 @@
 import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api, type Budget } from '../api.ts';
-import { dollarsText } from '../format/amounts.ts';
+import { usdText } from '../format/amounts.ts';
 import { forecastUsd } from '../format/spend.ts';
 import { me } from '../me.ts';
 import { Age } from '../parts/bits.tsx';
@@ -10,7 +10,6 @@ import { Confirm } from '../parts/confirm.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useNow } from '../settings.tsx';
-import { microsOf } from './batch-figures.ts';
 
 const PERIODS = ['hour', 'day', 'month', 'total'] as const;
 const ACTIONS = ['pause', 'fail'] as const;
@@ -108,8 +107,8 @@ function BudgetLine({ budget }: { budget: Budget }): ReactElement {
         aria-label={`Spent of ${scope}`}
       />
       <span>
-        {dollarsText(microsOf(spentUsd))} of {dollarsText(microsOf(limitUsd))}
-        {reservedUsd > 0 && `, ${dollarsText(microsOf(reservedUsd))} reserved`}
+        {usdText(spentUsd)} of {usdText(limitUsd)}
+        {reservedUsd > 0 && `, ${usdText(reservedUsd)} reserved`}
       </span>
       {isReached && (
         <span className="chip" data-tone="bad">
@@ -119,7 +118,7 @@ function BudgetLine({ budget }: { budget: Budget }): ReactElement {
       {endsAt !== null && (
         <span className="soft">
           window ends <Age at={endsAt} />
-          {forecast !== null && `, then ${dollarsText(microsOf(forecast))} at this rate`}
+          {forecast !== null && `, then ${usdText(forecast)} at this rate`}
         </span>
       )}
     </>

@@ -4,6 +4,7 @@ import { useMemo, useState, type ReactElement } from 'react';
 import type { Turn } from '../api.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { Status } from '../parts/bits.tsx';
+import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
@@ -92,7 +93,7 @@ function LoadedPair({ a, b }: { a: Place | null; b: Place | null }): ReactElemen
   const calls = useQueries({ queries: [a, b].map((place) => toolCallQuery(place)) });
   const failed = calls.find(({ isError }) => isError);
   if (failed !== undefined) return <Problem error={failed.error} onRetry={() => void failed.refetch()} />;
-  if (calls.some(({ data }) => data === undefined)) return <p className="soft">Loading…</p>;
+  if (calls.some(({ data }) => data === undefined)) return <Loading />;
   const [first, second] = calls.map(({ data }) => data ?? null);
   return (
     <>

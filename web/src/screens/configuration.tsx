@@ -6,7 +6,7 @@ import { api } from '../api.ts';
 import { countText } from '../format/amounts.ts';
 import { shortened } from '../format/long-text.ts';
 import { Empty } from '../parts/bits.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
 import { configuration } from './configuration-query.ts';
@@ -26,8 +26,7 @@ export function Configuration(): ReactElement {
     const given = Object.entries(next).filter(([, value]) => value !== undefined);
     void navigate({ search: { tab: 'configuration', ...Object.fromEntries(given) }, replace: true });
   };
-  if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
-  if (found.data === undefined) return <p className="soft">Loading…</p>;
+  if (found.isError || found.data === undefined) return <NoData query={found} />;
   const { items, file } = found.data;
   const wanted = q?.toLowerCase() ?? '';
   const shown = items.filter(

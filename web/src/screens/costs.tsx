@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
 import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
 import { serverNowMs } from '../format/time.ts';
 import { Empty, Figure } from '../parts/bits.tsx';
@@ -12,7 +12,6 @@ import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
-import { microsOf } from './batch-figures.ts';
 import { Budgets, budgetsQuery } from './budgets.tsx';
 import { Choice, Filters } from './filters.tsx';
 import { TopCosts } from './top-costs.tsx';
@@ -163,7 +162,7 @@ function FigureList({ sum, saved, span }: { sum: Spend; saved: number | null; sp
       <Figure name="Written to the cache">{countText(sum.cacheWriteTokens)}</Figure>
       <Figure name="Output">{countText(sum.outputTokens)}</Figure>
       <Figure name="Saved by the cache" note="by the standard prices of now">
-        {saved === null ? 'not known' : `${saved < 0 ? '−' : ''}${dollarsText(Math.abs(microsOf(saved)))}`}
+        {saved === null ? 'not known' : `${saved < 0 ? '−' : ''}${usdText(Math.abs(saved))}`}
       </Figure>
     </dl>
   );

@@ -11,7 +11,7 @@ import { Age, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { CronState, runCostText } from '../parts/cron-state.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
-import { haveBegun, Loading } from '../parts/loading.tsx';
+import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { useSettings } from '../settings.tsx';
@@ -31,7 +31,7 @@ export function CronScreen(): ReactElement {
     return (
       <>
         <h1>Cron</h1>
-        {cron.isError ? <Problem error={cron.error} onRetry={() => void cron.refetch()} /> : <Loading />}
+        <NoData query={cron} />
       </>
     );
   return <CronView cron={cron.data} />;

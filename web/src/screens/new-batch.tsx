@@ -1,10 +1,9 @@
 // A new batch from a file: chosen or dropped, checked and priced without being stored, then submitted.
 import { useEffect, useRef, useState, type DragEvent, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
+import { countText, usdText } from '../format/amounts.ts';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
-import { microsOf } from './batch-figures.ts';
 
 /** The default of `limits.batchBytes`: a larger file is refused here, before it is sent. */
 const BYTES_MAX = 256 * 1024 * 1024;
@@ -204,7 +203,7 @@ function EstimateTable({ estimate }: { estimate: Estimate }): ReactElement {
             <th scope="row">
               {name} {way === recommended && <span className="chip">recommended</span>}
             </th>
-            <td className="number">{dollarsText(usd === null ? null : microsOf(usd))}</td>
+            <td className="number">{usdText(usd)}</td>
           </tr>
         ))}
       </tbody>

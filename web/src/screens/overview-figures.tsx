@@ -2,7 +2,7 @@
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import type { api } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { countText, percentText, usdText } from '../format/amounts.ts';
 import type { StepValues } from '../format/chart.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Figure } from '../parts/bits.tsx';
@@ -11,10 +11,6 @@ import { StepTable } from '../parts/time-chart.tsx';
 
 export type Figures = Awaited<ReturnType<typeof api.getOverview>>;
 
-const MICROS = 1_000_000;
-
-/** An amount in dollars. */
-export const dollars = (usd: number): string => dollarsText(Math.round(usd * MICROS));
 const share = (part: number): string => percentText(part, 1);
 
 interface ShownFigure {
@@ -136,9 +132,9 @@ function qualityOf(figures: Figures): ShownFigure[] {
       note:
         budget === null
           ? undefined
-          : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${dollars(budget.limitUsd)}`,
-      now: dollars(spentTodayUsd),
-      minutes: { name: 'Cost', values: points.costUsd, text: dollars },
+          : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${usdText(budget.limitUsd)}`,
+      now: usdText(spentTodayUsd),
+      minutes: { name: 'Cost', values: points.costUsd, text: usdText },
     },
     {
       name: 'Input from the cache',

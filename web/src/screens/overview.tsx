@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
 import { useAttention } from '../attention.ts';
-import { countText } from '../format/amounts.ts';
+import { countText, usdText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
@@ -12,7 +12,7 @@ import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
-import { dollars, FigureList, type Figures } from './overview-figures.tsx';
+import { FigureList, type Figures } from './overview-figures.tsx';
 import { Workers, workersQuery } from './workers.tsx';
 
 export function Overview(): ReactElement {
@@ -73,7 +73,7 @@ function LastHour({ points }: { points: Figures['points'] }): ReactElement {
         title="Tokens and cost"
         panes={[
           { text: countText, series: tokenSeries(points) },
-          { text: dollars, series: [{ name: 'Cost', values: points.costUsd }] },
+          { text: usdText, series: [{ name: 'Cost', values: points.costUsd }] },
         ]}
       />
     </div>

@@ -2,13 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { api } from '../api.ts';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 export function PriceTable(): ReactElement {
   const found = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices() });
-  if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
-  if (found.data === undefined) return <p className="soft">Loading…</p>;
+  if (found.isError || found.data === undefined) return <NoData query={found} />;
   const { version, rows } = found.data;
   return (
     <section className="panel" aria-labelledby="prices">

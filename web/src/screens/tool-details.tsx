@@ -2,7 +2,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { useState, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { LongText } from '../parts/safe-text.tsx';
 
 /** The call; of no call nothing is read. */
@@ -25,8 +25,7 @@ export function ToolDetails({ turnId, callId }: { turnId: string; callId: string
 
 function LoadedDetails(place: { id: string; callId: string }): ReactElement {
   const call = useQuery(toolCallQuery(place));
-  if (call.isError) return <Problem error={call.error} onRetry={() => void call.refetch()} />;
-  if (!call.data) return <p className="soft">Loading…</p>;
+  if (call.isError || !call.data) return <NoData query={call} />;
   const { arguments: given, result } = call.data;
   return (
     <>

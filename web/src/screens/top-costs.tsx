@@ -5,8 +5,7 @@ import { useState, type ReactElement, type ReactNode } from 'react';
 import { api } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { Age, Empty } from '../parts/bits.tsx';
-import { Loading } from '../parts/loading.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 /** Read when it is opened: it compares thousands of turns. */
@@ -22,8 +21,7 @@ export function TopCosts({ from, span }: { from: string; span: string }): ReactE
 
 function TopTables({ from, span }: { from: string; span: string }): ReactElement {
   const top = useQuery({ queryKey: ['usage', 'top', from], queryFn: () => api.getTopCosts({ from }) });
-  if (top.isError) return <Problem error={top.error} onRetry={() => void top.refetch()} />;
-  if (top.data === undefined) return <Loading />;
+  if (top.isError || top.data === undefined) return <NoData query={top} />;
   if (top.data.turns.length === 0) return <Empty>No turn has a cost in this time.</Empty>;
   const { turns, sessions, crons, turnsRead, isCapped } = top.data;
   return (

@@ -5,7 +5,7 @@ import type { ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
 import { Age, Empty, Fact, Status } from '../parts/bits.tsx';
 import { DeliveryDetails } from '../parts/delivery-details.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 
 /** More than any turn sends. */
@@ -18,8 +18,7 @@ export function TurnDeliveries({ turn }: { turn: Turn }): ReactElement {
     queryKey: ['deliveries', 'turn', turn.id],
     queryFn: () => api.listDeliveries({ turn: turn.id, limit: DELIVERIES_SHOWN }),
   });
-  if (list.isError) return <Problem error={list.error} onRetry={() => void list.refetch()} />;
-  if (list.data === undefined) return <p className="soft">Loading…</p>;
+  if (list.isError || list.data === undefined) return <NoData query={list} />;
   if (list.data.items.length === 0) {
     return (
       <Empty>
@@ -38,8 +37,7 @@ export function TurnDeliveries({ turn }: { turn: Turn }): ReactElement {
 
 export function TurnAnnouncement({ turn }: { turn: Turn }): ReactElement {
   const found = useQuery({ queryKey: ['turn', 'announcement', turn.id], queryFn: () => announcementOf(turn) });
-  if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
-  if (found.data === undefined) return <p className="soft">Loading…</p>;
+  if (found.isError || found.data === undefined) return <NoData query={found} />;
   if (found.data === null) {
     return <Empty>There is none: only the end of a subagent is announced, to the session that spawned it.</Empty>;
   }

@@ -5,7 +5,7 @@ import type { ReactElement } from 'react';
 import { api, type Turn, type TurnInputs } from '../api.ts';
 import { partText } from '../format/request-text.ts';
 import { Age, Empty, Status } from '../parts/bits.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { PartBlock, useRequest } from './request.tsx';
 
@@ -91,8 +91,7 @@ function PromptParts({ turn }: { turn: Turn }): ReactElement {
   const isCalled = turn.steps.some(({ calls }) => calls.length > 0);
   const request = useRequest(turn.id, 1, isCalled);
   if (!isCalled) return <Empty>The turn has made no model call yet.</Empty>;
-  if (request.isError) return <Problem error={request.error} onRetry={() => void request.refetch()} />;
-  if (request.data === undefined) return <p className="soft">Loading…</p>;
+  if (request.isError || request.data === undefined) return <NoData query={request} />;
   const { parts, request: body } = request.data;
   const own = parts.filter(({ entry }) => entry?.turnId === turn.id && entry.kind === 'prompt');
   return (
@@ -113,8 +112,7 @@ function PromptParts({ turn }: { turn: Turn }): ReactElement {
 
 function Sources({ turn }: { turn: Turn }): ReactElement {
   const inputs = useInputs(turn);
-  if (inputs.isError) return <Problem error={inputs.error} onRetry={() => void inputs.refetch()} />;
-  if (inputs.data === undefined) return <p className="soft">Loading…</p>;
+  if (inputs.isError || inputs.data === undefined) return <NoData query={inputs} />;
   const { messages, systemEvents } = inputs.data;
   return (
     <>

@@ -8,7 +8,7 @@ import { durationText, lengthMs } from '../format/time.ts';
 import { capitalised } from '../format/title.ts';
 import { Age, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
@@ -27,12 +27,7 @@ export function TurnScreen(): ReactElement {
   const { tab = 'timeline', call, against } = route.useSearch();
   const turn = useQuery({ queryKey: ['turn', id], queryFn: () => api.getTurn({ id }) });
   const { data } = turn;
-  if (data === undefined)
-    return turn.isError ? (
-      <Problem error={turn.error} onRetry={() => void turn.refetch()} />
-    ) : (
-      <p className="soft">Loading…</p>
-    );
+  if (data === undefined) return <NoData query={turn} />;
   return (
     <>
       <div className="row">

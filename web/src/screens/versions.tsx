@@ -2,13 +2,12 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactElement } from 'react';
 import { Fact } from '../parts/bits.tsx';
-import { Problem } from '../parts/problem.tsx';
+import { NoData } from '../parts/loading.tsx';
 import { configuration } from './configuration-query.ts';
 
 export function Versions(): ReactElement {
   const found = useQuery(configuration);
-  if (found.isError) return <Problem error={found.error} onRetry={() => void found.refetch()} />;
-  if (found.data === undefined) return <p className="soft">Loading…</p>;
+  if (found.isError || found.data === undefined) return <NoData query={found} />;
   const { versions, model } = found.data;
   return (
     <section className="panel" aria-labelledby="versions">
