@@ -5,7 +5,7 @@ import { withCallCost } from '../core/prices/call-cost.ts';
 import { estimateTokens } from '../core/token-estimate.ts';
 import type { PruningView, SessionView } from '../core/view.ts';
 import type { EarlierPark, WaitingInput } from '../store/claim-session.ts';
-import type { ModelCallRow, TurnProgress } from '../store/journal.ts';
+import type { ModelCallRow, ToolSettlement, TurnProgress } from '../store/journal.ts';
 import type { TurnWrite } from './turn-write.ts';
 
 export interface Position {
@@ -22,6 +22,8 @@ export interface Position {
   readonly steerSeq: number;
   /** True when the next model call is charged: false after a takeover, since the call that an earlier attempt charged may have been made. */
   readonly isCharged: boolean;
+  /** The calls of the last answer whose results are in the ledger, but not in an entry yet: others of the same answer still run. */
+  readonly finishedCalls: readonly ToolSettlement[];
   /** The reason for which it was parked since the model's last answer; null: it was not. */
   readonly park: EarlierPark | null;
   readonly tokens: ContextTokens;
@@ -58,6 +60,7 @@ export function advance(position: Position, { write, sessionView, steerSeq }: Co
     sessionView,
     steerSeq,
     isCharged: isNextCharged(position, progress, write.modelCalls),
+    finishedCalls: entries.length > 0 ? [] : [...position.finishedCalls, ...write.toolSettlements],
     park: progress.steps > position.progress.steps ? null : position.park,
     tokens: tokensAfter(position.tokens, { write, entries, pruning: sessionView.pruning }),
   };

@@ -30,6 +30,7 @@ const start: Position = {
   sessionView: {},
   steerSeq: 0,
   isCharged: true,
+  finishedCalls: [],
   park: { code: 'model_away', text: '', parks: 2, waitedMs: 10, isWoken: false },
   tokens: { last: 0, reported: null, added: 3, compacted: null },
 };
@@ -117,4 +118,12 @@ test('messages that join are answered with the others', () => {
   const input = { id: 'm' as MessageId, kind: 'message' } as WaitingInput;
   const joining = { inputs: [input], steers: { ids: [input.id], followUps: [] } };
   expect(after(start, { joining }).inputs).toEqual([input]);
+});
+
+test('calls that finish before their batch are kept until an entry has their results', () => {
+  const finished = { step: 1, ordinal: 2, status: 'done', result: { content: 'found', isError: false } } as const;
+  const stored = after(start, { toolSettlements: [finished] });
+  expect(stored.finishedCalls).toEqual([finished]);
+  expect(after(stored, {}).finishedCalls).toEqual([finished]);
+  expect(after(stored, { entries: [entry('results', 'b')] }).finishedCalls).toEqual([]);
 });

@@ -392,6 +392,41 @@ describe('a turn that is stopped', () => {
     worker.stop();
   });
 
+  test('keeps the result of a call that finished before the stop, for the model and in the ledger (G11)', async () => {
+    const open = effect.close();
+    const worker = rig.worker();
+    const session = await rig.sessionOf('half');
+    await rig.send('half', '[[tool: lookup {"key":"found"}]] & [[tool: effect {"key":"half"}]] [[reply: never]]');
+    const running = worker.run('half');
+    const ledger = () =>
+      rig.rows(
+        `select c.status, c.runs from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id
+         where t.session_id = $1 order by c.ordinal`,
+        [session],
+      );
+    await expect
+      .poll(ledger, { interval: 5 })
+      .toEqual([expect.objectContaining({ status: 'done' }), expect.objectContaining({ status: 'intent' })]);
+    await rig.rows("update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1", [session]);
+    await running;
+    open();
+    expect(await ledger()).toEqual([
+      { status: 'done', runs: 1 },
+      { status: 'unknown', runs: 1 },
+    ]);
+
+    await rig.send('half', 'and now?');
+    await worker.run('half');
+    const results = lastRequest('half')
+      .flatMap(({ content }) => content)
+      .filter(({ type }) => type === 'tool_result');
+    expect(results).toMatchObject([
+      { content: 'ran found' },
+      { content: expect.stringContaining('may or may not have taken effect'), is_error: true },
+    ]);
+    worker.stop();
+  });
+
   test('by a draining worker can be resumed at the next step, with nothing lost (G26)', async () => {
     let isDraining = false;
     const leaving = rig.worker({ isDraining: () => isDraining });

@@ -137,17 +137,19 @@ export async function endTools(context: TurnContext, turn: OpenedTurn, batch: To
 
 /** The results of a batch that was stopped: what had finished, and for the rest that it was stopped. */
 export function stoppedWrite(turn: OpenedTurn, calls: ToolUseBlock[], message: string): TurnWrite {
-  const results = calls.map((call): ToolResultBlock => ({
-    type: 'tool_result',
-    tool_use_id: call.id,
-    content: `Stopped: ${message} The call may or may not have taken effect.`,
-    is_error: true,
-  }));
-  const step = turn.journal.at.progress.steps;
+  const { finishedCalls, progress } = turn.journal.at;
+  const finished = new Map(finishedCalls.map((one) => [one.ordinal, one]));
+  const stopped = { content: `Stopped: ${message} The call may or may not have taken effect.`, isError: true };
+  const ends = calls.map((call, index) => {
+    const ordinal = index + 1;
+    const { status, result } = finished.get(ordinal) ?? { status: 'unknown', result: null };
+    // The ledger stores outcomes of tools.
+    return { call, ordinal, status, outcome: (result as ToolOutcome | null) ?? stopped };
+  });
   return {
     ...NO_ROWS,
-    entries: [newEntry('results', 'user', results)],
-    toolSettlements: calls.map((_, index) => ({ step, ordinal: index + 1, status: 'unknown', result: null })),
+    entries: [newEntry('results', 'user', ends.map(resultBlock))],
+    toolSettlements: ends.map(({ ordinal, status }) => ({ step: progress.steps, ordinal, status, result: null })),
   };
 }
 
@@ -227,7 +229,13 @@ function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step:
   const calls = turn.journal.at.progress.calls + 1;
   const write: TurnWrite = {
     ...NO_ROWS,
-    entries: [newEntry('results', 'user', inOrder.map(resultBlock))],
+    entries: [
+      newEntry(
+        'results',
+        'user',
+        inOrder.map(({ plan, outcome }) => resultBlock({ ...plan, outcome })),
+      ),
+    ],
     toolSettlements: inOrder.flatMap((one) => (one.status === null ? [] : [settlementOf(one, step, false)])),
     totals: endsTurn ? {} : { calls },
     events: [...inOrder.map(endedEvent), ...(endsTurn ? [] : [modelStarted(turn.id, calls)])],
@@ -235,8 +243,8 @@ function batchEnd(turn: OpenedTurn, plans: Plan[], settled: SettledCall[], step:
   return { write, endsTurn };
 }
 
-function resultBlock({ plan, outcome }: SettledCall): ToolResultBlock {
-  const block: ToolResultBlock = { type: 'tool_result', tool_use_id: plan.call.id, content: outcome.content };
+function resultBlock({ call, outcome }: { call: ToolUseBlock; outcome: ToolOutcome }): ToolResultBlock {
+  const block: ToolResultBlock = { type: 'tool_result', tool_use_id: call.id, content: outcome.content };
   return outcome.isError ? { ...block, is_error: true } : block;
 }
 

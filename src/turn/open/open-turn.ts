@@ -168,6 +168,9 @@ function firstPosition(parts: TurnParts): Position {
     sessionView,
     steerSeq: session.steerSeq,
     isCharged: earlier === null,
+    finishedCalls: (earlier?.toolCalls ?? []).flatMap(({ step, ordinal, status, result }) =>
+      status === 'intent' || result === null ? [] : [{ step, ordinal, status, result }],
+    ),
     park: earlier?.park ?? null,
     tokens: {
       ...tokens,
