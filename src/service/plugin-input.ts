@@ -9,6 +9,7 @@ import { newId } from '../ids.ts';
 import { isKeyTaken } from '../store/idempotency.ts';
 import { newSessionOf } from '../store/sessions.ts';
 import { enqueueSystemEvent } from '../store/system-events.ts';
+import { queuePolicyOf } from './accept-message.ts';
 import type { Service } from './service.ts';
 
 /** `isNew` false: it was queued before under its key, or equals the event before it. */
@@ -58,7 +59,6 @@ export async function sendPluginMessage(
     text: storableText(text),
     ...(deliver === undefined ? {} : { deliver: { url: deliver.url } }),
   };
-  const { mode, cap, drop } = config.messages.queue;
   const { waitingPerSession } = config.limits;
   const acceptance = publish(
     await inbox.accept({
@@ -68,7 +68,7 @@ export async function sendPluginMessage(
       body: JSON.stringify(body),
       route: routeOf(body, config.owner.ids),
       mode: null,
-      queue: { mode, cap, drop },
+      queue: queuePolicyOf(config, body),
       platformKey: JSON.stringify(['plugin', plugin, key]),
       idempotency: null,
       waitingMax: waitingPerSession,

@@ -83,6 +83,14 @@ describe('the tool of the documentation', () => {
   });
 });
 
+test('a message of a plugin has the queue mode of its channel, as one over HTTP has', async () => {
+  const { messages } = rig.config;
+  const queue = { ...messages.queue, byChannel: { api: 'followup' as const } };
+  const { service } = recordedService({ ...rig, config: { ...rig.config, messages: { ...messages, queue } } });
+  const { id } = await createPluginInbox(service).sendMessage('tea', { sessionKey: 'by-channel', text: 'x', key: 'k' });
+  expect(await rig.rows('select mode from holdfast.inbox where id = $1', [id])).toEqual([{ mode: 'followup' }]);
+});
+
 describe('what is not queued', () => {
   test.each([
     [{ sessionKey: 'x', text: ' ', key: 'k' }, 'text is not a text'],
