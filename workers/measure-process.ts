@@ -1,7 +1,7 @@
 // The metrics of a process: one registry that all of its parts write to, and a server for it in a process without the API.
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
-import { createLaneMetrics } from './lane-metrics.ts';
+import { createProviderLaneMetrics } from './provider-lane-metrics.ts';
 import type { Role } from './load-modules.ts';
 import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
 import {
@@ -34,7 +34,7 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
     onRepeated: createRingMetrics(registry),
     work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
     schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
-    providerLane: roles.includes('scheduler') ? createLaneMetrics(registry) : null,
+    providerLane: roles.includes('scheduler') ? createProviderLaneMetrics(registry) : null,
     /** Adds the facts that are known when everything runs. Resolves with the server; null: the API serves the metrics. */
     async start(facts: MeasuredFacts, enders: (() => Promise<unknown>)[]): Promise<MetricsServer | null> {
       const stop = createProcessMetrics(registry, facts);

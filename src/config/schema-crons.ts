@@ -1,7 +1,7 @@
 // A cron as people write it, in the configuration file and in calls: what it may hold, and what it becomes. A schedule that no slot can be
 // computed with is refused here, with the reason.
 import { z } from 'zod';
-import { MESSAGE_LANES } from '../core/inbound.ts';
+import { MESSAGE_VIAS } from '../core/inbound.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import { findBackwardRange } from '../core/schedule/backward-range.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
@@ -86,7 +86,7 @@ const payload = z.discriminatedUnion('kind', [
     message: notBlank(MESSAGE_CHARS_MAX),
     model: word.exactOptional(),
     thinking: z.enum(THINKING_LEVELS).exactOptional(),
-    via: z.enum(MESSAGE_LANES).exactOptional(),
+    via: z.enum(MESSAGE_VIAS).exactOptional(),
     timeoutSeconds: count(1, TURN_SECONDS_MAX).exactOptional(),
   }),
 ]) satisfies z.ZodType<CronPayload>;

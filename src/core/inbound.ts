@@ -73,9 +73,9 @@ interface DeliverTarget {
 }
 
 /** How the model is called: live, in provider batches, or in the cheaper way for each call. */
-export const MESSAGE_LANES = ['live', 'provider-batch', 'auto'] as const;
+export const MESSAGE_VIAS = ['live', 'provider-batch', 'auto'] as const;
 
-export type MessageLane = (typeof MESSAGE_LANES)[number];
+export type MessageVia = (typeof MESSAGE_VIAS)[number];
 
 export interface InboundMessage {
   text: string;
@@ -113,7 +113,7 @@ export interface InboundMessage {
   model?: string;
   thinking?: ThinkingLevel;
   /** Absent: live. */
-  via?: MessageLane;
+  via?: MessageVia;
   deliver?: DeliverTarget;
   /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
   expiresAt?: number;

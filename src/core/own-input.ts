@@ -1,6 +1,6 @@
 // The body of an input that Holdfast writes: a tick, a poll. It is stored as an inbound message is, and its other fields are set
 // here, not by senders of messages.
-import type { MessageLane } from './inbound.ts';
+import type { MessageVia } from './inbound.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
 export interface OwnInput {
@@ -13,7 +13,7 @@ export interface OwnInput {
   model?: string;
   thinking?: ThinkingLevel;
   /** Absent: live. */
-  via?: MessageLane;
+  via?: MessageVia;
   timeoutSeconds?: number;
   /** True: it begins a new transcript, unless the session's is empty. */
   isFresh?: boolean;

@@ -5,7 +5,7 @@ import type { PriceBook } from '../../src/core/prices/price-book.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { LaneMetrics } from '../lane-metrics.ts';
+import type { ProviderLaneMetrics } from '../provider-lane-metrics.ts';
 
 export interface LaneParts {
   database: Database;
@@ -16,7 +16,7 @@ export interface LaneParts {
   /** The prices of the answers of batches. */
   prices: PriceBook;
   /** Absent: nothing is counted. */
-  metrics?: LaneMetrics;
+  metrics?: ProviderLaneMetrics;
   /** Names this process in the leases of submissions. */
   owner: string;
   /** How long a submission is leased, in milliseconds; the lease is renewed while it is worked on. */

@@ -1,6 +1,6 @@
 // Crons, their fires and heartbeats on the wire.
 import { z } from 'zod';
-import { MESSAGE_LANES } from '../../core/inbound.ts';
+import { MESSAGE_VIAS } from '../../core/inbound.ts';
 import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
 import type { Cron } from '../../store/crons.ts';
 import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
@@ -23,7 +23,7 @@ const payload = z.discriminatedUnion('kind', [
     message: z.string(),
     model: z.string().exactOptional(),
     thinking: z.string().exactOptional(),
-    via: z.enum(MESSAGE_LANES).exactOptional(),
+    via: z.enum(MESSAGE_VIAS).exactOptional(),
     timeoutSeconds: count.exactOptional(),
   }),
 ]);

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
-import { MESSAGE_LANES, type InboundMessage } from '../../core/inbound.ts';
+import { MESSAGE_VIAS, type InboundMessage } from '../../core/inbound.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
 const PRIORITY_MAX = 10;
@@ -73,7 +73,7 @@ const fields = z.strictObject({
   mode: z.enum(QUEUE_MODES).exactOptional(),
   model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
   thinking: z.enum(THINKING_LEVELS).exactOptional(),
-  via: z.enum(MESSAGE_LANES).exactOptional(),
+  via: z.enum(MESSAGE_VIAS).exactOptional(),
   deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
   expiresAt: time,
   deliverAt: time,

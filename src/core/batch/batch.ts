@@ -102,7 +102,7 @@ interface FedBatch {
 }
 
 /** The items of a pilot run live, so their figures are available immediately. */
-function laneOf(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'isProbe'> {
+function viaOfItem(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'isProbe'> {
   const { fallback, cache } = batch;
   if (batch.via === 'live' || batch.pilot !== null) return {};
   const isProbe = batch.via === 'auto' && batch.probeTo !== null && n <= batch.probeTo;
@@ -130,7 +130,7 @@ export function inputOfItem(
     ...body,
     batchId: batch.id,
     ...(sentBy === null ? {} : { sentBy }),
-    ...laneOf(n, batch),
+    ...viaOfItem(n, batch),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,
   };

@@ -1,7 +1,7 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
 import type { SessionKey } from '../ids.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
-import type { MessageLane } from '../inbound.ts';
+import type { MessageVia } from '../inbound.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import { canonicalSessionKey } from '../session-key.ts';
 import type { MisfirePolicy } from './plan-ticks.ts';
@@ -26,7 +26,7 @@ export type CronPayload =
       model?: string;
       thinking?: ThinkingLevel;
       /** How its model is asked; absent: live. */
-      via?: MessageLane;
+      via?: MessageVia;
       timeoutSeconds?: number;
     };
 

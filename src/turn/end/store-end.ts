@@ -3,7 +3,7 @@ import { newId } from '../../ids.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import { isPassingFault } from '../../store/database.ts';
 import type { TurnContext } from '../context.ts';
-import { laneOf } from '../../core/provider-batch/message-lane.ts';
+import { viaOf } from '../../core/provider-batch/message-via.ts';
 import { capOf } from '../open/queue-cap.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { turnEnded } from '../loop/model-events.ts';
@@ -57,7 +57,7 @@ export async function storeEnd(
       ...(session.runId === null ? undefined : { isPartOfRun: true }),
       ...(result.notices === undefined ? {} : { notices: result.notices }),
       isAwaited: context.isAwaited(session.id),
-      ...(laneOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
+      ...(viaOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
     }),
   );
   context.tracing?.turnEnded(turn.id);

@@ -1,12 +1,12 @@
 // Asks the model through a batch of the provider. One round is a hop: the call is charged, its request is stored and the turn is parked by one
 // write; a later claim of the turn finds the answer and uses it as if it had been streamed. What becomes of the request in between is not
-// the turn's business (workers/provider-lane.ts).
+// the turn's business (workers/provider-lane/provider-lane.ts).
 import { gzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
-import { itemLaneOf, laneOf, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-lane.ts';
+import { batchSettingsOf, viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-via.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
@@ -56,12 +56,12 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
 /** Parks the turn with the request of its next call. Returns when that call is made live; throws `TurnFailed` when it may not be. */
 async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
-  const lane = laneOf(inputs);
-  if (lane === 'live') return;
-  const { batchId, fallback } = itemLaneOf(inputs);
+  const via = viaOf(inputs);
+  if (via === 'live') return;
+  const { batchId, fallback } = batchSettingsOf(inputs);
   const facts = await readWayFacts(context.database, {
     model: turn.journal.attempt.request.model,
-    batchId: lane === 'auto' ? batchId : null,
+    batchId: via === 'auto' ? batchId : null,
   });
   const { deadlineSeconds } = context.config.batches;
   const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs: leaveMsBeforeDeadline(facts.tookMs) });
@@ -71,7 +71,7 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
   await compactWhenFull(context, turn);
   const { messages } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
-  const { way, markers, reason, ...shares } = chooseHop(context, turn, { lane, facts });
+  const { way, markers, reason, ...shares } = chooseHop(context, turn, { via, facts });
   turn.journal.note({ way: { way, reason } });
   if (way === 'live') return;
   const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });

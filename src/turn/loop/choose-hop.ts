@@ -1,10 +1,10 @@
 // Which way the next call of a turn takes, and what its request in a batch of the provider is like.
-import type { MessageLane } from '../../core/inbound.ts';
+import type { MessageVia } from '../../core/inbound.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import { priceAt } from '../../core/prices/price-table.ts';
 import { cacheTokensMinOf } from '../../core/provider-batch/cache-markers.ts';
 import { chooseMarkers, chooseWay, type ChosenWay, type NextCalls } from '../../core/provider-batch/choose-way.ts';
-import { itemLaneOf } from '../../core/provider-batch/message-lane.ts';
+import { batchSettingsOf } from '../../core/provider-batch/message-via.ts';
 import { CHARS_PER_TOKEN } from '../../core/token-estimate.ts';
 import type { WayFacts } from '../../store/provider-lane/way-facts.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
@@ -22,20 +22,20 @@ export interface ChosenHop extends ChosenWay {
   laneShare: number | null;
 }
 
-/** Chooses for the next call. `lane`: what its turn asks for; `facts`: what was measured. */
+/** Chooses for the next call. `via`: what its turn asks for; `facts`: what was measured. */
 export function chooseHop(
   context: TurnContext,
   turn: OpenedTurn,
-  { lane, facts }: { lane: Exclude<MessageLane, 'live'>; facts: WayFacts },
+  { via, facts }: { via: Exclude<MessageVia, 'live'>; facts: WayFacts },
 ): ChosenHop {
   const { request } = turn.journal.attempt;
-  const { cache, isProbe } = itemLaneOf(turn.journal.at.inputs);
+  const { cache, isProbe } = batchSettingsOf(turn.journal.at.inputs);
   const calls = nextCallsOf(turn, facts);
   const day = context.clock.now().toISOString().slice(0, 10);
   const price = priceAt(context.prices.table, { model: refOfModel(request), day });
   const about = { price, measured: facts.measured, cache, cacheTokensMin: cacheTokensMinOf(request.model) };
   const chosen: ChosenWay =
-    lane === 'auto'
+    via === 'auto'
       ? chooseWay(calls, about)
       : {
           way: 'provider-batch',

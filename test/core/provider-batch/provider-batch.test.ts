@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { customIdOf, prefixOf, requestNoOf } from '../../../src/core/provider-batch/custom-id.ts';
-import { laneOf, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-lane.ts';
+import { viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-via.ts';
 import { laneRoundMs, pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
 import { providerErrorFault, readResultLine } from '../../../src/core/provider-batch/request-end.ts';
 import { decideRefusal, isDefinite } from '../../../src/core/provider-batch/submit-refusal.ts';
@@ -168,9 +168,9 @@ describe('a line of results', () => {
 
 test('a turn goes the way of its first input, and leaves before its deadline', () => {
   const input = (via?: string) => ({ body: via === undefined ? {} : { via }, receivedAt: 1_000 });
-  expect(laneOf([input('provider-batch'), input()])).toBe('provider-batch');
-  expect(laneOf([input('auto')])).toBe('auto');
-  expect([laneOf([input(), input('provider-batch')]), laneOf([]), laneOf([input('unheard')])]).toEqual([
+  expect(viaOf([input('provider-batch'), input()])).toBe('provider-batch');
+  expect(viaOf([input('auto')])).toBe('auto');
+  expect([viaOf([input(), input('provider-batch')]), viaOf([]), viaOf([input('unheard')])]).toEqual([
     'live',
     'live',
     'live',

@@ -1,7 +1,7 @@
 // Which turns ask their model in batches of the provider, and until when they wait for one. A turn goes the way that its first input asks
 // for: messages that join it later change nothing.
 import { CACHE_SETTINGS, type CacheSetting } from './cache-markers.ts';
-import { MESSAGE_LANES, type MessageLane } from '../inbound.ts';
+import { MESSAGE_VIAS, type MessageVia } from '../inbound.ts';
 import { quantile } from '../quantile.ts';
 
 interface Input {
@@ -10,7 +10,7 @@ interface Input {
   receivedAt: number;
 }
 
-/** The shortest time before its deadline at which a turn leaves the lane, in milliseconds: live calls can still finish it. */
+/** The shortest time before its deadline at which a turn leaves the provider lane, in milliseconds: live calls can still finish it. */
 const LEAVE_MS_MIN = 15 * 60_000;
 /** The longest: the default deadline of 26 hours then leaves the provider its day. */
 const LEAVE_MS_MAX = 2 * 3_600_000;
@@ -19,14 +19,14 @@ const LEAVE_MS_MAX = 2 * 3_600_000;
 const TOOK_MIN = 20;
 
 /** How the model of a turn is asked. */
-export function laneOf(inputs: readonly Pick<Input, 'body'>[]): MessageLane {
+export function viaOf(inputs: readonly Pick<Input, 'body'>[]): MessageVia {
   const { via } = (inputs[0]?.body ?? {}) as { via?: unknown };
-  return MESSAGE_LANES.find((lane) => lane === via) ?? 'live';
+  return MESSAGE_VIAS.find((known) => known === via) ?? 'live';
 }
 
 /**
- * How long before its deadline a turn leaves the lane, in milliseconds: the 95th percentile of how long recent submissions took (`tookMs`, in
- * milliseconds). With less time left, the provider probably does not answer.
+ * How long before its deadline a turn leaves the provider lane, in milliseconds: the 95th percentile of how long recent submissions took
+ * (`tookMs`, in milliseconds). With less time left, the provider probably does not answer.
  */
 export function leaveMsBeforeDeadline(tookMs: readonly number[]): number {
   const usualMs = tookMs.length < TOOK_MIN ? 0 : (quantile(tookMs, 0.95) ?? 0);
@@ -34,8 +34,8 @@ export function leaveMsBeforeDeadline(tookMs: readonly number[]): number {
 }
 
 /**
- * When a turn leaves the lane, in milliseconds since the epoch: `leaveMs` before its deadline. Of a short deadline, half is left for live calls;
- * a turn that then fails leaves at its deadline, because an answer until then is still used.
+ * When a turn leaves the provider lane, in milliseconds since the epoch: `leaveMs` before its deadline. Of a short deadline, half is left for
+ * live calls; a turn that then fails leaves at its deadline, because an answer until then is still used.
  */
 export function leaveAtMs(
   inputs: readonly Input[],
@@ -46,12 +46,12 @@ export function leaveAtMs(
   const { expiresAt } = (first?.body ?? {}) as { expiresAt?: unknown };
   const untilExpiryMs = typeof expiresAt === 'number' ? expiresAt - receivedAt : Number.POSITIVE_INFINITY;
   const deadlineMs = Math.max(0, Math.min(deadlineSeconds * 1000, untilExpiryMs));
-  const liveMs = itemLaneOf(inputs).fallback === 'fail' ? 0 : Math.min(leaveMs, deadlineMs / 2);
+  const liveMs = batchSettingsOf(inputs).fallback === 'fail' ? 0 : Math.min(leaveMs, deadlineMs / 2);
   return receivedAt + deadlineMs - liveMs;
 }
 
 /** The batch's settings for the requests of its item; a single message has no batch, and is asked live near its deadline. */
-export function itemLaneOf(inputs: readonly Pick<Input, 'body'>[]): {
+export function batchSettingsOf(inputs: readonly Pick<Input, 'body'>[]): {
   batchId: string | null;
   fallback: 'live' | 'fail';
   cache: CacheSetting;

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { createLaneMetrics } from '../../workers/lane-metrics.ts';
+import { createProviderLaneMetrics } from '../../workers/provider-lane-metrics.ts';
 import { ProviderLane } from '../../workers/provider-lane/provider-lane.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -22,7 +22,7 @@ afterEach(() => {
 
 function laneWithMetrics() {
   const registry = new Registry();
-  const parts = rig.lane({ metrics: createLaneMetrics(registry) });
+  const parts = rig.lane({ metrics: createProviderLaneMetrics(registry) });
   const requests = (result: string): string => `holdfast_provider_requests_total{result="${result}"}`;
   return { parts, requests, text: () => registry.metrics() };
 }

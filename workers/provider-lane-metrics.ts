@@ -4,7 +4,7 @@ import { Counter, type Registry } from 'prom-client';
 /** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */
 export type RequestOutcome = 'answered' | 'errored' | 'returned' | 'left';
 
-export interface LaneMetrics {
+export interface ProviderLaneMetrics {
   /** This many requests have ended with this result. */
   settled: (result: RequestOutcome, requests: number) => void;
   /** The cost of answers of a submission that no turn uses. */
@@ -12,7 +12,7 @@ export interface LaneMetrics {
 }
 
 /** Adds the counters to the registry. */
-export function createLaneMetrics(registry: Registry): LaneMetrics {
+export function createProviderLaneMetrics(registry: Registry): ProviderLaneMetrics {
   const requests = new Counter({
     name: 'holdfast_provider_requests_total',
     help: 'Requests in provider batches with a result',
