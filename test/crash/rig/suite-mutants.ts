@@ -41,6 +41,14 @@ export const safeguards: readonly Safeguard[] = [
     file: 'src/store/batches/settle.ts',
     find: `where i.status = 'fed' and x.settled_at is not null`,
     replace: `where i.status = 'fed'`,
+    more: [
+      // The minutes of a batch have no row without a time.
+      {
+        file: 'src/store/batches/settle.ts',
+        find: 'x.turn_id, x.settled_at,',
+        replace: 'x.turn_id, coalesce(x.settled_at, clock_timestamp()) as settled_at,',
+      },
+    ],
     test: control,
     title: 'end when their inputs are settled',
   },
