@@ -38,7 +38,7 @@ test('a command that follows something asks again after a refused connection', a
 });
 
 test('another error than an unreachable service ends the wait', async () => {
-  const read = () => apiAt(standIn.url).getSession({ key: 'nobody' });
+  const read = () => apiAt(standIn.url).getSession({ key: 'support' });
   await expect(pollUntilEnd({ read, everyMs: 1 }, () => null)).rejects.toMatchObject({ exitCode: EXIT.notFound });
 });
 

@@ -100,8 +100,8 @@ export function endByHops(
 }
 
 /**
- * The last round that at least half of the items take part in. The part that goes on after a round is taken of those that it has answered:
- * the others may still follow.
+ * The last round that at least half of the items take part in. The share of items that continue after a round is measured on the items that it
+ * has answered, because the others may still continue.
  */
 function hopsOfMost(hops: readonly HopTimes[]): number {
   let most = 0;
