@@ -18,6 +18,7 @@ import { longTurns } from './parts/long-turns.ts';
 import { memory } from './parts/memory.ts';
 import { peers } from './parts/peers.ts';
 import { queueing } from './parts/queueing.ts';
+import { scaling } from './parts/scaling.ts';
 import { slowModel } from './parts/slow-model.ts';
 import { startUp } from './parts/start-up.ts';
 import { statisticsAtScale } from './parts/statistics-at-scale.ts';
@@ -48,6 +49,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   dashboardBuild,
   tabs,
   traces,
+  scaling,
   growth,
   peers,
   beforeAndAfter(compared),

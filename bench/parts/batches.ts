@@ -18,7 +18,7 @@ import type pg from 'pg';
 import { withConnection } from '../rig/ask-database.ts';
 import type { BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart } from '../rig/bench-context.ts';
-import { benchApiKey, type BenchService } from '../rig/bench-service.ts';
+import { benchApiKey, splitRoles, type BenchService } from '../rig/bench-service.ts';
 import { msOf } from '../rig/ms-of.ts';
 import { memoryOfTree, peakMemory } from '../rig/process-memory.ts';
 
@@ -35,7 +35,7 @@ async function run(context: BenchContext): Promise<BarLine[]> {
   writeItems(file, items);
   const databaseUrl = context.place.splitDatabaseUrl;
   try {
-    return await withService(context, { isSplit: true }, async (service) => {
+    return await withService(context, { roles: splitRoles }, async (service) => {
       context.say(`${items} items, ${(statSync(file).size / 1e6).toFixed(0)} MB`);
       const floorSeconds = await secondsOf(() => withConnection(databaseUrl, (client) => insertBare(client, file)));
       const idle = memoryOfTree(service.pid).megabytes;

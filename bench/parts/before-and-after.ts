@@ -3,7 +3,7 @@
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart, type StartOptions } from '../rig/bench-context.ts';
-import type { BenchService } from '../rig/bench-service.ts';
+import { splitRoles, type BenchService } from '../rig/bench-service.ts';
 import { openCheckout } from '../rig/checkout.ts';
 import { describeLoads, type LoadResult } from '../rig/closed-loop.ts';
 import { formatComparison, type ComparisonRow } from '../rig/comparison.ts';
@@ -60,7 +60,7 @@ async function run(context: BenchContext, commits: ComparedCommits): Promise<Bar
       const optionsOf = (side: 'before' | 'after') => ({
         ...trees[side].options,
         ...(setting.hasRedis ? { redisUrl: redisUrls[side].url } : {}),
-        ...(setting.isSplit ? { isSplit: true } : {}),
+        ...(setting.isSplit ? { roles: splitRoles } : {}),
       });
       const { line, rows } = await measureSetting(context, setting, {
         before: optionsOf('before'),

@@ -169,7 +169,7 @@ function lineOfReads(
 /** The turns of 64 sessions while the scheduler deletes old turns, and while it finds none old enough. */
 async function besideRetention(context: BenchContext, place: BenchPlace, old: number): Promise<BarLine> {
   const { rounds, turnsEach } = context.isQuick ? { rounds: 3, turnsEach: 10 } : { rounds: 7, turnsEach: 30 };
-  const service = await context.startService({ place, settings: keepAll, roles: 'api,worker' });
+  const service = await context.startService({ place, settings: keepAll, roles: ['api,worker'] });
   const deleted: number[] = [];
   try {
     const sessions = await service.seed(crowd, historyEntriesUsual);

@@ -15,10 +15,8 @@ export interface ServiceOptions {
   rootDir?: string;
   /** With the queue in this Redis; absent: in the database. */
   redisUrl?: string;
-  /** True: in four processes, with the queue in the database. Absent: in one. */
-  isSplit?: boolean;
-  /** Of the one process; absent: all. */
-  roles?: string;
+  /** The roles of each process, the one that serves the API first; absent: one process with all roles. */
+  roles?: readonly string[];
   /** The configuration file. */
   settings?: object;
   /** `HOLDFAST_CONCURRENCY`; absent: more concurrent turns than any load has sessions. */
@@ -38,6 +36,8 @@ export interface ServiceLoad {
 export interface BenchService {
   /** Of the process that serves the API. */
   pid: number;
+  /** Of all its processes. */
+  pids: readonly number[];
   url: string;
   run(load: ServiceLoad): Promise<LoadResult>;
   /** Makes sessions with histories and returns their keys. */
@@ -59,21 +59,15 @@ const waitSeconds = 300;
 /** Concurrent turns in each lane; more than any load here has sessions. */
 const concurrency = 256;
 
-const splitRoles = ['api', 'scheduler', 'worker', 'worker'];
+/** The roles of a process that has all of them. */
+export const allRoles = 'api,worker,scheduler';
+
+/** The roles of four processes. */
+export const splitRoles = ['api', 'scheduler', 'worker', 'worker'];
 
 /** Starts the service with all roles, against the model at this address. It migrates its database. */
 export async function startBenchService(options: ServiceOptions): Promise<BenchService> {
-  const {
-    place,
-    modelUrl,
-    rootDir,
-    redisUrl,
-    isSplit = false,
-    roles: rolesOfOne,
-    settings = {},
-    turnsAtOnce,
-    env: more,
-  } = options;
+  const { place, modelUrl, rootDir, redisUrl, roles = [allRoles], settings = {}, turnsAtOnce, env: more } = options;
   const configPath = join(place.dataDir, 'bench.json');
   writeFileSync(configPath, JSON.stringify(settings));
   const env = {
@@ -85,19 +79,13 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
     ANTHROPIC_API_KEY: 'scripted',
     ANTHROPIC_BASE_URL: modelUrl,
     ...(redisUrl === undefined ? {} : { DATABASE_URL: place.redisDatabaseUrl, REDIS_URL: redisUrl }),
-    ...(isSplit ? { DATABASE_URL: place.splitDatabaseUrl } : {}),
+    ...(roles.length > 1 ? { DATABASE_URL: place.splitDatabaseUrl } : {}),
     ...more,
   };
   const databaseUrl = env.DATABASE_URL ?? place.databaseUrl;
   const processes: ServiceProcess[] = [];
-  for (const roles of isSplit ? splitRoles : [rolesOfOne]) {
-    processes.push(
-      await startServiceProcess({
-        env,
-        ...(roles === undefined ? {} : { roles }),
-        ...(rootDir === undefined ? {} : { rootDir }),
-      }),
-    );
+  for (const each of roles) {
+    processes.push(await startServiceProcess({ env, roles: each, ...(rootDir === undefined ? {} : { rootDir }) }));
   }
   // The API starts first.
   const service = processes[0]!;
@@ -115,6 +103,7 @@ export async function startBenchService(options: ServiceOptions): Promise<BenchS
   }
   return {
     pid: service.pid,
+    pids: processes.map(({ pid }) => pid),
     url: service.url,
     async run({ text, ...load }) {
       const sessions =

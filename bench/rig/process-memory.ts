@@ -1,6 +1,6 @@
-// Memory of a process tree from /proc, without PostgreSQL. PSS shares pages that several processes map among them, so the sum
-// over a tree counts each page once.
-import { readdirSync, readFileSync } from 'node:fs';
+// Memory of a process tree without PostgreSQL. PSS shares pages that several processes map among them, so the sum over a tree
+// counts each page once.
+import { listProcesses, readOf, statusOf } from './process-tree.ts';
 
 export interface TreeMemory {
   megabytes: number;
@@ -44,38 +44,7 @@ export async function peakMemory<Result>(
   }
 }
 
-interface ProcessStatus {
-  pid: number;
-  parent: number;
-  name: string;
-}
-
-function listProcesses(): ProcessStatus[] {
-  return readdirSync('/proc')
-    .filter((entry) => /^\d+$/.test(entry))
-    .map((entry) => statusOf(Number(entry)))
-    .filter((status) => status !== null);
-}
-
-function statusOf(pid: number): ProcessStatus | null {
-  const text = read(`/proc/${pid}/status`);
-  const name = /^Name:\s*(.+)$/m.exec(text)?.[1];
-  const parent = /^PPid:\s*(\d+)$/m.exec(text)?.[1];
-  if (name === undefined || parent === undefined) return null;
-  // Node names its threads, and the first one's name is the process's.
-  return { pid, parent: Number(parent), name: name === 'MainThread' ? 'node' : name };
-}
-
 function pssOf(pid: number): number {
-  const kilobytes = /^Pss:\s*(\d+) kB$/m.exec(read(`/proc/${pid}/smaps_rollup`))?.[1];
+  const kilobytes = /^Pss:\s*(\d+) kB$/m.exec(readOf(`/proc/${pid}/smaps_rollup`))?.[1];
   return Number(kilobytes ?? 0) / 1024;
-}
-
-/** The file's text; empty when its process has ended. */
-function read(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch {
-    return '';
-  }
 }
