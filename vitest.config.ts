@@ -1,12 +1,13 @@
 // Four kinds of tests: `unit` (the pure core, no I/O), `integration` (real PostgreSQL, queues, HTTP, processes), `browser` (the dashboard in
-// Chromium) and `crash` (real workers that are killed). `npm test` runs all of them in a short form, CI in a long one, `npm run test:full` in a
-// full one (test/servers/test-form.ts).
+// Chromium) and `crash` (real workers that are killed). `npm test` runs all of them in a short form, CI then the rest of a long one, `npm run
+// test:full` a full one (test/servers/test-form.ts).
 //
 // No test is tried again: one that passes at the second try is broken, or shows a fault of the product. Time limits end a test that
 // hangs; they are far above what a busy machine needs, and no test measures anything by them.
+import { globSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
-import { isLongForm } from './test/servers/test-form.ts';
+import { dependsOnForm, isLongForm, isRestOfLongForm } from './test/servers/test-form.ts';
 
 /** One after the other: each change between projects waits for the files that still run. */
 const projectsInOrder = ['crash', 'browser', 'integration', 'unit'];
@@ -145,7 +146,12 @@ class LongestFirst extends BaseSequencer {
 const globalSetup = ['test/servers/global-setup.ts'];
 /** Two for two cores, and two because every other test waits for a lease, a process or a server. */
 const maxWorkers = 4;
-const exclude = isLongForm() ? [] : onlyInLongForm;
+const exclude = isRestOfLongForm() ? filesOfShortForm() : isLongForm() ? [] : onlyInLongForm;
+
+/** The files that run the same tests in the short form as in the long one. */
+function filesOfShortForm(): string[] {
+  return globSync('test/**/*.test.ts').filter((path) => !onlyInLongForm.includes(path) && !dependsOnForm(path));
+}
 
 export default defineConfig({
   test: {
@@ -155,6 +161,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/core/**/*.test.ts', 'test/coalesce/**/*.test.ts', 'test/*.test.ts'],
+          exclude,
           // Pure functions: files share loaded modules, and nothing else.
           isolate: false,
           testTimeout: 300_000,
