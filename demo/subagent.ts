@@ -16,7 +16,7 @@ const REPORT = 'The year was good. We sold more umbrellas than ever, because it 
 const LABEL = 'count words';
 /** The file that the subagent's command waits for: it appears when the turn of its parent has ended. */
 const ALONE = 'parent-is-idle';
-const WAIT_SECONDS_MAX = 20;
+const WAIT_SECONDS_MAX = 120;
 
 const TASK: ScriptedMessage = {
   text: 'How many words has report.txt? Answer with the number.',

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Scene } from './chapter.ts';
 
 /** Between the event that a call began and its line in the file: the start of a shell. */
-const LINE_MS_MAX = 20_000;
+const LINE_MS_MAX = 120_000;
 const LOOK_MS = 5;
 
 /** The lines of a file; none when it is not there. */

@@ -46,9 +46,10 @@ const REASONS: Readonly<Record<string, Waiting>> = {
   provider_batch: { set: parked('provider_batch') },
 };
 
+/** A worker is lost when it was not seen for a while. The others were last seen in the future, so that none is lost while the test runs. */
 const WORKERS = `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at, queue_away_since)
-  select gen_random_uuid(), name, 'host', 1, array['worker'], '1', lanes::json, ${NOW} - silent::interval, case when name = 'away' then ${NOW} end
-  from (values ('worker', '{"main":{"slots":4,"inUse":0}}', '0'), ('lost', '{}', '1 hour'), ('full', '{"cron":{"slots":1,"inUse":1}}', '0'),
+  select gen_random_uuid(), name, 'host', 1, array['worker'], '1', lanes::json, ${NOW} + interval '1 hour' - silent::interval, case when name = 'away' then ${NOW} end
+  from (values ('worker', '{"main":{"slots":4,"inUse":0}}', '0'), ('lost', '{}', '2 hours'), ('full', '{"cron":{"slots":1,"inUse":1}}', '0'),
     ('away', '{"batch":{"slots":4,"inUse":0}}', '0')) as worker (name, lanes, silent)`;
 
 /** A turn that uses the only slot of the lane cron. */
