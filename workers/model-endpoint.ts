@@ -12,7 +12,7 @@ export interface ModelEndpoint {
 export async function modelEndpointOf(
   config: Config,
   roles: readonly Role[],
-  enders: (() => Promise<unknown>)[],
+  enders: { push: (end: () => Promise<unknown>) => unknown },
 ): Promise<ModelEndpoint> {
   const { anthropicApiKey, anthropicBaseUrl } = config.runtime;
   if (anthropicApiKey !== undefined) {

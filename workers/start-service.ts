@@ -3,6 +3,7 @@
 import { systemClock } from '../src/clock.ts';
 import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
+import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/service/service.ts';
 import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
 import type { Tracing } from '../src/tracing.ts';
@@ -28,6 +29,8 @@ export interface ServiceOptions {
   /** False: the database is used as it is. */
   migrate: boolean;
   logger: Logger;
+  /** The address where the API, or without it the metrics, will listen. */
+  heldPort: HeldPort;
 }
 
 export interface RunningService {
@@ -46,15 +49,19 @@ export interface RunningService {
 /** The part of the grace that the lanes get; the rest is for closing. */
 const LANES_SHARE = 0.8;
 
-type Ender = () => Promise<unknown>;
+/** `isFailed`: the start has failed, so what it has made is removed. */
+type Ender = (isFailed: boolean) => Promise<unknown>;
 
-/** Starts the parts that the roles need. Rejects with the first fault, after it has stopped the parts that were started. */
+/**
+ * Starts the parts that the roles need. Rejects with the first fault, after it has stopped the parts that were started and deleted an embedded
+ * database that it has made.
+ */
 export async function startService(options: ServiceOptions): Promise<RunningService> {
   const enders: Ender[] = [];
   try {
     return await start(options, enders);
   } catch (error) {
-    await endAll(enders, options.logger);
+    await endAll(enders, { logger: options.logger, isFailed: true });
     throw error;
   }
 }
@@ -83,6 +90,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const facts = factsOf(config, base.backend.kind, modelEndpoint.isScripted);
   const { version } = identity;
   const api = await startApi(options, { modules, base, facts, version, enders, reconciler });
+  await options.heldPort.release();
   const metrics = await startMetrics(meters, { base, version, reporter, enders });
   // Last, because it writes: what another part refuses must not be stored.
   live.follow({ prepare: (next) => modules.storeBudgets({ ...service, config: next }) });
@@ -98,7 +106,7 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
     drainRequested: reporter.drainRequested,
     async drain() {
       reporter.startDrain();
-      await endAll(enders, logger);
+      await endAll(enders, { logger, isFailed: false });
     },
   };
 }
@@ -221,7 +229,7 @@ interface ApiParts {
 
 /** Starts the API, and returns where it listens and what to say of it; null without the role. */
 async function startApi(
-  { live, flags, logger }: ServiceOptions,
+  { live, flags, logger, heldPort }: ServiceOptions,
   parts: ApiParts,
 ): Promise<{ url: string; lines: string[] } | null> {
   const { modules, base, facts, version, enders, reconciler } = parts;
@@ -252,6 +260,7 @@ async function startApi(
     }),
   );
   enders.push(() => api.close());
+  await heldPort.release();
   const url = await api.listen({ host: config.runtime.host, port: config.runtime.port });
   const warnings = listenWarnings(config);
   for (const warning of warnings) logger.warn({ host: config.runtime.host }, warning);
@@ -284,13 +293,19 @@ async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): P
   if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
   const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
   const embedded = await startEmbeddedPostgres({ dataDir: config.runtime.dataDir, logger });
-  enders.push(() => embedded.stop());
+  enders.push(async (isFailed) => {
+    if (!isFailed) return embedded.stop();
+    const { isDatabaseUnused } = await import('../src/store/backup/read-backup.ts');
+    await embedded.discard(() => isDatabaseUnused(embedded.url).catch(() => false));
+  });
   return embedded.url;
 }
 
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */
-async function endAll(enders: Ender[], logger: Logger): Promise<void> {
+async function endAll(enders: Ender[], { logger, isFailed }: { logger: Logger; isFailed: boolean }): Promise<void> {
   for (let ender = enders.pop(); ender !== undefined; ender = enders.pop()) {
-    await ender().catch((error: unknown) => logger.warn({ err: error }, 'Part of the service did not stop cleanly'));
+    await ender(isFailed).catch((error: unknown) =>
+      logger.warn({ err: error }, 'Part of the service did not stop cleanly'),
+    );
   }
 }

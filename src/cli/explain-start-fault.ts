@@ -18,6 +18,21 @@ const EXPLANATIONS: Record<string, Explanation> = {
     message: (reason) => `the port is in use: ${reason}`,
     fix: 'stop the other process, or set HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to another port (0: any free one)',
   },
+  address_unusable: {
+    exitCode: EXIT.badConfiguration,
+    message: (reason) => reason,
+    fix: 'set HOLDFAST_HOST to an address of this machine, and HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to a port above 1023',
+  },
+  folder_unusable: {
+    exitCode: EXIT.notAllowed,
+    message: (reason) => reason,
+    fix: 'set HOLDFAST_DATA_DIR to a folder that this user can create and write',
+  },
+  secret_file: {
+    exitCode: EXIT.failed,
+    message: (reason) => reason,
+    fix: 'delete it, and the next start creates a new one; or write the key into it',
+  },
   EACCES: {
     exitCode: EXIT.notAllowed,
     message: (reason) => `not allowed: ${reason}`,

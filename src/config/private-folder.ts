@@ -1,15 +1,28 @@
 // Folders that hold what only Holdfast may read.
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 const PRIVATE = 0o700;
 
-/** Makes the folder with mode 0700, and tightens the mode of one that is there as far as this process may. Folders above it are made as usual. */
+/** A folder that Holdfast needs is a file, or cannot be made. */
+class FolderError extends Error {
+  readonly code = 'folder_unusable';
+  constructor(path: string, fault: string, cause?: unknown) {
+    super(`${path} ${fault}`, { cause });
+    this.name = 'FolderError';
+  }
+}
+
+/** Makes the folder with mode 0700, and tightens the mode of one that is there as far as this process may. Folders above it are made as usual. Throws `FolderError`. */
 export async function ensurePrivateFolder(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  await mkdir(path, { mode: PRIVATE }).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  });
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await mkdir(path, { mode: PRIVATE });
+  } catch (error) {
+    const found = await stat(path).catch(() => null);
+    if (found === null) throw new FolderError(path, `cannot be created: ${String(error)}`, error);
+    if (!found.isDirectory()) throw new FolderError(path, 'is not a folder');
+  }
   // Another user's folder, or a file system without modes: the doctor reports it.
   await chmod(path, PRIVATE).catch(() => undefined);
 }

@@ -57,7 +57,8 @@ async function readSecret(path: string): Promise<string | undefined> {
     await chmod(path, 0o600).catch(() => undefined);
     return secret;
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) return undefined;
+    // ENOTDIR: so is the folder, which cannot be made.
+    if (hasCode(error, 'ENOENT') || hasCode(error, 'ENOTDIR')) return undefined;
     throw error;
   }
 }
@@ -67,7 +68,7 @@ class SecretFileError extends Error {
   readonly code = 'secret_file';
 
   constructor(path: string, fault: string, cause?: unknown) {
-    super(`${path} ${fault}: delete it, and the next start creates a new one`, { cause });
+    super(`${path} ${fault}`, { cause });
     this.name = 'SecretFileError';
   }
 }

@@ -85,6 +85,12 @@ class LayoutMissingError extends Error {
   }
 }
 
+/** Throws `LayoutMissingError` when no migration has been applied; the layout of any version passes. */
+export async function requireAnyLayout(databaseUrl: string): Promise<void> {
+  const { isEmpty, planned } = await planMigrations(databaseUrl);
+  if (isEmpty) throw new LayoutMissingError(planned.map(({ name }) => name));
+}
+
 /** Throws `LayoutMissingError` when a migration has not been applied, and as `migrate` does. */
 export async function requireLayout(databaseUrl: string): Promise<Layout> {
   const { pending, ahead } = await readLayout(databaseUrl);
@@ -134,21 +140,23 @@ export interface PlannedMigration {
   locks: (MigrationLock & { rows: number })[];
 }
 
-/** What `migrate` would apply, in order. Throws as it does. */
-export async function planMigrations(databaseUrl: string): Promise<PlannedMigration[]> {
+/** What `migrate` would apply, in order; `isEmpty` is true when nothing was applied before. Throws as `migrate` does. */
+export async function planMigrations(databaseUrl: string): Promise<{ isEmpty: boolean; planned: PlannedMigration[] }> {
   return withClient(databaseUrl, async (client) => {
-    const pending = pendingOf(await readMigrations(), await readApplied(client));
+    const applied = await readApplied(client);
+    const pending = pendingOf(await readMigrations(), applied);
     const { rows } = await client.query<{ name: string; rows: number }>(
       `select c.relname as name, greatest(c.reltuples, 0)::float8 as rows from pg_class c join pg_namespace n on n.oid = c.relnamespace
         where n.nspname = 'holdfast' and c.relkind = 'r'`,
     );
     const sizes = new Map(rows.map((row) => [row.name, row.rows]));
-    return pending.map(({ name, sql }) => ({
+    const planned = pending.map(({ name, sql }) => ({
       name,
       purpose: purposeOfMigration(sql),
       needs: needsOfMigration(sql),
       locks: locksOfMigration(sql).map((lock) => ({ ...lock, rows: sizes.get(lock.table) ?? 0 })),
     }));
+    return { isEmpty: applied.size === 0, planned };
   });
 }
 

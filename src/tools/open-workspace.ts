@@ -1,7 +1,7 @@
 // Makes the folders that commands run in, and gives the users that run commands access to them and to nothing else. Only root gives
 // anything away; an ordinary user has folders with mode 0700.
 import { constants, existsSync, statSync } from 'node:fs';
-import { chmod, chown, lchown, mkdir, open, readdir, readlink } from 'node:fs/promises';
+import { chmod, chown, lchown, open, readdir, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
@@ -20,14 +20,13 @@ const SYSTEM_FOLDERS = new Set([
  */
 export async function openDataDir(config: Config): Promise<void> {
   const { dataDir } = config.runtime;
-  await mkdir(dirname(dataDir), { recursive: true });
+  await ensurePrivateFolder(dataDir);
   const passing = planAllCommands(config).filter(
     ({ workspaceDir, closedBy }) => closedBy === null && isInDataDir(config, workspaceDir),
   );
   const groups = new Set(passing.flatMap(({ user }) => (user === null ? [] : [user.gid])));
   const [group] = groups;
-  if (group === undefined) return ensurePrivateFolder(dataDir);
-  if (!existsSync(dataDir)) await ensurePrivateFolder(dataDir);
+  if (group === undefined) return;
   if (groups.size === 1) await chown(dataDir, statSync(dataDir).uid, group);
   await chmod(dataDir, groups.size === 1 ? 0o710 : 0o711);
 }

@@ -1,14 +1,20 @@
 // Goal: a backup that was made while the service ran is a whole service again: what waited is answered, what ran continues, and nothing of before
 // is lost or changed. Method: a service of real processes, the frames of its backup, a restore into an empty database, and a service there.
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
+import { startEmbeddedPostgres } from '../../src/embedded-postgres/start-embedded-postgres.ts';
 import { restoreDatabase } from '../../src/store/backup/read-backup.ts';
 import { databaseFrames } from '../../src/store/backup/write-backup.ts';
 import { frameOf, readFrames } from '../../src/store/backup/frames.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { layOut } from '../../src/store/migrate.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from '../service/rig/service-rig.ts';
+import { runCli } from './run-cli.ts';
 
 const SOON_MS = 60_000;
 const WAITING = 5;
@@ -115,5 +121,27 @@ describe('a backup', () => {
       frameOf({ isComplete: true }),
     ]);
     await expect(restore(database.url, newer, true)).rejects.toThrow('it is newer');
+  });
+
+  test('takes the database of an older version as it is, and a restore migrates it', async ({ onTestFinished }) => {
+    const cwd = await mkdtemp(join(tmpdir(), 'holdfast-older-'));
+    onTestFinished(() => rm(cwd, { recursive: true, force: true }));
+    const run = (folder: string, ...args: string[]) =>
+      runCli(args, { cwd, env: { HOLDFAST_DATA_DIR: join(cwd, folder) } });
+    const empty = await run('older', 'backup', 'empty.backup');
+    expect(empty).toMatchObject({ code: 1, stderr: expect.stringMatching(/lacks \d+ of the migrations.*\nFix: /) });
+    const older = await startEmbeddedPostgres({ dataDir: join(cwd, 'older') });
+    const client = new pg.Client({ connectionString: older.url });
+    await client.connect();
+    const names = (await readdir(new URL('../../migrations/', import.meta.url))).filter((name) =>
+      name.endsWith('.sql'),
+    );
+    await layOut(client, { upTo: names.toSorted().slice(0, -5) });
+    await client.end();
+    await older.stop();
+    expect(await run('older', 'backup', 'older.backup')).toMatchObject({ code: 0 });
+    expect((await run('older', 'migrate', '--plan', '--json')).stdout).toContain(`"${names.toSorted().at(-5)}"`);
+    expect(await run('newer', 'restore', 'older.backup')).toMatchObject({ code: 0 });
+    expect((await run('newer', 'migrate')).stderr).toContain('nothing to apply');
   });
 });

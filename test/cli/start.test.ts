@@ -1,7 +1,9 @@
 // The service as the command line runs it: on its own database, in a fresh data directory, ended by signals.
 import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -44,7 +46,10 @@ async function startService(env: Record<string, string> = {}, options: string[] 
 }
 
 describe('on a fresh data directory', () => {
-  test('migrate applies the missing migrations, once', { timeout: START_MS_MAX }, async () => {
+  test('migrate plans all migrations in one line, and applies them once', { timeout: START_MS_MAX }, async () => {
+    const planned = await runCli(['migrate', '--plan'], { cwd });
+    expect(planned).toMatchObject({ code: 0, stderr: '' });
+    expect(planned.stdout).toMatch(/^The database is empty: all \d+ migrations would be applied, .+\n$/);
     const first = await runCli(['migrate', '--json'], { cwd });
     expect(first).toMatchObject({ code: 0, stderr: '' });
     expect((JSON.parse(first.stdout) as { applied: string[] }).applied[0]).toMatch(/^0001_.*\.sql$/);
@@ -241,6 +246,67 @@ describe('on a fresh data directory', () => {
       expect((await service.ended).code).toBe(0);
     },
   );
+});
+
+describe('a start that fails', () => {
+  /** Where the data directory would be. */
+  const dataDirOf = (name: string): string => join(cwd, 'failed', name);
+
+  /** The output of a start that ends by itself; fails unless it is a sentence and a fix. */
+  async function failedStart(env: Record<string, string>): Promise<{ code: number | null; said: string }> {
+    const { code, stdout, stderr } = await runCli(['start'], { cwd, env: { HOLDFAST_PORT: '0', ...env } });
+    // Before it, the log.
+    const said = stderr.slice(stderr.indexOf('holdfast: '));
+    expect(stdout).toBe('');
+    expect(said).toMatch(/^holdfast: .+\nFix: .+\n$/);
+    return { code, said };
+  }
+
+  test('because its port is in use has made no data directory', { timeout: START_MS_MAX }, async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const dataDir = dataDirOf('port');
+    const port = String((other.address() as AddressInfo).port);
+    const { code, said } = await failedStart({ HOLDFAST_DATA_DIR: dataDir, HOLDFAST_PORT: port });
+    expect(said).toMatch(/the port is in use: .*\nFix: .*HOLDFAST_PORT/);
+    expect([code, existsSync(dataDir)]).toEqual([1, false]);
+  });
+
+  test('after it has made a data directory removes it', { timeout: START_MS_MAX }, async () => {
+    const config = join(cwd, 'missing-plugin.json');
+    await writeFile(config, '{plugins: ["./missing-plugin.mjs"]}');
+    const dataDir = dataDirOf('plugin');
+    const { said } = await failedStart({ HOLDFAST_DATA_DIR: dataDir, HOLDFAST_CONFIG: config });
+    expect(said).toMatch(/missing-plugin\.mjs/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test('keeps a data directory that was there, with what is in it', { timeout: START_MS_MAX }, async () => {
+    const dataDir = dataDirOf('kept');
+    await mkdir(dataDir, { recursive: true });
+    await writeFile(join(dataDir, 'api-key'), '');
+    const { code, said } = await failedStart({ HOLDFAST_DATA_DIR: dataDir });
+    expect(said).toContain(`${dataDir}/api-key is empty\nFix: delete it`);
+    expect([code, existsSync(join(dataDir, 'api-key'))]).toEqual([1, true]);
+  });
+
+  test.each([
+    ['is a file', '/dev/null', '/dev/null is not a folder'],
+    ['is below a file', '/dev/null/data', '/dev/null/data cannot be created'],
+    ['cannot be made', '/proc/data', '/proc/data cannot be created'],
+  ])('because its data directory %s names it', { timeout: START_MS_MAX }, async (_, dataDir, fault) => {
+    const { code, said } = await failedStart({ HOLDFAST_DATA_DIR: dataDir });
+    expect(said).toContain(fault);
+    expect(said).toContain('set HOLDFAST_DATA_DIR');
+    expect(code).toBe(10);
+  });
+
+  test('because its address is of another machine says which setting to change', async () => {
+    const { code, said } = await failedStart({ HOLDFAST_HOST: '192.0.2.1', HOLDFAST_PORT: '7420' });
+    expect(said).toMatch(/^holdfast: cannot listen at 192\.0\.2\.1, port 7420: .*\nFix: set HOLDFAST_HOST/);
+    expect(code).toBe(78);
+  });
 });
 
 test.each(['start', 'migrate'])(

@@ -139,6 +139,19 @@ describe.each(wrong)('on $what', ({ make, code, says }) => {
   });
 });
 
+test.each([[['migrate']], [['migrate', '--plan']], [['prices', 'reprice', '--from', '1h', '--yes']]])(
+  'PostgreSQL 14 ends %j with one sentence and a fix',
+  { timeout },
+  async (command) => {
+    const { code, stdout, stderr } = await runCli(command, {
+      cwd,
+      env: { DATABASE_URL: await standIn(answerAsPostgres14) },
+    });
+    expect([code, stdout]).toEqual([78, '']);
+    expect(stderr).toMatch(/^holdfast: PostgreSQL 14\.11 is too old: .+\nFix: upgrade .+\n$/);
+  },
+);
+
 test(
   'a role that owns the schema needs no right to create others when the queue is in Redis',
   { timeout },

@@ -30,7 +30,7 @@ function namesOfProcess(): Set<string> {
       waiting: () => ({}),
       faults: () => ({ database: 0, queue: 0 }),
     },
-    [],
+    { push: () => undefined },
   );
   return new Set(meters.registry.getMetricsAsArray().map(({ name }) => name));
 }

@@ -24,7 +24,7 @@ export interface BackupFlags {
   yes?: boolean;
 }
 
-/** Writes the file, or nothing. It is on the disk before it has its name. */
+/** Writes the file, or nothing. It is on the disk before it has its name. The database of an older version is taken as it is, before `migrate`. */
 export async function runBackup(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
   const { runtime } = embeddedOnly('backup', 'pg_dump');
   const path = resolve(file);
@@ -37,7 +37,7 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
     });
   const { databaseFrames } = await import('../../store/backup/write-backup.ts');
   const { frameOf } = await import('../../store/backup/frames.ts');
-  const { requireLayout } = await import('../../store/migrate.ts');
+  const { requireAnyLayout } = await import('../../store/migrate.ts');
   const counted = { tables: 0, files: 0 };
   const database = await databaseOf(runtime);
   const partial = `${path}.partial`;
@@ -57,7 +57,7 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
     yield frameOf({ isComplete: true, ...counted });
   }
   try {
-    await requireLayout(database.url);
+    await requireAnyLayout(database.url);
     await mkdir(dirname(path), { recursive: true });
     await pipeline(Readable.from(frames()), createGzip(), createWriteStream(partial, { mode: 0o600, flush: true }));
     await rename(partial, path);
@@ -110,7 +110,7 @@ export async function runRestore(file: string, { yes }: BackupFlags, terminal: T
     return EXIT.ok;
   } catch (error) {
     await removeStaged(staged, dataDir);
-    // Once the rows are committed, the database is used, and stays.
+    // Once rows are committed, the database is used, and stays.
     await database.discard(() => isDatabaseUnused(database.url).catch(() => false));
     throw await explainRestoreFault(error, path);
   } finally {

@@ -9,11 +9,9 @@ import { loadOrRefuse } from './config.ts';
 export async function runMigrate(terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const { migrate } = await import('../../store/migrate.ts');
-  const { inspectDatabase } = await import('../../store/inspect-database.ts');
   const database = await databaseOf(config.runtime);
   try {
-    const { warnings } = await inspectDatabase(database.url);
-    for (const warning of warnings) terminal.note(`warning: ${warning}`);
+    for (const warning of database.warnings) terminal.note(`warning: ${warning}`);
     const { applied } = await migrate(database.url);
     // Without Redis, the queue has its own tables in the same database.
     if (config.runtime.redisUrl === undefined) {
@@ -37,8 +35,14 @@ export async function runMigratePlan(terminal: Terminal): Promise<ExitCode> {
   const { planMigrations } = await import('../../store/migrate.ts');
   const database = await databaseOf(config.runtime);
   try {
-    const planned = await planMigrations(database.url);
+    const { planned, isEmpty } = await planMigrations(database.url);
     if (terminal.isJson) terminal.json({ pending: planned });
+    else if (isEmpty) {
+      terminal.print(
+        `The database is empty: all ${planned.length} migrations would be applied, and nothing is in use.`,
+      );
+      return EXIT.ok;
+    }
     for (const { name, purpose, needs, locks } of terminal.isJson ? [] : planned) {
       terminal.print(`${name}: ${purpose}`);
       for (const { text, rows } of locks) terminal.print(`  ${text} (about ${Math.round(rows)} rows)`);

@@ -1,17 +1,18 @@
 // `holdfast start`: runs the service and ends it well. The first signal drains; a second one, a second or more later, ends
 // immediately; a drain that takes longer than `shutdown.graceMs` is abandoned, because the next process can resume everything that
 // it waits for.
+import { existsSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { flushCompileCache } from 'node:module';
 import { dirname, join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import type { Role } from '../../../workers/load-modules.ts';
-import type { ServiceOptions } from '../../../workers/start-service.ts';
-import { ensureApiKey, LiveConfig, loadConfigWithSources, secretsOf, type Setting } from '../../config.ts';
+import { ensureApiKey, LiveConfig, type Config, loadConfigWithSources, secretsOf, type Setting } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';
 import { LOG_FOLDER, LogFiles } from '../../log-files.ts';
 import { createLogger, type Logger } from '../../logger.ts';
+import { holdPort, type HeldPort } from '../../network/hold-port.ts';
 import { reloadConfig } from '../../service/reload-config.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
@@ -30,18 +31,7 @@ export async function runStart(options: { roles: string; migrate: boolean }, ter
   const roles = parseRoles(options.roles);
   const live = openConfig();
   const { config } = live;
-  const logger = await openLog(live, roles);
-  logConsoleWarnings(logger);
-  const stop = stopSignal(logger, () => void reloadConfig(live, logger).catch(() => undefined));
-  // The service keeps running when the reader of its output has ended.
-  process.stdout.removeAllListeners('error').on('error', () => undefined);
-  const service = await startOrExplain({
-    live,
-    flags: settingsOfFlags(roles, options.migrate),
-    roles,
-    migrate: options.migrate,
-    logger,
-  });
+  const { service, logger, stop } = await startOrExplain(live, { ...options, roles });
   const urlFile = join(config.runtime.dataDir, API_URL_FILE);
   if (service.url !== null) await publishUrl(urlFile, service.url, logger);
   for (const line of service.lines) terminal.print(line);
@@ -91,13 +81,32 @@ async function publishUrl(file: string, url: string, logger: Logger): Promise<vo
   }
 }
 
-async function startOrExplain(options: ServiceOptions) {
-  const { startService } = await import('../../../workers/start-service.ts');
+/** The port comes first: if it is in use, nothing is made. A data directory that this start has made does not outlive its failure. */
+async function startOrExplain(live: LiveConfig, { roles, migrate }: { roles: readonly Role[]; migrate: boolean }) {
+  const { config } = live;
+  const { dataDir, databaseUrl } = config.runtime;
+  const isNew = databaseUrl === undefined && !existsSync(dataDir);
   try {
-    return await startService(options);
+    const heldPort = await holdAddress(config, roles);
+    const logger = await openLog(live, roles);
+    logConsoleWarnings(logger);
+    const stop = stopSignal(logger, () => void reloadConfig(live, logger).catch(() => undefined));
+    // The service keeps running when the reader of its output has ended.
+    process.stdout.removeAllListeners('error').on('error', () => undefined);
+    const { startService } = await import('../../../workers/start-service.ts');
+    const flags = settingsOfFlags(roles, migrate);
+    return { service: await startService({ live, flags, roles, migrate, logger, heldPort }), logger, stop };
   } catch (error) {
+    // A database that another process uses is still there.
+    if (isNew && !existsSync(join(dataDir, 'postgres'))) await rm(dataDir, { recursive: true, force: true }).catch(() => undefined);
     throw explainStartFault(error);
   }
+}
+
+/** Of the API, or of the metrics in a process without it. */
+function holdAddress({ runtime }: Config, roles: readonly Role[]): Promise<HeldPort> {
+  const { host, port, metricsPort } = runtime;
+  return holdPort({ host, port: roles.includes('api') ? port : (metricsPort ?? 0) });
 }
 
 /** The options of the command, as settings. One that repeats its default counts as the default. */

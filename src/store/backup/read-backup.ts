@@ -70,14 +70,13 @@ export async function restoreDatabase(options: RestoreOptions): Promise<Restored
   }
 }
 
-/** True while no process has laid out a database. */
+/** True while the database has no session. */
 export async function isDatabaseUnused(databaseUrl: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: databaseUrl });
   client.on('error', () => undefined);
   await client.connect();
   try {
-    const { rows } = await client.query<{ yes: boolean }>(`select to_regnamespace('holdfast') is null as yes`);
-    return rows[0]?.yes === true;
+    return !(await hasSessions(client));
   } finally {
     await client.end();
   }
