@@ -36,7 +36,10 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
     schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
     providerLane: roles.includes('scheduler') ? createProviderLaneMetrics(registry) : null,
     /** Adds the facts that are known when everything runs. Resolves with the server; null: the API serves the metrics. */
-    async start(facts: MeasuredFacts, enders: { push: (end: () => Promise<unknown>) => unknown }): Promise<MetricsServer | null> {
+    async start(
+      facts: MeasuredFacts,
+      enders: { push: (end: () => Promise<unknown>) => unknown },
+    ): Promise<MetricsServer | null> {
       const stop = createProcessMetrics(registry, facts);
       enders.push(async () => stop());
       if (isApi || port === undefined) return null;

@@ -1,7 +1,7 @@
 // Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { systemClock } from '../src/clock.ts';
-import { ensureApiKey, type Config, type LiveConfig, type Setting } from '../src/config.ts';
+import { ensureApiKey, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/service/service.ts';
@@ -11,6 +11,7 @@ import { createWake } from '../src/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { listenWarnings } from './listen-warnings.ts';
 import { createReconciler } from './create-reconciler.ts';
+import { databaseUrlOf, type Ender } from './database-url.ts';
 import { loadModules, type Modules, type Role } from './load-modules.ts';
 import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
@@ -48,9 +49,6 @@ export interface RunningService {
 
 /** The part of the grace that the lanes get; the rest is for closing. */
 const LANES_SHARE = 0.8;
-
-/** `isFailed`: the start has failed, so what it has made is removed. */
-type Ender = (isFailed: boolean) => Promise<unknown>;
 
 /**
  * Starts the parts that the roles need. Rejects with the first fault, after it has stopped the parts that were started and deleted an embedded
@@ -287,18 +285,6 @@ async function startMetrics(
     faults: () => ({ database: outages.faults, queue: base.backend.outages.faults }),
   };
   return (await meters?.start(facts, enders)) ?? null;
-}
-
-async function databaseUrlOf(config: Config, logger: Logger, enders: Ender[]): Promise<string> {
-  if (config.runtime.databaseUrl !== undefined) return config.runtime.databaseUrl;
-  const { startEmbeddedPostgres } = await import('../src/embedded-postgres/start-embedded-postgres.ts');
-  const embedded = await startEmbeddedPostgres({ dataDir: config.runtime.dataDir, logger });
-  enders.push(async (isFailed) => {
-    if (!isFailed) return embedded.stop();
-    const { isDatabaseUnused } = await import('../src/store/backup/read-backup.ts');
-    await embedded.discard(() => isDatabaseUnused(embedded.url).catch(() => false));
-  });
-  return embedded.url;
 }
 
 /** Ends everything in the reverse order; what fails to end is logged and does not keep the rest. */
