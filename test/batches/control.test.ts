@@ -168,7 +168,7 @@ describe('items', () => {
     const id = await start({ items: items(1) });
     await batches.run(id);
     const [result] = await batches.results(id);
-    expect(result.sessionKey).toBe(`agent:main:batch:${id.slice(-12)}:1`);
+    expect(result.sessionKey).toBe(`agent:main:batch:${id}:1`);
     const [session] = await shared.rig.rows('select kind, lane from holdfast.sessions where key = $1', [
       result.sessionKey,
     ]);

@@ -30,7 +30,7 @@ test('the sessions of a batch are listed only when their kind is asked for', asy
   await batchRig(shared.rig).run(made.body.id);
   const keys = async (query: string): Promise<string[]> =>
     (await shared.rig.get(`/v1/sessions${query}`)).body.items.map((item: { key: string }) => item.key);
-  const own = expect.stringContaining(`batch:${made.body.id.slice(-12)}`);
+  const own = expect.stringContaining(`batch:${made.body.id}`);
   expect(await keys('')).not.toContainEqual(own);
   expect(await keys('?kind=batch')).toContainEqual(own);
   expect((await shared.rig.get('/v1/sessions?kind=batches')).status).toBe(400);

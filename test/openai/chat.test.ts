@@ -13,11 +13,20 @@ const SOON_MS = 60_000;
 
 type Rig = Awaited<ReturnType<typeof openServiceRig>>;
 
+// They are one name in lower case, or with a hyphen for what a session key cannot contain, or in their first 40 characters.
+const LONG = 'a'.repeat(40);
+const SHOPS = ['Shop-A', 'shop-a', 'shop@a', 'admin', `${LONG}-one`, `${LONG}-two`];
+const keyOf = (name: string): string => `hf_key_of_the_shop_${Buffer.from(name).toString('hex')}`;
+
 const holder = {} as { rig: Rig; url: string; process: RunningProcess };
 shareAmongTests(async (onEnd) => {
   holder.rig = await openServiceRig({
     queue: 'postgres',
-    config: { lanes: { main: 8 }, agents: { list: [{ id: 'main' }, { id: 'helper' }] } },
+    config: {
+      lanes: { main: 8 },
+      agents: { list: [{ id: 'main' }, { id: 'helper' }] },
+      api: { keys: SHOPS.map((name) => ({ name, key: keyOf(name) })) },
+    },
   });
   onEnd(() => holder.rig.close());
   holder.process = await holder.rig.start('api,worker,scheduler');
@@ -122,6 +131,20 @@ describe('a chat completion', () => {
       })
       .withResponse();
     expect(last.response.headers.get('x-holdfast-history-differs')).toBe('true');
+  });
+
+  test('of a user belongs to one API key, however similar the names of two keys are (G32)', async () => {
+    const sessions = new Set<string | null>();
+    for (const key of [apiKey, ...SHOPS.map(keyOf)]) {
+      const client = new OpenAI({ baseURL: `${holder.url}/v1`, apiKey: key, maxRetries: 0 });
+      const messages = [{ role: 'user' as const, content: `The secret of ${key}. [[reply: Kept.]]` }];
+      const { response } = await client.chat.completions
+        .create({ model: 'holdfast', messages, user: 'eve' })
+        .withResponse();
+      sessions.add(response.headers.get('x-holdfast-session-key'));
+      expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body).match(/The secret of/g)).toHaveLength(1);
+    }
+    expect(sessions.size).toBe(SHOPS.length + 1);
   });
 
   test('calls a tool of the client, and the same turn continues with its result', async () => {

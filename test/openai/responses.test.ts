@@ -7,9 +7,13 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
 const SOON_MS = 60_000;
+const OTHER_KEY = 'hf_another_key_0123456789';
 const holder = {} as { rig: Awaited<ReturnType<typeof openServiceRig>>; url: string };
 shareAmongTests(async (onEnd) => {
-  holder.rig = await openServiceRig({ queue: 'postgres', config: { lanes: { main: 8 } } });
+  holder.rig = await openServiceRig({
+    queue: 'postgres',
+    config: { lanes: { main: 8 }, api: { keys: [{ name: 'other', key: OTHER_KEY }] } },
+  });
   onEnd(() => holder.rig.close());
   holder.url = (await holder.rig.start('api,worker,scheduler')).url;
 });
@@ -64,6 +68,19 @@ describe('a response', () => {
     expect(third.output_text).toBe('Fine.');
     expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).not.toContain('[[reply: Sure.]]');
     expect(await openai.responses.retrieve(second.id)).toMatchObject({ status: 'completed', output_text: 'Sure.' });
+  });
+
+  test('of a conversation continues it, and another API key has another conversation of this name (G32)', async () => {
+    const other = new OpenAI({ baseURL: `${holder.url}/openai/v1`, apiKey: OTHER_KEY, maxRetries: 0 });
+    const body = { model: 'holdfast', input: 'A secret. [[reply: Kept.]]', conversation: 'weekly' };
+    const sessionOf = async (client: OpenAI) => {
+      const { response } = await client.responses.create(body).withResponse();
+      return response.headers.get('x-holdfast-session-key');
+    };
+    const first = await sessionOf(openai);
+    expect(await sessionOf(openai)).toBe(first);
+    expect(await sessionOf(other)).not.toBe(first);
+    expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body).match(/A secret/g)).toHaveLength(1);
   });
 
   test('is streamed with numbered events, and read again after any of them', async () => {

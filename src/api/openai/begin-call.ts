@@ -1,6 +1,5 @@
 // The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
 // before the answer begins, and a request that comes again finds what the first one has begun.
-import { hash } from 'node:crypto';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
@@ -20,7 +19,13 @@ import { acceptClientMessage } from '../../service/accept-client-message.ts';
 import { answerCallerCalls } from '../../service/answer-caller-calls.ts';
 import { clientKey } from '../../service/client-key.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
-import { findClientTurn, findKeyedMessage, readCallerCalls } from '../../store/views/client-turns.ts';
+import {
+  findClientTurn,
+  findEarlierSession,
+  findKeyedMessage,
+  readCallerCalls,
+  type OwnName,
+} from '../../store/views/client-turns.ts';
 import { sha256OfJson } from '../canonical-json.ts';
 import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
@@ -29,7 +34,7 @@ import type { ApiContext } from '../context.ts';
 import type { AnyRequest } from '../route.ts';
 import { chooseModel, type ChosenModel } from './models.ts';
 import type { ClientWish } from './read-chat.ts';
-import { historyOf, type Target } from './known-history.ts';
+import { historyOf, shaOf, type Target } from './known-history.ts';
 
 /** The message that a request has stored, or that it continues. */
 export interface BegunCall {
@@ -79,7 +84,7 @@ export async function beginCall(
   const known = await findKeyedMessage(context.views, keyed);
   if (known?.isEqual === false) throw idempotencyMismatch();
   if (known !== null) return { messageId: known.messageId, afterStep: 0, isReplay: true, ignored };
-  const place = (await target?.(keyed)) ?? targetOf(request, chosen, wish.user, keyed);
+  const place = (await target?.(keyed)) ?? (await targetOf(context, request, { chosen, user: wish.user, keyed }));
   const history = await historyOf(context, {
     target: place,
     history: conversation.history,
@@ -134,17 +139,26 @@ async function keyOf(
   return { scope, key, sha256 };
 }
 
-function targetOf(request: AnyRequest, { agent }: ChosenModel, user: string | undefined, keyed: KeyedRequest): Target {
+async function targetOf(
+  context: ApiContext,
+  request: AnyRequest,
+  { chosen: { agent }, user, keyed }: { chosen: ChosenModel; user: string | undefined; keyed: KeyedRequest },
+): Promise<Target> {
   const named = textHeader(request, 'x-holdfast-session-key');
   if (named !== undefined) return { key: parseSessionKey(named, 'x-holdfast-session-key'), isNamed: true };
-  if (user !== undefined) {
-    const name = (keyNameOf(request.principal.name) ?? request.principal.name)
-      .toLowerCase()
-      .replaceAll(/[^a-z0-9_.-]/g, '-')
-      .slice(0, 40);
-    return { key: parseSessionKey(`agent:${agent.id}:openai:${name}:${shaOf(user)}`, 'user'), isNamed: true };
-  }
+  if (user !== undefined) return await ownTarget(context, request, { kind: 'user', agentId: agent.id, name: user });
   return freshTarget(agent.id, keyed);
+}
+
+/** The session for which the API key of the request uses this name. It belongs to this key alone: both names count whole. */
+export async function ownTarget(
+  { views }: ApiContext,
+  { principal: { name: owner } }: AnyRequest,
+  { kind, agentId, name }: { kind: OwnName['kind']; agentId: string; name: string },
+): Promise<Target> {
+  const earlier = await findEarlierSession(views, { kind, agentId, owner, nameSha: shaOf(name) });
+  const key = earlier ?? `agent:${agentId}:openai:${kind}@${shaOf(JSON.stringify([owner, name]))}`;
+  return { key: parseSessionKey(key, kind), isNamed: true };
 }
 
 /** A new session, which a request with the same key finds again. */
@@ -153,11 +167,6 @@ function freshTarget(agentId: string, keyed: KeyedRequest): Target {
     key: parseSessionKey(`agent:${agentId}:openai:${shaOf(`${keyed.scope} ${keyed.key}`)}`, 'model'),
     isNamed: false,
   };
-}
-
-/** A text of 32 characters for session keys, of any text. */
-export function shaOf(text: string): string {
-  return hash('sha256', text, 'hex').slice(0, 32);
 }
 
 /** The value of a header that takes one of two words, the first when it is not there. Throws `Problem` 400. */

@@ -1,6 +1,6 @@
 // The history that a client sends against the one that is stored. A fresh session begins with what the client has sent. In a session that has
 // a history, the stored one counts; a client that wants its own can have a fork.
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { partHistory, type ClientEntry } from '../../core/openai/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../service/copy-session.ts';
@@ -12,6 +12,11 @@ import type { ApiContext } from '../context.ts';
 
 /** Leaves room for the suffix of a fork's key. */
 const KEY_CHARS_KEPT = 160;
+
+/** A text of 32 characters for session keys, of any text. */
+export function shaOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32);
+}
 
 /** Where a conversation goes. */
 export interface Target {
@@ -53,7 +58,7 @@ async function forkAfter(
   context: ApiContext,
   { target, keyed, entryId }: { target: Target; keyed: KeyedRequest; entryId: string | null },
 ): Promise<{ key: SessionKey; entries: number }> {
-  const suffix = createHash('sha256').update(`${keyed.scope} ${keyed.key}`).digest('hex').slice(0, 16);
+  const suffix = shaOf(JSON.stringify([target.key, keyed.scope, keyed.key]));
   const key = parseSessionKey(`${target.key.slice(0, KEY_CHARS_KEPT)}:fork-${suffix}`, 'x-holdfast-history');
   if (entryId === null) return { key, entries: 0 };
   const copied = await copySession(context.service, {

@@ -6,8 +6,8 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import type { AnyRequest } from '../route.ts';
 import type { ClientApi } from './answer-call.ts';
-import { shaOf, textHeader } from './begin-call.ts';
-import type { Target } from './known-history.ts';
+import { ownTarget, textHeader } from './begin-call.ts';
+import { shaOf, type Target } from './known-history.ts';
 import { chooseModel } from './models.ts';
 import type { ResponseWish } from './read-response.ts';
 import { knownName } from './response-call.ts';
@@ -20,10 +20,7 @@ export async function conversationTarget(
 ): Promise<Target | null> {
   if (wish.conversation !== undefined) {
     const { agent } = chooseModel(api.context.config, wish.model, textHeader(request, 'x-holdfast-agent-id'));
-    return {
-      key: parseSessionKey(`agent:${agent.id}:openai:conversation:${shaOf(wish.conversation)}`, 'conversation'),
-      isNamed: true,
-    };
+    return ownTarget(api.context, request, { kind: 'conversation', agentId: agent.id, name: wish.conversation });
   }
   return wish.previousId === undefined ? null : await afterResponse(api, wish.previousId, keyed);
 }
@@ -40,7 +37,7 @@ async function afterResponse(api: ClientApi, id: string, keyed: KeyedRequest): P
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
   if (isNewest || lastEntryId === null) return { key, isNamed: true };
   const fork = parseSessionKey(
-    `${key.slice(0, 160)}:after-${shaOf(`${id} ${keyed.scope} ${keyed.key}`)}`,
+    `${key.slice(0, 160)}:after-${shaOf(JSON.stringify([id, keyed.scope, keyed.key]))}`,
     'previous_response_id',
   );
   await copySession(service, { sourceKey: key, entryId: lastEntryId, targetKey: fork, idempotency: null });

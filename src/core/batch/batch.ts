@@ -72,17 +72,14 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   isProbe?: true;
 }
 
-/**
- * The key of the session of an item that names none. The last digits of the id are random, while the first ones are the time, which batches
- * may share.
- */
+/** The key of the session of an item that names none. */
 export function itemSessionKey(batchId: string, agentId: string, n: number): SessionKey {
   return `${batchSessionKey(batchId, agentId)}:${n}` as SessionKey;
 }
 
 /** The key of the session by which the end of a batch is delivered. */
 export function batchSessionKey(batchId: string, agentId: string): SessionKey {
-  return `agent:${agentId}:batch:${batchId.slice(-12)}` as SessionKey;
+  return `agent:${agentId}:batch:${batchId}` as SessionKey;
 }
 
 /** The settings of a batch for the inputs of its items. */

@@ -59,6 +59,7 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
     'process_inputs',
     'r.process_id in (select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]))',
   ),
+  ofSessions('client_sessions'),
   ofSessions('dead_letters'),
   ofSessions('deliveries'),
   turns,

@@ -29,6 +29,7 @@ export const TABLE_FATES: Readonly<Record<string, TableFate>> = {
   client_file_parts: elsewhere('with their file'),
   client_files: elsewhere('openai.fileDays'),
   client_requests: elsewhere('ten minutes after the request'),
+  client_sessions: kept('with the session that it names'),
   compactions: pass('transcripts'),
   cost_reservations: elsewhere('when the call ends'),
   cron_fires: elsewhere('30 days after the fire'),

@@ -4,6 +4,7 @@ import { toolUsesOf } from '../../core/content.ts';
 import { isCallersTool, type CallerRequest } from '../../core/caller-request.ts';
 import { sql } from '../drizzle.ts';
 import type { StoredHistory, StoredSaid } from '../../core/openai/conversation.ts';
+import { ERASING } from '../erasure/find-family.ts';
 import type { KeyedRequest } from '../idempotency.ts';
 import type { ViewDatabase } from './page.ts';
 
@@ -55,6 +56,24 @@ export async function findKeyedMessage(
     select k.resource_id as "messageId", k.request_sha256 = ${keyed.sha256} as "isEqual"
     from holdfast.idempotency_keys k where k.scope = ${keyed.scope} and k.key = ${keyed.key}`);
   return rows[0] ?? null;
+}
+
+/** A name by which the requests of one API key reach a session. */
+export interface OwnName {
+  kind: 'user' | 'conversation';
+  agentId: string;
+  /** The caller, as `Principal.name`. */
+  owner: string;
+  nameSha: string;
+}
+
+/** The key of the session that an earlier version made for this name, if every message in it came from this caller; otherwise null. */
+export async function findEarlierSession(db: ViewDatabase, name: OwnName): Promise<string | null> {
+  const { rows } = await db.execute<{ key: string }>(sql`
+    select s.key from holdfast.client_sessions c join holdfast.sessions s on s.id = c.session_id
+    where c.kind = ${name.kind} and c.agent_id = ${name.agentId} and c.owner = ${name.owner} and c.name_sha = ${name.nameSha}
+      and not starts_with(s.key, ${ERASING})`);
+  return rows[0]?.key ?? null;
 }
 
 interface ClientTurnRow extends Record<string, unknown>, Omit<ClientTurn, 'turn'> {
