@@ -1,10 +1,11 @@
 // Commands in the text of a message: `/stop`, `/status`, `/help`, `/compact`, `/think`, `/reasoning` and `/queue`, and the triggers that
-// begin a new session. Only owners may give them, or every sender where none is configured; from other senders they are ordinary text.
+// begin a new session. Only owners may give them, or every sender where none is configured; from other senders, and in text that a program
+// has submitted, they are ordinary text.
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
 import { QUEUE_USAGE, REASONING_USAGE, THINK_USAGE } from './chat-help.ts';
-import { isOwner, type InboundMessage } from './inbound.ts';
+import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, type QueueDrop, type QueueMode } from './queue-mode.ts';
 import { parseThinkingLevel, type ThinkingLevel } from './prompt/thinking-directive.ts';
 import { parseReasoningLevel, type ReasoningLevel } from './reasoning.ts';
@@ -51,8 +52,11 @@ const DROPS: Readonly<Record<string, QueueDrop>> = {
 };
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** True when the sender may give commands: an owner, or any sender where no owner is configured, or a caller with the API key. */
+/**
+ * True for a message of a person who may give commands: an owner, or any sender where no owner is configured, or a caller with the API key.
+ */
 export function mayCommand(message: InboundMessage, ownerIds: readonly string[]): boolean {
+  if (isOfProgram(message)) return false;
   return ownerIds.length === 0 || message.sender === undefined || isOwner(message, ownerIds);
 }
 

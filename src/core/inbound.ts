@@ -109,6 +109,8 @@ export interface InboundMessage {
   extraSystemPrompt?: string;
   /** The fields of an OpenAI client's request. Set only inside Holdfast. */
   caller?: CallerRequest;
+  /** The plugin that has sent it. Set only inside Holdfast. */
+  plugin?: string;
   mode?: QueueMode;
   model?: string;
   thinking?: ThinkingLevel;
@@ -125,6 +127,14 @@ export interface InboundMessage {
 
 const DEFAULT_CHANNEL = 'api';
 const STARTER_CHARS_MAX = 200;
+
+/** A text that a program submits has one of these: an OpenAI client, a batch, a plugin, another session. */
+const MARKS_OF_PROGRAMS = ['caller', 'batchId', 'plugin', 'provenance'];
+
+/** True for text that a program has submitted. It is data: no word of it is a command, whatever it begins with. */
+export function isOfProgram(message: object): boolean {
+  return MARKS_OF_PROGRAMS.some((mark) => mark in message);
+}
 
 /** The channel that a message came through. */
 export function channelOf(message: InboundMessage): string {

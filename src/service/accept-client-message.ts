@@ -30,7 +30,7 @@ export async function acceptClientMessage(
     const sessionId = await reachSession(service, sessionKey, channelOf(body));
     await beginHistory(service.database, sessionId, history);
   }
-  const result = await acceptMessage(service, { ...rest, body, sessionKey, isLiteral: true });
+  const result = await acceptMessage(service, { ...rest, body, sessionKey });
   return result.kind === 'accepted' || result.kind === 'duplicate'
     ? { kind: 'accepted', messageId: result.message.id, isReplay: result.kind === 'duplicate' }
     : result;

@@ -56,8 +56,6 @@ interface SentMessage {
   idempotency: KeyedRequest | null;
   /** The name of the API key that it came with; absent or null: a key without a name. */
   sentBy?: string | null;
-  /** True: its text is no chat command, whatever it begins with. */
-  isLiteral?: boolean;
   /** The header of its request. */
   traceparent?: string | undefined;
 }
@@ -77,9 +75,9 @@ export async function acceptMessage(service: Service, message: SentMessage): Pro
 
 async function storeMessage(service: Service, message: SentMessage, sessionId: SessionId): Promise<AcceptResult> {
   const { config, views, inbox, publish } = service;
-  const { sessionKey, body: sent, idempotency, sentBy = null, isLiteral = false, traceparent } = message;
+  const { sessionKey, body: sent, idempotency, sentBy = null, traceparent } = message;
   const messageId = newId<MessageId>();
-  const { body, command } = isLiteral ? { body: sent, command: null } : readMessage(sent, config.owner.ids);
+  const { body, command } = readMessage(sent, config.owner.ids);
   const row = {
     messageId,
     body: JSON.stringify(sentBy === null ? body : { ...body, sentBy }),

@@ -57,6 +57,7 @@ export async function sendPluginMessage(
   const sessionId = await sessionOf(service, sessionKey);
   const body: InboundMessage = {
     text: storableText(text),
+    plugin,
     ...(deliver === undefined ? {} : { deliver: { url: deliver.url } }),
   };
   const { waitingPerSession } = config.limits;

@@ -163,6 +163,19 @@ describe('items', () => {
     expect(turns).toEqual([1, 2, 3].map((n) => ({ lane: 'batch', kind: 'batch', text: `hello ${n}` })));
   });
 
+  test('are never commands: their text stays as it was written', async () => {
+    const batches = batchRig(shared.rig);
+    const texts = ['/new features in Python 3.13?', 'high\nwater', '/stop', 'Is it /think low or not?'];
+    const id = await start({ items: texts.map((text) => ({ text, sessionKey: 'crm:commands' })) });
+    await batches.run(id);
+    expect(
+      await shared.rig.rows(
+        `select e.transcript_no, e.content -> 0 ->> 'text' as text from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
+         where s.key = 'agent:main:crm:commands' and e.kind = 'prompt' order by e.seq`,
+      ),
+    ).toEqual(texts.map((text) => ({ transcript_no: 1, text })));
+  });
+
   test('without a session get one of their own, with the minimal prompt', async () => {
     const batches = batchRig(shared.rig);
     const id = await start({ items: items(1) });

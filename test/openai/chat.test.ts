@@ -147,6 +147,37 @@ describe('a chat completion', () => {
     expect(sessions.size).toBe(SHOPS.length + 1);
   });
 
+  test('is never a command: neither its words nor the history of its session are removed', async () => {
+    const messages: OpenAI.ChatCompletionMessageParam[] = [
+      { role: 'user', content: 'My name is Ada.' },
+      { role: 'assistant', content: 'Hello Ada.' },
+    ];
+    for (const text of [
+      '/new features in Python 3.13?',
+      'high\nwater',
+      '/reset',
+      '/stop',
+      'Is it /think low or not?',
+    ]) {
+      const content = `${text} [[reply: Yes.]]`;
+      const asked = { model: 'holdfast', messages: [...messages, { role: 'user' as const, content }] };
+      for (const body of [asked, { ...asked, user: 'commander' }]) {
+        await openai.chat.completions.create(body);
+        const sent = JSON.stringify(holder.rig.model.requests.at(-1)?.body);
+        expect(sent).toContain(JSON.stringify(content).slice(1, -1));
+        expect(sent).toContain('My name is Ada.');
+      }
+      await openai.responses.create({ model: 'holdfast', input: content, conversation: 'commands' });
+      expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain(JSON.stringify(content).slice(1, -1));
+    }
+    // Each conversation is still in its first transcript.
+    expect(
+      await holder.rig.rows(
+        `select transcript_no from holdfast.sessions where key like 'agent:main:openai:%' group by 1`,
+      ),
+    ).toEqual([{ transcript_no: 1 }]);
+  });
+
   test('calls a tool of the client, and the same turn continues with its result', async () => {
     const messages: OpenAI.ChatCompletionMessageParam[] = [
       {

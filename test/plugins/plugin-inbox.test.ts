@@ -91,6 +91,20 @@ test('a message of a plugin has the queue mode of its channel, as one over HTTP 
   expect(await rig.rows('select mode from holdfast.inbox where id = $1', [id])).toEqual([{ mode: 'followup' }]);
 });
 
+test('a message of a plugin is data: a word of a command in it ends no transcript and is not removed', async () => {
+  const worker = rig.worker();
+  for (const [at, text] of ['first', '/new orders', '/stop'].entries()) {
+    await inbox().sendMessage('tea', { sessionKey: 'data', text, key: `data-${at}` });
+    await worker.runSession(await rig.sessionOf('data'));
+  }
+  expect(
+    await rig.rows(
+      `select e.transcript_no, e.content -> 0 ->> 'text' as text from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
+       where s.key = 'agent:main:data' and e.kind = 'prompt' order by e.seq`,
+    ),
+  ).toEqual(['first', '/new orders', '/stop'].map((text) => ({ transcript_no: 1, text })));
+});
+
 describe('what is not queued', () => {
   test.each([
     [{ sessionKey: 'x', text: ' ', key: 'k' }, 'text is not a text'],

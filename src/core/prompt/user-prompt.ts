@@ -93,12 +93,12 @@ function messagesOf(input: UserPromptInput): MessagePrompt[] {
 function optionsOf(input: UserPromptInput, message: InboundMessage, index: number): MessageOptions {
   const isFirst = index === 0;
   const isNewSession = input.isNewSession && isFirst;
+  const mayBegin = isFirst && mayCommand(message, input.ownerIds);
   return {
     zone: input.zone,
     isNewSession,
-    reset: isNewSession ? { triggers: input.resetTriggers, now: input.now } : null,
-    mayTakeThinking:
-      isFirst && input.thinking === null && message.thinking === undefined && mayCommand(message, input.ownerIds),
+    reset: input.isNewSession && mayBegin ? { triggers: input.resetTriggers, now: input.now } : null,
+    mayTakeThinking: mayBegin && input.thinking === null && message.thinking === undefined,
     canSendMedia: input.canSendMedia ?? false,
   };
 }

@@ -4,7 +4,6 @@ import { agentOf, isAgent } from '../../config.ts';
 import { isReset, mayCommand } from '../../core/chat-command.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { resetDue } from '../../core/reset-policy.ts';
-import { isFromSession } from '../../core/session-message.ts';
 import type { SessionClaim, WaitingInput } from '../../store/claim-session.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
 import { readLastTalk } from '../../store/last-talk.ts';
@@ -16,7 +15,6 @@ import { lockLost, type HeldSession } from '../held-session.ts';
 export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
   if (input.kind !== 'message') return false;
   const message = input.body as InboundMessage;
-  if (isFromSession(message)) return false;
   return isReset(message.text, config.session.resetTriggers) && mayCommand(message, config.owner.ids);
 }
 

@@ -42,6 +42,22 @@ const group: Partial<InboundMessage> = {
   sender: { id: '9', name: 'Wayne', e164: '+1234567890' },
 };
 
+describe('a text that a program has submitted', () => {
+  const marks: object[] = [{ caller: {} }, { batchId: 'b', deliver: null }, { plugin: 'orders' }];
+  test.each(marks)('stays as it was written: %j', (mark) => {
+    for (const text of ['/new features?', '/reset', 'high\nwater', 'low tide']) {
+      const body = { text, ...mark } as InboundMessage;
+      const asked = build(body, { isNewSession: true, kind: 'batchId' in mark ? 'batch' : 'message' });
+      expect(asked).toEqual({ text, cleanBody: text, thinking: null });
+    }
+  });
+});
+
+test('a trigger of a sender who may not command stays in the text', () => {
+  const message = { text: '/new hello', sender: { id: '43' } };
+  expect(build(message, { isNewSession: true, ownerIds: ['42'] }).cleanBody).toBe('/new hello');
+});
+
 describe('the parts and their order', () => {
   test('a bare direct message is its text', () => {
     expect(build('hi')).toEqual({ text: 'hi', thinking: null, cleanBody: 'hi' });
