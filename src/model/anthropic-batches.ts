@@ -4,9 +4,9 @@ import { hash } from 'node:crypto';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { isDefinite } from '../core/provider-batch/submit-refusal.ts';
 import type { ListedBatch } from '../core/provider-batch/unknown-submission.ts';
+import { retryAfterMsOf } from '../network/retry-after.ts';
 import type { BatchPort, NewSubmission, ProviderBatch, SubmitOutcome } from './batch-port.ts';
 import { connectionOptions } from './connections.ts';
-import { retryAfterMsOf } from './retry-after.ts';
 
 export interface AnthropicBatchesOptions {
   apiKey: string;

@@ -1,9 +1,9 @@
 // What the SDK throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
 // no sense.
 import { APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import { retryAfterMsOf } from '../network/retry-after.ts';
 import { StreamFault } from '../core/stream/stream-event.ts';
 import { ModelError } from './model.ts';
-import { retryAfterMsOf } from './retry-after.ts';
 
 /** The error of a call. Errors that are already in their final form stay as they are. */
 export function toModelError(error: unknown): unknown {

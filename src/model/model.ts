@@ -96,4 +96,11 @@ export class ModelError extends Error {
     this.errorCode = fault.errorCode ?? null;
     this.requestId = fault.requestId ?? null;
   }
+
+  /** The same error, which asks to wait no longer than this. */
+  waitingAtMost(retryAfterMs: number): ModelError {
+    if (this.retryAfterMs === null || this.retryAfterMs <= retryAfterMs) return this;
+    const { type, status, message, errorCode, requestId, cause } = this;
+    return new ModelError({ type, status, retryAfterMs, message, errorCode, requestId, cause });
+  }
 }

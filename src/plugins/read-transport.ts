@@ -2,6 +2,7 @@
 // any error of a transport becomes a fault of a model call, which the turn classifies.
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
+import { RETRY_AFTER_MS_MAX } from '../network/retry-after.ts';
 import { malformed, StreamFault } from '../core/stream/stream-event.ts';
 import { ModelError } from '../model/model.ts';
 import type { Transport, TransportCall } from '../model/transport.ts';
@@ -20,7 +21,7 @@ const transportShape = z.object({
 const faultShape = z.object({
   type: z.string().max(200).catch('transport_failed'),
   status: z.int().min(100).max(599).nullable().catch(null),
-  retryAfterMs: z.number().min(0).nullable().catch(null),
+  retryAfterMs: z.number().min(0).max(RETRY_AFTER_MS_MAX).nullable().catch(null),
   errorCode: z.string().max(200).nullable().catch(null),
   requestId: z.string().max(200).nullable().catch(null),
 });

@@ -24,7 +24,7 @@ export function laneBatchRig(rig: ApiRig) {
       database: turns.database,
       publish: context.service.publish,
       logger: createLogger({ level: 'silent', format: 'json', name: 'test' }),
-      config: { batches: QUICK },
+      config: { ...turns.config, batches: QUICK },
       port: createAnthropicBatches({ apiKey: 'test', baseUrl: turns.scripted.url }),
       prices: priceBookOf(turns.config),
       owner: newId<string>(),

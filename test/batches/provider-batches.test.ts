@@ -70,7 +70,7 @@ test('requests of a paused batch are submitted when it runs again', async () => 
 test('requests are submitted before the window ends when no other turn of their batch can still join', async () => {
   const { rig } = shared;
   const batches = laneBatchRig(rig);
-  const lane = batches.laneParts({ config: { batches: { ...QUICK, windowMs: 3_600_000 } } });
+  const lane = batches.laneParts({ config: { ...rig.turns.config, batches: { ...QUICK, windowMs: 3_600_000 } } });
   const made = await batches.submitLines(lines, '?via=provider-batch&concurrency=2');
   await batches.round();
   const worker = rig.turns.worker();

@@ -142,6 +142,30 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     worker.stop();
   });
 
+  test.each([
+    '429 retry-after=2600000',
+    '529 retry-after=2600000',
+    '503 retry-after=2600000',
+    '503 retry-after=1798761600',
+    '409 retry-after=2600000',
+  ])('waits no longer than models.outage.giveUpAfter for a provider that answers %s', async (answer) => {
+    const worker = patientRig.worker();
+    const name = `asks-much-${answer.replaceAll(/\W/g, '-')}`;
+    const message = await patientRig.send(name, `[[error: ${answer} times=always]]`, { model: `anthropic/${name}` });
+    expect(await worker.run(name)).toMatchObject({ kind: 'parked' });
+    const view = await viewMessage(views(patientRig), message);
+    expect(Date.parse(view?.why?.until ?? '') - Date.now()).toBeLessThanOrEqual(86_400_000 + 60_000);
+    const blocks = await patientRig.rows(
+      `select from holdfast.model_blocks where until > clock_timestamp() + interval '24 hours'`,
+    );
+    expect(blocks).toEqual([]);
+    const worst = await patientRig.rows(
+      `select from holdfast.turns where status = 'parked' and park_not_before > clock_timestamp() + interval '24 hours'`,
+    );
+    expect(worst).toEqual([]);
+    worker.stop();
+  });
+
   test("has waited since its model's last answer, also when the reason changes meanwhile", async () => {
     const worker = patientRig.worker();
     await patientRig.send('alternating', '[[error: 529 times=3]] [[error: 429 retry-after=600 times=always]]', {

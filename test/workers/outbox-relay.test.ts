@@ -137,6 +137,20 @@ test('a delivery with a temporary failure waits, and no later one overtakes it (
   expect(received[0]?.headers['webhook-id']).toBe(received[1]?.headers['webhook-id']);
 });
 
+test.each(['1798761600', '1798761600000', '99999999999999999999', 'Thu, 01 Jan 2099 00:00:00 GMT', '86400'])(
+  'a receiver with the Retry-After %s delays the next attempt by an hour at most',
+  async (header) => {
+    const sessionId = await sessionWithReplies(['patient'], { expiresMs: 86_400_000 });
+    answers = [{ status: 503, headers: { 'retry-after': header } }];
+    await relayDeliveries(relay, sessionId, never);
+    const [row] = await rig.rows(
+      `select status, attempts, due_at <= clock_timestamp() + interval '1 hour' as is_soon from holdfast.deliveries where session_id = $1`,
+      [sessionId],
+    );
+    expect(row).toEqual({ status: 'pending', attempts: 1, is_soon: true });
+  },
+);
+
 test('the receiver decides the minimum wait', async () => {
   const sessionId = await sessionWithReplies(['patient']);
   answers = [{ status: 429, headers: { 'retry-after': '3600' } }];

@@ -79,7 +79,7 @@ test('an adopted batch that was not proved within unprovenMs is given up, and it
   );
   const running = { id: adopted, hasEnded: false, expiresAt: null, counts: {} };
   const lane = rig.lane({ port: { ...rig.port, poll: async () => running } });
-  lane.config = { batches: { ...lane.config.batches, unprovenMs: 0 } };
+  lane.config = { ...lane.config, batches: { ...lane.config.batches, unprovenMs: 0 } };
   const isUnknown = async () => {
     await followSubmission(lane);
     const [row] = await rig.rows('select provider_id, disproved_ids from holdfast.provider_batches where id = $1', [

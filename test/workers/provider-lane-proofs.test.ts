@@ -38,7 +38,7 @@ async function interrupted(name: string): Promise<void> {
 }
 
 const laneWith = (batches: Partial<typeof QUICK>, more: Partial<LaneParts> = {}): LaneParts =>
-  rig.lane({ config: { batches: { ...QUICK, ...batches } }, ...more });
+  rig.lane({ config: { ...rig.config, batches: { ...QUICK, ...batches } }, ...more });
 
 const replyOf = async (id: string) => (await viewMessage(drizzle({ client: rig.database.views }), id))?.reply;
 

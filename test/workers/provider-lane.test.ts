@@ -63,7 +63,7 @@ const submissionsNow = async () => (await rig.submissions()).slice(earlier.submi
 
 /** A lane with other settings. */
 const laneWith = (batches: Partial<typeof QUICK>, more: Partial<LaneParts> = {}): LaneParts =>
-  rig.lane({ config: { batches: { ...QUICK, ...batches } }, ...more });
+  rig.lane({ config: { ...rig.config, batches: { ...QUICK, ...batches } }, ...more });
 
 /** Sends this many conversations with two tool hops each, and resolves with their messages. */
 async function sendMany(count: number): Promise<string[]> {

@@ -86,12 +86,12 @@ async function settle(
 }
 
 async function afterRefusal(
-  { database, owner, publish }: LaneParts,
+  { database, owner, publish, config }: LaneParts,
   { id, numbers }: { id: string; numbers: readonly number[] },
   refusal: Extract<SubmitOutcome, { kind: 'refused' }>,
 ): Promise<void> {
   const { status, message } = refusal;
-  const verdict = decideRefusal(refusal);
+  const verdict = decideRefusal(refusal, config.models.outage.giveUpAfter);
   if (verdict.kind === 'wait') {
     // Before the requests go back: a crash in between leaves an unknown submission, which is made again and refused again.
     if (verdict.isRejected) await pauseRefused(database, { submissionId: id, detail: message });

@@ -11,7 +11,7 @@ export interface LaneParts {
   database: Database;
   publish: Publish;
   logger: Logger;
-  config: { batches: Omit<Config['batches'], 'retention'> };
+  config: { batches: Omit<Config['batches'], 'retention'>; models: Pick<Config['models'], 'outage'> };
   port: BatchPort;
   /** The prices of the answers of batches. */
   prices: PriceBook;

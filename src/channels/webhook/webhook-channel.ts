@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
 import type { Clock } from '../../clock.ts';
 import type { Redact } from '../../config/redact-secrets.ts';
+import { retryAfterMsOf } from '../../network/retry-after.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../../network/guarded-request.ts';
 import { isLoopbackAddress, isPublicAddress } from '../../network/public-address.ts';
 import type { ClaimedDelivery } from '../../store/outbox.ts';
@@ -114,8 +115,9 @@ async function resultOf(
   // Cut last: a secret that a cut goes through is no longer recognised.
   const said = isTrusted ? `: ${redact(await beginningOf(response)).slice(0, ERROR_CHARS_MAX)}` : '';
   const error = `HTTP ${status}${said}`;
+  const get = (name: string): string | null => response.headers[name]?.toString() ?? null;
   if (status >= 500 || PASSING_STATUSES.has(status)) {
-    return { kind: 'later', status, error, retryAfterMs: retryAfterMs(response, now) };
+    return { kind: 'later', status, error, retryAfterMs: retryAfterMsOf({ get }, now.getTime()) };
   }
   return { kind: 'refused', status, error };
 }
@@ -129,15 +131,6 @@ async function beginningOf(response: IncomingMessage): Promise<string> {
     if (text.length >= BODY_CHARS_READ) break;
   }
   return text;
-}
-
-function retryAfterMs(response: IncomingMessage, now: Date): number | null {
-  const header = response.headers['retry-after'];
-  if (header === undefined) return null;
-  const seconds = Number(header);
-  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000);
-  const date = Date.parse(header);
-  return Number.isNaN(date) ? null : Math.max(0, date - now.getTime());
 }
 
 function messageOf(error: unknown): string {

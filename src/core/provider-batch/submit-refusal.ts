@@ -15,15 +15,14 @@ export function isDefinite(status: number | null): boolean {
   return status !== null && status >= 400 && status < 500 && status !== 408 && status !== 409;
 }
 
-export function decideRefusal({
-  status,
-  retryAfterMs,
-}: {
-  status: number;
-  retryAfterMs: number | null;
-}): RefusalVerdict {
+/** `waitMsMax`: the provider may not ask for a longer wait. */
+export function decideRefusal(
+  { status, retryAfterMs }: { status: number; retryAfterMs: number | null },
+  waitMsMax: number,
+): RefusalVerdict {
   if (status === 401 || status === 402 || status === 403) return { kind: 'wait', ms: FORBIDDEN_MS, isRejected: true };
   if (status === 404) return { kind: 'wait', ms: FORBIDDEN_MS, isRejected: false };
-  if (status === 429) return { kind: 'wait', ms: retryAfterMs ?? RATE_LIMITED_MS, isRejected: false };
+  if (status === 429)
+    return { kind: 'wait', ms: Math.min(retryAfterMs ?? RATE_LIMITED_MS, waitMsMax), isRejected: false };
   return { kind: 'split' };
 }

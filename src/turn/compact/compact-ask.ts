@@ -53,7 +53,7 @@ export async function askForSummary(
       const late = { code: 'compaction_timeout', message: `The compaction took longer than ${timeoutSeconds} s.` };
       return { kind: 'timedOut', error: late, ...ended({ status: 'aborted', error: late }) };
     }
-    const fault = faultOf(error);
+    const fault = faultOf(context, error);
     return { kind: 'failed', fault, verdict: classifyFailure(fault), ...ended(failedBy(fault)) };
   } finally {
     idle.stop();

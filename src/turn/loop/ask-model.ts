@@ -119,7 +119,7 @@ export async function askOnce(
     const fault = windowExceeded();
     return { fault, row: record.ended({ ...failedBy(fault), usage: answer.usage }) };
   } catch (error) {
-    if (!(error instanceof TurnStopped)) return failed(faultOf(error));
+    if (!(error instanceof TurnStopped)) return failed(faultOf(context, error));
     turn.journal.note({ unstoredCall: record.ended(abortedBy(error.reason)) });
     throw error;
   } finally {

@@ -154,9 +154,9 @@ export function failedBy(fault: ModelError): BrokenCall {
   };
 }
 
-/** The fault of a failed call. Rethrows any other error. */
-export function faultOf(error: unknown): ModelError {
-  if (error instanceof ModelError) return error;
+/** The fault of a failed call; it asks for no longer wait than a turn may take (`models.outage.giveUpAfter`). Rethrows any other error. */
+export function faultOf({ config }: TurnContext, error: unknown): ModelError {
+  if (error instanceof ModelError) return error.waitingAtMost(config.models.outage.giveUpAfter);
   if (!(error instanceof ModelSilent)) throw error;
   const { message } = error;
   return new ModelError({ type: 'idle_timeout', status: null, retryAfterMs: null, message, cause: error });

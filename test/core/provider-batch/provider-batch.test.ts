@@ -123,11 +123,13 @@ describe('a submission that was not accepted', () => {
   });
 
   test('is halved for its content, and held back for the key and the rate', () => {
-    const decide = (status: number, retryAfterMs: number | null = null) => decideRefusal({ status, retryAfterMs });
+    const decide = (status: number, retryAfterMs: number | null = null) =>
+      decideRefusal({ status, retryAfterMs }, 60_000);
     expect([400, 413, 422].map((status) => decide(status).kind)).toEqual(['split', 'split', 'split']);
     expect(decide(401)).toEqual({ kind: 'wait', ms: 60_000, isRejected: true });
     expect(decide(404)).toEqual({ kind: 'wait', ms: 60_000, isRejected: false });
     expect(decide(429, 7_000)).toEqual({ kind: 'wait', ms: 7_000, isRejected: false });
+    expect(decide(429, 7_000_000)).toEqual({ kind: 'wait', ms: 60_000, isRejected: false });
   });
 });
 

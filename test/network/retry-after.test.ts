@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { retryAfterMsOf } from '../../src/model/retry-after.ts';
+import { retryAfterMsOf } from '../../src/network/retry-after.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:00:00Z');
 
@@ -23,5 +23,24 @@ describe('the wait that a provider asks for', () => {
     expect(read({})).toBeNull();
     expect(read({ 'retry-after': 'soon' })).toBeNull();
     expect(read({ 'retry-after-ms': 'x' })).toBeNull();
+  });
+
+  test.each([
+    '1798761600',
+    '1798761600000',
+    '99999999999999999999',
+    'Thu, 01 Jan 2099 00:00:00 GMT',
+    '-5',
+    '0x10',
+    '1e3',
+    'Infinity',
+  ])('is unknown when the header is the implausible %s', (header) => {
+    expect(read({ 'retry-after': header })).toBeNull();
+    expect(read({ 'retry-after-ms': header.length > 12 ? header : 'x', 'retry-after': '2' })).toBe(2_000);
+  });
+
+  test('is read up to 31 days', () => {
+    expect(read({ 'retry-after': String(31 * 86_400) })).toBe(31 * 86_400_000);
+    expect(read({ 'retry-after': String(31 * 86_400 + 1) })).toBeNull();
   });
 });
