@@ -68,7 +68,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
   const blocks = new ModelBlocks({
     clock,
     accountOf,
-    write: (block) => blockModel(database, block),
+    write: (block, detail) => blockModel(database, block, detail),
     onBlock: (block) => parts.rateMetrics?.blocked(block),
   });
   return {

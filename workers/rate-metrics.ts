@@ -8,8 +8,8 @@ const SECONDS = [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 export interface RateMetrics {
   /** A call has waited for a rate limit or a block. */
   waited: (wait: { model: string; waitedMs: number }) => void;
-  /** A model is blocked for so long. */
-  blocked: (block: { model: string; leftMs: number }) => void;
+  /** A model is blocked for so long, or its block was lifted. */
+  blocked: (block: { model: string; leftMs: number; isLifted?: boolean }) => void;
 }
 
 /** Adds the metrics to the registry. */
@@ -34,9 +34,10 @@ export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics
   });
   return {
     waited: ({ model, waitedMs }) => waits.observe({ model: labelOf(model) }, waitedMs / 1000),
-    blocked: ({ model, leftMs }) => {
+    blocked: ({ model, leftMs, isLifted = false }) => {
       const label = labelOf(model);
-      untilMs.set(label, Math.max(untilMs.get(label) ?? 0, clock.monotonicMs() + leftMs));
+      if (isLifted) untilMs.set(label, 0);
+      else untilMs.set(label, Math.max(untilMs.get(label) ?? 0, clock.monotonicMs() + leftMs));
     },
   };
 }

@@ -19,6 +19,7 @@ import { costRoutes } from './routes/costs.ts';
 import { pauseRoutes } from './routes/pauses.ts';
 import { openAiChatRoutes } from './routes/openai-chat.ts';
 import { openAiResponseRoutes } from './routes/openai-responses.ts';
+import { modelBlockRoutes } from './routes/model-blocks.ts';
 import { openAiBatchRoutes } from './routes/openai-batches.ts';
 import { openAiFileRoutes } from './routes/openai-files.ts';
 import { openAiModelRoutes } from './routes/openai-models.ts';
@@ -59,6 +60,7 @@ export const ROUTES: Route[] = [
   ...waitingRoutes,
   ...workerRoutes,
   ...pauseRoutes,
+  ...modelBlockRoutes,
   ...agentRoutes,
   ...settingsRoutes,
   ...overviewRoutes,

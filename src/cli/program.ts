@@ -14,6 +14,7 @@ import { addLogCommands } from './log-commands.ts';
 import { addKeyCommands } from './key-commands.ts';
 import { addServiceCommands } from './service-commands.ts';
 import type { GlobalFlags, RunCommand } from './options.ts';
+import { addModelCommands } from './model-commands.ts';
 import { addPauseCommands } from './pause-commands.ts';
 import { addSubagentCommands } from './subagent-commands.ts';
 import { addWaitingCommands } from './waiting-commands.ts';
@@ -57,6 +58,7 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
   addWaitingCommands(program, run);
   addWorkerCommands(program, run);
   addPauseCommands(program, run);
+  addModelCommands(program, run);
   addLogCommands(program, run);
   addCompletionCommands(program, run);
   inheritSettings(program);

@@ -1694,6 +1694,16 @@ export interface Schemas {
     /** When it was settled; null: it has not been settled */
     settledAt: string | null;
   };
+  ModelBlock: {
+    /** The model that no worker calls, as provider/model */
+    model: string;
+    /** When the provider first asked for it */
+    since: string;
+    /** When the calls resume by themselves */
+    until: string;
+    /** The answer of the provider; null: not known */
+    text: string | null;
+  };
   ModelRequest: {
     /** The id of the turn; null: there is none */
     turnId: string;
@@ -4171,6 +4181,25 @@ export interface OperationFunctions {
     ended: Schemas['Pause'][];
     /** The pauses that remain */
     remaining: Schemas['Pause'][];
+  }>;
+  /** The models that no worker calls until a given time, because their provider has asked for that. `GET /v1/model-blocks` */
+  listModelBlocks(input?: Record<string, never>, options?: CallOptions): Promise<{
+    /** The items of the page */
+    items: Schemas['ModelBlock'][];
+  }>;
+  /** Lift the block of a model; without one, all blocks. The turns that wait for it resume. `POST /v1/models/unblock` */
+  unblockModels(input?: {
+    body?: {
+      /** The model, as provider/model; absent: all models */
+      model?: string;
+      /** Why; stored in the audit log */
+      reason?: string;
+    };
+  }, options?: CallOptions): Promise<{
+    /** The blocks that this request lifted; empty: there was none */
+    lifted: Schemas['ModelBlock'][];
+    /** The blocks that remain */
+    remaining: Schemas['ModelBlock'][];
   }>;
   /** The agents with a summary of their settings, their crons and their sessions. `GET /v1/agents` */
   listAgents(input?: Record<string, never>, options?: CallOptions): Promise<{

@@ -95,6 +95,8 @@ export const OPERATIONS = {
   listPauses: 'GET /v1/pauses',
   pause: 'POST /v1/pause',
   resume: 'POST /v1/resume',
+  listModelBlocks: 'GET /v1/model-blocks',
+  unblockModels: 'POST /v1/models/unblock',
   listAgents: 'GET /v1/agents',
   getConfig: 'GET /v1/config',
   reloadConfig: 'PATCH /v1/config',

@@ -102,7 +102,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     severity: 'warning',
     text: `The provider of ${name} has rejected calls until a given time; no worker calls the model before`,
     href: '/waiting',
-    fix: 'Wait, or set `models.limits` below the limits of the provider.',
+    fix: `Wait, set \`models.limits\` below the limits of the provider, or call it now: holdfast models unblock ${name}`,
   }),
   model_away: (name, count) => ({
     severity: 'error',

@@ -132,6 +132,22 @@ export const ACTIONS: readonly Action[] = [
     expected: 0,
   },
   {
+    name: 'unblock a model',
+    async make(rig, session) {
+      await rig.post(`/v1/sessions/${session}/messages`, {
+        text: '[[error: 529 retry-after=600]] [[reply: here]]',
+        model: `anthropic/${session}`,
+      });
+      await rig.work(session);
+      return { session, id: `anthropic/${session}` };
+    },
+    path: () => '/waiting',
+    button: ({ id }) => `Unblock… ${id}`,
+    finish: (hand) => hand.press('Unblock the model'),
+    read: async (rig, { id }) => (await itemsOf(rig, '/v1/model-blocks')).some(({ model }) => model === id),
+    expected: false,
+  },
+  {
     name: 'retry the turns of a list',
     make: failed,
     path: ({ session }) => `/turns?session=${session}`,

@@ -1,7 +1,7 @@
 // Errors in OpenAI's shape, for its clients: which of them they try again by themselves depends on the status and on `x-should-retry`.
 import type { Problem, ProblemCode } from '../problem.ts';
 
-const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models)(?:[/?]|$))/;
+const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/unblock(?:\?|$)))(?:[/?]|$))/;
 
 /** True for a path of the OpenAI-compatible endpoints. */
 export function isOpenAiPath(url: string): boolean {

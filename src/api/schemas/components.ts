@@ -12,6 +12,7 @@ import * as deliveries from './deliveries.ts';
 import { liveEvent } from './events.ts';
 import { fault } from './faults.ts';
 import { inboundMessage } from './inbound-message.ts';
+import { modelBlock } from './model-blocks.ts';
 import { modelRequest } from './model-requests.ts';
 import { pause } from './pauses.ts';
 import * as subagents from './subagents.ts';
@@ -48,6 +49,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Heartbeat: crons.heartbeat,
   InboundMessage: inboundMessage,
   Message: views.message,
+  ModelBlock: modelBlock,
   ModelRequest: modelRequest,
   Pause: pause,
   OpenAiError: answers.openAiError,

@@ -7,7 +7,7 @@ const BY_ITSELF = 'It continues by itself.';
 const STEPS: Readonly<Record<string, string>> = {
   model_away: `${BY_ITSELF} If the provider stays away, name other models in agents.defaults.fallbacks.`,
   rate_limited: `${BY_ITSELF} If this is frequent, set models.limits below what the provider allows.`,
-  model_blocked: BY_ITSELF,
+  model_blocked: `${BY_ITSELF} "holdfast models unblock" calls the model now.`,
   retry_wait: BY_ITSELF,
   budget_reached:
     'Raise the limit of the budget, or wait for its next window if the call fits into a whole window: "holdfast budgets list" shows both.',

@@ -1,6 +1,7 @@
 // The cost cap of a batch is a budget with the id of the batch, made, changed and removed with it.
 import { isFreedSql, isReachedSql } from './reached-sql.ts';
-import { wokenSql } from './woken-sql.ts';
+import { BUDGET_REACHED } from '../../core/budget/budget.ts';
+import { wokenSql } from '../woken-sql.ts';
 
 /**
  * CTEs that bring the cap of batches up to date: `source` has their rows as they are now. What the items that ended before have cost counts.
@@ -13,7 +14,7 @@ changed_caps as (
   from ${source} s where b.id = s.id and (s.max_cost_micros is distinct from b.limit_micros or b.removed_at is not null)
   returning b.id
 ),
-${wokenSql('t.park_by in (select id::text from changed_caps)')}`;
+${wokenSql([BUDGET_REACHED], 't.park_by in (select id::text from changed_caps)')}`;
 
 /** CTEs that make the caps of batches that have one and had none. */
 export const startedCapsSql = (source: string): string => `new_caps as (

@@ -1,5 +1,5 @@
 // The budgets that hold: those of the configuration, those that requests have made, and the cost caps of batches.
-import type { BudgetAction, BudgetOrigin, BudgetSettings } from '../../core/budget/budget.ts';
+import { BUDGET_REACHED, type BudgetAction, type BudgetOrigin, type BudgetSettings } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
@@ -9,7 +9,7 @@ import { sendQuery } from '../send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
-import { wokenSql } from './woken-sql.ts';
+import { wokenSql } from '../woken-sql.ts';
 import type { Committed } from '../../after-commit.ts';
 
 /** A budget with its present window. */
@@ -105,7 +105,7 @@ inserted as (
   where not exists (select from revived r where r.scope = w.scope and r.per = w.per and r.zone = w.zone)
   on conflict (scope, per, zone) where origin = 'config' and removed_at is null do nothing
 ),
-${wokenSql(`t.park_by in (select id::text from removed union all select id::text from changed)`)}
+${wokenSql([BUDGET_REACHED], `t.park_by in (select id::text from removed union all select id::text from changed)`)}
 select ${RINGS_SQL} as rings`,
 });
 
@@ -172,7 +172,7 @@ changed as (
   from found where b.id = found.id and found.origin = 'api'
   returning b.id
 ),
-${wokenSql('t.park_by in (select id::text from changed)')}
+${wokenSql([BUDGET_REACHED], 't.park_by in (select id::text from changed)')}
 select origin, ${RINGS_SQL} as rings from found`,
 });
 
@@ -196,7 +196,7 @@ export const REMOVE_BUDGET = literal({
 changed as (
   update holdfast.budgets b set removed_at = clock_timestamp() from found where b.id = found.id and found.origin = 'api' returning b.id
 ),
-${wokenSql('t.park_by in (select id::text from changed)')}
+${wokenSql([BUDGET_REACHED], 't.park_by in (select id::text from changed)')}
 select origin, ${RINGS_SQL} as rings from found`,
 });
 

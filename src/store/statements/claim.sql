@@ -150,7 +150,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
         'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,
-  (select json_agg(json_build_object('account', b.account, 'model', b.model,
+  (select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000))
   from holdfast.model_blocks b where b.until > now()) as blocks
 from input

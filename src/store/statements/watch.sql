@@ -7,7 +7,7 @@ select (
     select json_agg(json_build_object('id', s.id, 'stop', case when s.stop_reason is not null
     then json_build_object('kind', coalesce(s.stop_kind, 'stopped'), 'message', s.stop_reason) end))
     from holdfast.sessions s where s.id = any ($1::uuid[]) and s.stop_reason is not null
-  ) as stops, (select json_agg(json_build_object('account', b.account, 'model', b.model,
+  ) as stops, (select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
     'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000))
   from holdfast.model_blocks b where b.until > now()) as blocks
 ;

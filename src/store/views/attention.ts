@@ -37,7 +37,7 @@ export const ATTENTION = literal({
   from (select channel, created_at from holdfast.deliveries where status in ('pending', 'sending') and attempts >= 3 limit ${COUNT_MAX}) as failing
   group by channel order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('model_blocked', 'b.model', 'count(*)', 'null::timestamptz')}
-  from holdfast.model_blocks b where b.until > clock_timestamp() group by b.model limit ${NAMES_MAX})
+  from holdfast.model_blocks b where b.until > clock_timestamp() and b.lifted_at is null group by b.model limit ${NAMES_MAX})
   union all (${factSql('model_away', "coalesce(t.park_by, 'unknown')", 'count(*)', 'min(t.park_since)')}
   from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code = 'model_away' group by 2 limit ${NAMES_MAX})
   union all (${factSql('model_unpriced', 'u.model', 'sum(u.unpriced_calls)', 'min(u.starts_at)')}

@@ -109,7 +109,7 @@ async function block(
   // What holds the calls back is the block, not the breaker.
   pass.left();
   if (code === 'rate_limited') context.governor.refused({ model, lane: laneOf(turn) });
-  const isNews = await context.blocks.add(model, blockMs);
+  const isNews = await context.blocks.add(model, blockMs, fault.message);
   const { park } = turn.journal.at;
   return {
     isBlocked: true,

@@ -9,9 +9,9 @@ import type { ModelBlock } from '../../store/governor/model-blocks.ts';
 export interface ModelBlocksOptions {
   clock: Clock;
   accountOf: Model['accountOf'];
-  /** Writes a block for the other workers. */
-  write: (block: ModelBlock) => Promise<void>;
-  /** Called with each block that is learned, also with one that is known. Must not throw. */
+  /** Writes a block for the other workers, with what the provider said. */
+  write: (block: ModelBlock, detail: string) => Promise<void>;
+  /** Called with each block that is learned, also with one that is known or lifted. Must not throw. */
   onBlock: (block: ModelBlock) => void;
 }
 
@@ -34,21 +34,25 @@ export class ModelBlocks {
   }
 
   /** Blocks a model in all workers. Resolves with true when it was not blocked in this one before. */
-  async add(model: NamedModel, leftMs: number): Promise<boolean> {
+  async add(model: NamedModel, leftMs: number, detail: string): Promise<boolean> {
     const isNews = this.leftMs(model) === 0;
     const block = { account: this.#options.accountOf(model), model: refOfModel(model), leftMs };
     this.learn([block]);
-    await this.#options.write(block);
+    await this.#options.write(block, detail);
     return isNews;
   }
 
-  /** Applies the blocks that the database returned. A block never becomes shorter, because an answer may be older than a block of this worker. */
+  /**
+   * Applies the blocks that the database returned. A block never becomes shorter, because an answer may be older than a block of this worker; one
+   * that was lifted ends.
+   */
   learn(blocks: readonly ModelBlock[]): void {
     const nowMs = this.#options.clock.monotonicMs();
     for (const block of blocks) {
       const key = keyOf(block);
       this.#options.onBlock(block);
-      this.#untilMs.set(key, Math.max(this.#untilMs.get(key) ?? 0, nowMs + block.leftMs));
+      if (block.isLifted === true) this.#untilMs.delete(key);
+      else this.#untilMs.set(key, Math.max(this.#untilMs.get(key) ?? 0, nowMs + block.leftMs));
     }
   }
 }

@@ -218,6 +218,18 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { id: '{own}', state: 'draining' },
   },
   {
+    line: 'models unblock {model} --reason why',
+    make: blockedModel,
+    shows: ['{model} is called again'],
+    json: { lifted: [{ model: '{model}' }] },
+  },
+  {
+    line: 'models blocks',
+    make: blockedModel,
+    shows: ['{model}', /overloaded/i],
+    json: { items: [{ model: '{model}' }] },
+  },
+  {
     line: 'pause --session {own} --reason why',
     make: (scene) => Promise.resolve({ own: scene.fresh('held') }),
     shows: ['session agent:main:{own} is paused'],
@@ -248,4 +260,14 @@ async function drainable(scene: Scene): Promise<Names> {
     ({ items }: { items: { id: string; pid: number }[] }) => items.find(({ pid }) => pid === child.pid)?.id ?? null,
   );
   return { own };
+}
+
+/** A model whose provider has asked for no calls. */
+async function blockedModel(scene: Scene): Promise<Names> {
+  const model = `anthropic/${scene.fresh('blocked')}`;
+  await scene.send(scene.fresh('waits-for-model'), '[[error: 529 retry-after=600]] [[reply: here]]', { model });
+  await scene.look('/v1/model-blocks', ({ items }: { items: { model: string }[] }) =>
+    items.some((block) => block.model === model),
+  );
+  return { model };
 }

@@ -9,6 +9,7 @@ import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
+import { ModelBlocks } from './model-blocks.tsx';
 import { Pauses, PauseWork } from './pauses.tsx';
 
 const PAGE = 100;
@@ -67,6 +68,7 @@ export function WaitingScreen(): ReactElement {
         <PauseWork />
       </div>
       <Pauses />
+      <ModelBlocks />
       <Filters>
         <Choice name="Lane" value={search.lane} options={LANES} onChange={(lane) => change({ lane })} />
         <TextFilter name="Session" value={search.session} onChange={(session) => change({ session })} />

@@ -1,0 +1,36 @@
+// Models that no worker calls for a time, because their provider has asked to wait.
+import type { z } from 'zod';
+import { liftBlocks } from '../../service/unblock-models.ts';
+import { listBlocks, type BlockView } from '../../store/views/model-blocks.ts';
+import { defineEffect, defineRoute, type Route } from '../route.ts';
+import * as schemas from '../schemas/model-blocks.ts';
+
+const getBlocks = defineRoute({
+  operationId: 'listModelBlocks',
+  method: 'GET',
+  path: '/v1/model-blocks',
+  summary: 'The models that no worker calls until a given time, because their provider has asked for that',
+  answers: { 200: { description: 'All blocks, by model', schema: schemas.modelBlocks } },
+  async handle(_request, { context }) {
+    return { status: 200, body: { items: await listBlocks(context.views) } };
+  },
+});
+
+const postUnblock = defineEffect<
+  '/v1/models/unblock',
+  { lifted: BlockView[] },
+  z.ZodType,
+  typeof schemas.unblockRequest
+>({
+  operationId: 'unblockModels',
+  path: '/v1/models/unblock',
+  summary: 'Lift the block of a model; without one, all blocks. The turns that wait for it resume',
+  body: schemas.unblockRequest,
+  answers: { 200: { description: 'The blocks that were lifted, and the remaining ones', schema: schemas.unblocked } },
+  perform: ({ body, idempotency }, { context }) => liftBlocks(context.service, body.model ?? null, idempotency),
+  async answer({ lifted }, _request, { context }) {
+    return { status: 200, body: { lifted, remaining: await listBlocks(context.views) } };
+  },
+});
+
+export const modelBlockRoutes: Route[] = [getBlocks, postUnblock];

@@ -1,0 +1,23 @@
+// Blocks of models on the wire.
+import { z } from 'zod';
+import type { BlockView } from '../../store/views/model-blocks.ts';
+
+export const unblockRequest = z.strictObject({
+  model: z
+    .string()
+    .max(200)
+    .regex(/^[^/\s]+\/\S+$/, 'provider/model, as the list of the blocks has it')
+    .exactOptional(),
+  reason: z.string().trim().min(1).max(500).exactOptional(),
+});
+
+export const modelBlock = z.strictObject({
+  model: z.string(),
+  since: z.iso.datetime(),
+  until: z.iso.datetime(),
+  text: z.string().nullable(),
+}) satisfies z.ZodType<BlockView>;
+
+export const modelBlocks = z.strictObject({ items: z.array(modelBlock) });
+
+export const unblocked = z.strictObject({ lifted: z.array(modelBlock), remaining: z.array(modelBlock) });

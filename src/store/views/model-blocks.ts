@@ -1,0 +1,30 @@
+// The models that no worker calls for a time, as people see them.
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import type { ViewDatabase } from './page.ts';
+
+/** SQL of the block `b` as a `BlockView` in JSON. */
+export const BLOCK_JSON = `json_build_object('model', b.model, 'since', ${isoSql('b.since')}, 'until', ${isoSql('b.until')},
+  'text', b.detail)`;
+
+/** A block as it is shown. */
+export interface BlockView {
+  /** `provider/model` */
+  model: string;
+  since: string;
+  until: string;
+  /** What the provider said; null: not known. */
+  text: string | null;
+}
+
+export const LIST_BLOCKS = literal({
+  name: 'list-model-blocks',
+  purpose: 'Read the blocks that last.',
+  text: `select ${BLOCK_JSON} as block from holdfast.model_blocks b where b.until > clock_timestamp() and b.lifted_at is null order by b.model, b.account`,
+});
+
+/** The blocks that last, by model. */
+export async function listBlocks(db: ViewDatabase): Promise<BlockView[]> {
+  const { rows } = await db.$client.query<{ block: BlockView }>(LIST_BLOCKS.prepared([]));
+  return rows.map(({ block }) => block);
+}
