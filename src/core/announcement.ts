@@ -130,7 +130,10 @@ function instructionText({ isForUser, active, status }: SubagentEnd): string {
     );
   }
   if (!isForUser) {
-    return 'A subagent task of yours is done. Use the result above and continue your own task; when that is done, give your final answer.';
+    return (
+      'A subagent task of yours is done. Use the result above and continue your own task; when that is done, give your final answer: it is ' +
+      `your report, and nothing that you answered before has been announced. If your last answer already was your report, reply ONLY ${SILENT_REPLY_TOKEN}.`
+    );
   }
   const task =
     status === 'ok'

@@ -60,7 +60,7 @@ export function subagentInstructions({ maySpawn }: { maySpawn: boolean }): strin
     '- If there is really nothing to report, answer with ONLY: ANNOUNCE_SKIP',
     ...(maySpawn
       ? [
-          '- You may start subagents of your own where you have the tool for it. Their results are announced to you automatically: end your turn to wait for them, and report when they have arrived.',
+          '- You may start subagents of your own where you have the tool for it. Their results are announced to you automatically: end your turn to wait for them, and report when they have arrived. An answer that you give while one of them works is an interim answer, which is not announced; your answer after the last result is your report.',
         ]
       : []),
   ].join('\n');

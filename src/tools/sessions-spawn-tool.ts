@@ -39,7 +39,8 @@ export function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool
       const spawned = await port.spawn(call, input);
       if (spawned.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: spawned.text }));
       const { runId, sessionKey: childSessionKey } = spawned;
-      const note = 'Its result is announced to you when it is done. Do not poll for it.';
+      const note =
+        'Its result is announced to you when it is done. Do not poll for it. What you answer until then is an interim answer.';
       const mode = input.mode ?? 'run';
       return { content: JSON.stringify({ status: 'accepted', childSessionKey, runId, mode, note }), isError: false };
     },

@@ -66,7 +66,9 @@ describe('the announcement of a subagent', () => {
   });
 
   test('instructs its reader: for a user, for a subagent, for a parent that waits for more', () => {
-    expect(announcementText(end({ isForUser: false }))).toContain('Use the result above and continue your own task');
+    expect(announcementText(end({ isForUser: false }))).toContain(
+      'nothing that you answered before has been announced',
+    );
     expect(announcementText(end({ active: 2 }))).toContain('2 other subagents were still at work for this session');
     expect(announcementText(end({ active: 1 }))).toContain('reply ONLY NO_REPLY. Otherwise tell the user');
   });

@@ -158,7 +158,6 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     status: 'ok' as const,
     result: 'reply',
     error: null,
-    isAnswer: true,
     isSuppressed: false,
     modes: { mode: 'collect', byChannel: {} },
   };

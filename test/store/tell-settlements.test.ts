@@ -123,7 +123,7 @@ test('an end that leaves a message for another session and ends a run reports it
     route: 'route',
     causeKey: 'cause',
   };
-  const run = { status: 'ok', result: null, error: null, isAnswer: true, isSuppressed: false } as const;
+  const run = { status: 'ok', result: null, error: null, isSuppressed: false } as const;
   const modes = { mode: 'collect', byChannel: {} } as const;
   const told = await toldBy(goodEnd(next, { isAwaited: true, notices: [notice], run: { ...run, modes } }));
   expect([...told.keys()]).toEqual(ids);

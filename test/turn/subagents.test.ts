@@ -308,7 +308,7 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('waits for inputs and for runs below, unless the subagent answers', async () => {
+  test('waits for inputs and for runs below', async () => {
     const nested = `${spawnCall('[[reply: below]]')} [[tool: sessions_yield {}]] [[reply: never]]`;
     const { worker, runs, id, key } = await parentOf('nested', [nested]);
     const [mid] = runs;
@@ -327,19 +327,48 @@ describe('an end', () => {
     worker.stop();
   });
 
-  test('is announced to the nearest session above when the parent has ended', async () => {
-    const { worker, runs, id } = await parentOf('bubble', [`${spawnCall('[[reply: late]]')} [[reply: answered]]`]);
-    await worker.runSession(runs[0]!.child_id);
-    expect(await rig.runsOf('bubble')).toMatchObject([{ status: 'ok', result: 'answered' }]);
-    const [below] = (await rig.runs()).filter(({ parent_id: parentId }) => parentId === runs[0]!.child_id);
-    await worker.runSession(below!.child_id);
-    expect(await rig.announcements(runs[0]!.child_id)).toEqual([]);
-    expect(await rig.announcements(id)).toMatchObject([
-      { cause_key: `announce:${runs[0]!.id}` },
-      { cause_key: `announce:${below!.id}`, announcement: { result: 'late', isForUser: true } },
+  test('follows the last answer, not one that is given while a run below works (G18)', async () => {
+    const task = `${spawnCall('[[reply: forty-two]]', { label: 'inner' })} [[reply: I have started a helper.]]`;
+    const { worker, runs, id, key } = await parentOf('bubble', [task]);
+    const [outer] = runs;
+    await worker.runSession(outer!.child_id);
+    expect(rig.lastRequest(outer!.child_key)).toContain('What you answer until then is an interim answer');
+    const [inner] = await rig.runsOf(outer!.child_key.slice('agent:main:'.length));
+    // It waits without a lock and a slot, and its parent hears nothing yet.
+    expect(await rig.counts(outer!.child_id)).toMatchObject({ owner: null, turn_id: null, live_children: 1 });
+    expect(await rig.runsOf('bubble')).toMatchObject([{ status: 'running', result: null }]);
+    expect(await rig.announcements(id)).toEqual([]);
+    await worker.runSession(inner!.child_id);
+    expect(await rig.announcements(outer!.child_id)).toMatchObject([
+      { status: 'waiting', announcement: { result: 'forty-two', isForUser: false, active: 0 } },
     ]);
-    expect(await rig.counts(runs[0]!.child_id)).toMatchObject({ live_children: 0 });
-    expect(await rig.counts(id)).toMatchObject({ live_children: 0, live_descendants: 0 });
+    expect(await rig.announcements(id)).toEqual([]);
+    await worker.runSession(outer!.child_id);
+    expect(rig.lastPrompt(outer!.child_key)).toContain('forty-two');
+    expect(await rig.announcements(id)).toMatchObject([
+      { cause_key: `announce:${outer!.id}`, announcement: { result: expect.stringContaining('forty-two'), active: 0 } },
+    ]);
+    await worker.run('bubble');
+    expect(rig.lastPrompt(key)).not.toContain('I have started a helper.');
+    expect(await rig.counts(outer!.child_id)).toMatchObject({ live_children: 0, run_id: null });
+    expect(await rig.counts(id)).toMatchObject({ live_children: 0, live_descendants: 0, waiting: 0 });
+    worker.stop();
+  });
+
+  test('of a run that has answered while a run below works comes at its deadline, with that answer (G18, G19)', async () => {
+    const worker = rig.worker();
+    const below = spawnCall('[[tool: hold {}]]', { label: 'inner' });
+    await rig.send('late', `${spawnCall(`${below} [[reply: half]]`, { runTimeoutSeconds: 60 })} [[reply: started]]`);
+    await worker.run('late');
+    const [outer] = await rig.runsOf('late');
+    await worker.runSession(outer!.child_id);
+    await rig.rows('update holdfast.subagent_runs set deadline_at = now() where id = $1', [outer!.id]);
+    await endOverdue(rig.database, MODES);
+    expect(await rig.announcements(await rig.sessionOf('late'))).toMatchObject([
+      { announcement: { status: 'timedOut', result: 'half' } },
+    ]);
+    const inner = (await rig.runs()).find(({ parent_id: parentId }) => parentId === outer!.child_id);
+    expect(inner).toMatchObject({ status: 'killed' });
     worker.stop();
   });
 

@@ -40,13 +40,12 @@ export const lockedFamily = outreach(
   ),
 );
 
-/** `ending`: the run that ends. It does not end while inputs wait, nor, without an answer, while runs below it are active. */
+/** `ending`: the run that ends. It does not end while inputs wait or while runs below it are active: they bring it another turn. */
 export const endingRun = runEnd(
   rows('run_ends', runsOf, {
     status: ['text', (run) => run.status],
     result: ['text', (run) => run.result],
     error: ['text', (run) => run.error],
-    is_answer: ['boolean', (run) => run.isAnswer],
     is_suppressed: ['boolean', (run) => run.isSuppressed],
     mode: ['text', (run) => run.modes.mode],
     by_channel: ['json', (run) => JSON.stringify(run.modes.byChannel)],
@@ -61,7 +60,7 @@ export const endingRun = runEnd(
     isSimulated: 's.is_simulated or fence.is_simulated',
   })}, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
   from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
-  where s.waiting = 0 and (run_ends.is_answer or s.live_children = 0)
+  where s.waiting = 0 and s.live_children = 0
 )`,
     { absent: 'ending as (select null::uuid as child_id, null::text as cleanup where false)' },
   ),

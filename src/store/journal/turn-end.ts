@@ -57,15 +57,13 @@ export interface TurnEnd extends JournalWrite {
   isAwaited: boolean;
 }
 
-/** How the run of this turn ends. It does not end while inputs wait or while runs below it are active, unless `isAnswer`. */
+/** How the run of this turn ends, if neither inputs wait nor runs below it are active. */
 export interface SubagentRunEnd {
   status: RunStatus;
   /** The last text of the subagent; null: none. */
   result: string | null;
   /** Why it did not end well. */
   error: string | null;
-  /** True when the turn has ended with an answer. */
-  isAnswer: boolean;
   /** True when the subagent asked not to announce it. */
   isSuppressed: boolean;
   modes: QueueModes;

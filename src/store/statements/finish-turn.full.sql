@@ -99,8 +99,8 @@ used_answers as (
   from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
 ),
 run_ends as (
-  select status, result, error, is_answer, is_suppressed, mode, by_channel::json
-  from json_to_recordset($8::json) as records (status text, result text, error text, is_answer boolean, is_suppressed boolean, mode text, by_channel text)
+  select status, result, error, is_suppressed, mode, by_channel::json
+  from json_to_recordset($8::json) as records (status text, result text, error text, is_suppressed boolean, mode text, by_channel text)
 ),
 ending as materialized (
   select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
@@ -112,7 +112,7 @@ ending as materialized (
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as unpriced_calls,
     s.is_simulated or fence.is_simulated as is_simulated, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
   from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
-  where s.waiting = 0 and (run_ends.is_answer or s.live_children = 0)
+  where s.waiting = 0 and s.live_children = 0
 ),
 stopped_run as (
   update holdfast.subagent_runs r

@@ -37,7 +37,6 @@ export function settleAnswer(
     status: 'ok',
     result: said,
     error: null,
-    isAnswer: outcome.reply !== null || isSuppressed,
     isSuppressed,
   });
   const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
@@ -58,7 +57,7 @@ export function settleFault(
 ): TurnNotices {
   if (turn.kind === 'compaction') return settleCompacted(context, turn);
   const result = lastOutputOf(turn.transcript.entries);
-  const run = runEndOf(context, turn, { status, result, error: message, isAnswer: false, isSuppressed: false });
+  const run = runEndOf(context, turn, { status, result, error: message, isSuppressed: false });
   const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
   return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
 }
@@ -69,7 +68,7 @@ export function settleFault(
  */
 export function settleCompacted(context: TurnContext, turn: OpenedTurn): TurnNotices {
   const result = lastAnswerOf(turn.transcript.entries);
-  return runEndOf(context, turn, { status: 'ok', result, error: null, isAnswer: false, isSuppressed: false });
+  return runEndOf(context, turn, { status: 'ok', result, error: null, isSuppressed: false });
 }
 
 /** True for a turn of a subagent that works on its task. */

@@ -60,6 +60,15 @@ export const SCENARIOS: readonly Scenario[] = [
     judge: (rig, play) => judgeFamily(rig, play, { effects: ['below'] }),
   },
   {
+    name: 'nested spawn with an interim answer',
+    runs: 2,
+    begin: (rig, play) => {
+      const below = spawn('t2', `${effect(play, 'below')} [[reply: below]]`);
+      return say(rig, play, `m1. ${spawn('t1', `${below} [[reply: A helper has begun.]]`)} [[reply: Begun.]]`);
+    },
+    judge: (rig, play) => judgeFamily(rig, play, { effects: ['below'] }),
+  },
+  {
     name: 'announce while the parent is busy',
     runs: 2,
     begin: (rig, play) =>
