@@ -2,6 +2,7 @@
 // from the configuration because a client must start fast and work where there is no configuration file.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { decodeText } from '../core/text-bytes.ts';
 import { ConfigError } from './config-error.ts';
 import { dataDirOf, type Environment } from './load-environment.ts';
 import { readSecretFiles } from './read-secret-files.ts';
@@ -79,7 +80,7 @@ function keyOf(env: Environment, cwd: string): string | undefined {
 /** A file that is not there or not for us to read counts as nothing: the API's answer then says that a key is missing. */
 function readLine(path: string): string | undefined {
   try {
-    return readFileSync(path, 'utf8').trim() || undefined;
+    return decodeText(readFileSync(path))?.trim() || undefined;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import JSON5 from 'json5';
 import type { z } from 'zod';
+import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
 import { closestOf } from './closest.ts';
 import { type ConfigIssue, describeValue } from './config-error.ts';
 import { fileSchema, type FileInput } from './schema.ts';
@@ -62,7 +63,8 @@ function readJson5(path: string, source: string): { value: unknown; text: string
   const fault = (message: string) => ({ issue: { path: source, value: path, allowed: 'a JSON5 file', message } });
   try {
     if (statSync(path).size > FILE_BYTES_MAX) return fault(`${path} is larger than ${FILE_BYTES_MAX} bytes`);
-    const text = readFileSync(path, 'utf8').replace(/^\uFEFF/, '');
+    const text = decodeText(readFileSync(path));
+    if (text === null) return fault(`${path} ${NOT_TEXT}; save it in UTF-8`);
     const value: unknown = JSON5.parse(text);
     if (depthOf(value) > DEPTH_MAX) return fault(`${path} is nested deeper than ${DEPTH_MAX} levels`);
     return { value, text };

@@ -2,6 +2,7 @@
 // mounted. What is read here counts as if the variable itself were set.
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
 import type { ConfigIssue } from './config-error.ts';
 
 /** The variables whose value can be in a file. */
@@ -47,7 +48,8 @@ function contentOf(path: string): { text: string } | { fault: string } {
     const stats = statSync(path);
     if (!stats.isFile()) return { fault: `names ${path}, which is not a file` };
     if (stats.size > SECRET_BYTES_MAX) return { fault: `names ${path}, which has more than ${SECRET_BYTES_MAX} bytes` };
-    const text = readFileSync(path, 'utf8').trim();
+    const text = decodeText(readFileSync(path))?.trim();
+    if (text === undefined) return { fault: `names ${path}, which ${NOT_TEXT}` };
     return text === '' ? { fault: `names ${path}, which is empty` } : { text };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { access, chmod, link, readFile, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
 import { ensurePrivateFolder } from './private-folder.ts';
 
 export interface StoredSecret {
@@ -52,7 +53,8 @@ export async function ensureSecretFile(folder: string, name: string, generate: (
 /** The stored secret; undefined when there is no file. Tightens the mode when others may read it. */
 async function readSecret(path: string): Promise<string | undefined> {
   try {
-    const secret = (await readFile(path, 'utf8')).trim();
+    const secret = decodeText(await readFile(path))?.trim();
+    if (secret === undefined) throw new SecretFileError(path, NOT_TEXT);
     if (secret === '') throw new SecretFileError(path, 'is empty');
     await chmod(path, 0o600).catch(() => undefined);
     return secret;

@@ -5,6 +5,7 @@ import { constants, type BigIntStats } from 'node:fs';
 import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
+import { decodeToShow, encodingOf } from '../core/text-bytes.ts';
 
 /** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
@@ -12,7 +13,9 @@ export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
 export interface MemoryFile {
   /** `MEMORY.md` or `memory/<name>.md`. */
   path: string;
+  /** With replacement characters when it is not text. */
   content: string;
+  isText: boolean;
   sha256: string;
   /** True when the file is longer than the part that was read. */
   isCut: boolean;
@@ -21,6 +24,8 @@ export interface MemoryFile {
 /** The files of a memory by their hashes. */
 export interface MemoryListing {
   files: { path: string; sha256: string }[];
+  /** The files that are not text. */
+  notText: string[];
   /** How many files are not read, because there are too many. */
   leftOut: number;
 }
@@ -34,13 +39,15 @@ const SETTLED_MS = 2_000;
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO']);
 
+type HashedFile = Pick<MemoryFile, 'sha256' | 'isText'>;
+
 /** The cached facts of a hashed file. */
-const seen = new LRUCache<string, { stamp: string; sha256: string }>({ max: 20_000 });
+const seen = new LRUCache<string, HashedFile & { stamp: string }>({ max: 20_000 });
 
 /** The memory in a workspace, newest names first. Rejects with the signal's reason after an abort. */
 export async function listMemory(workspaceDir: string, signal: AbortSignal): Promise<MemoryListing> {
   const root = await orAbsent(realpath(workspaceDir));
-  if (root === null) return { files: [], leftOut: 0 };
+  if (root === null) return { files: [], notText: [], leftOut: 0 };
   const names = (await orAbsent(readdir(join(root, 'memory')))) ?? [];
   const paths = names
     .map((name) => `memory/${name}`)
@@ -49,14 +56,17 @@ export async function listMemory(workspaceDir: string, signal: AbortSignal): Pro
   const all = ['MEMORY.md', ...paths];
   const looked = all.slice(0, FILES_MAX);
   const files: MemoryListing['files'] = [];
+  const notText: string[] = [];
   for (let at = 0; at < looked.length; at += READERS) {
     signal.throwIfAborted();
     const hashes = await Promise.all(looked.slice(at, at + READERS).map((path) => hashOf(root, path)));
-    for (const [index, sha256] of hashes.entries()) {
-      if (sha256 !== null) files.push({ path: looked[at + index] as string, sha256 });
+    for (const [index, hashed] of hashes.entries()) {
+      const path = looked[at + index] as string;
+      if (hashed?.isText === false) notText.push(path);
+      else if (hashed !== null) files.push({ path, sha256: hashed.sha256 });
     }
   }
-  return { files, leftOut: all.length - looked.length };
+  return { files, notText, leftOut: all.length - looked.length };
 }
 
 /** One file of the memory; null when it does not exist. `path` must match MEMORY_PATH. */
@@ -65,16 +75,16 @@ export async function readMemoryFile(workspaceDir: string, path: string): Promis
   return root === null ? null : await withFile(root, path, (file) => readWhole(file, path));
 }
 
-async function hashOf(root: string, path: string): Promise<string | null> {
+async function hashOf(root: string, path: string): Promise<HashedFile | null> {
   return await withFile(root, path, async (file, facts) => {
     const key = join(root, path);
     const stamp = [facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
     const before = seen.get(key);
-    if (before?.stamp === stamp) return before.sha256;
-    const { sha256 } = await readWhole(file, path);
+    if (before?.stamp === stamp) return before;
+    const { sha256, isText } = await readWhole(file, path);
     const changedAtMs = Math.max(Number(facts.mtimeMs), Number(facts.ctimeMs));
-    if (Date.now() - changedAtMs > SETTLED_MS) seen.set(key, { stamp, sha256 });
-    return sha256;
+    if (Date.now() - changedAtMs > SETTLED_MS) seen.set(key, { stamp, sha256, isText });
+    return { sha256, isText };
   });
 }
 
@@ -109,7 +119,8 @@ async function readWhole(file: FileHandle, path: string): Promise<MemoryFile> {
   const isCut = length > FILE_BYTES_MAX;
   const used = bytes.subarray(0, Math.min(length, FILE_BYTES_MAX));
   const sha256 = createHash('sha256').update(used).digest('hex');
-  return { path, content: new TextDecoder().decode(used, { stream: isCut }), sha256, isCut };
+  const { text, isText } = decodeToShow(used, { encoding: encodingOf(used), isCut });
+  return { path, content: text, isText, sha256, isCut };
 }
 
 async function orAbsent<Found>(looking: Promise<Found>): Promise<Found | null> {

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import { MEMORY_PATH, readMemoryFile } from './memory-files.ts';
+import { notText } from './text-files.ts';
 import { errorOutcome, type Tool } from './tool.ts';
 
 const LINES_DEFAULT = 200;
@@ -30,6 +31,7 @@ export const memoryGetTool: Tool = defineTool({
   async run({ path, from = 1, lines = LINES_DEFAULT }, call) {
     const file = await readMemoryFile(call.workspaceDir, path);
     if (file === null) return errorOutcome(`memory_get: path: the file ${path} does not exist in the workspace`);
+    if (!file.isText) return errorOutcome(`memory_get: path: ${notText(path, 'read').message}`);
     const all = file.content.replace(/\r?\n$/, '').split('\n');
     if (from > all.length)
       return errorOutcome(`memory_get: from: ${path} has ${all.length} lines, and ${from} is after its end`);

@@ -9,6 +9,7 @@ import type {
   MemoryHit,
   MemorySearch,
 } from '../core/memory/memory-search.ts';
+import { NOT_TEXT } from '../core/text-bytes.ts';
 import { defineTool } from './define-tool.ts';
 import { listMemory, readMemoryFile, type MemoryFile, type MemoryListing } from './memory-files.ts';
 import type { Tool, ToolCall, ToolOutcome } from './tool.ts';
@@ -41,7 +42,7 @@ export function createMemorySearchTool(index: MemoryIndex): Tool {
     isReadOnly: true,
     async run({ query, maxResults = HITS_DEFAULT, minScore = 0 }, call) {
       const listing = await listMemory(call.workspaceDir, call.signal);
-      if (listing.files.length === 0)
+      if (listing.files.length === 0 && listing.notText.length === 0)
         return { content: 'There is no memory yet: no MEMORY.md and no memory/*.md.', isError: false };
       const hits = await searchCurrent(index, { call, listing, query, hitsMax: maxResults });
       const good = hits.filter(({ score }) => score >= minScore);
@@ -79,8 +80,9 @@ function chunked({ path, sha256, content }: MemoryFile): ChunkedFile {
 }
 
 /** Each passage after the line that names its place: `memory/2026-01-31.md#L4-L9 (score 0.82) under Work > Plans`. */
-function describe(hits: readonly MemoryHit[], query: string, { files, leftOut }: MemoryListing): ToolOutcome {
+function describe(hits: readonly MemoryHit[], query: string, { files, notText, leftOut }: MemoryListing): ToolOutcome {
   const notes = leftOut > 0 ? [`[${leftOut} files were not searched, because there are too many.]`] : [];
+  if (notText.length > 0) notes.push(`[Not searched: ${notText.join(', ')} ${NOT_TEXT}; convert it to UTF-8.]`);
   if (hits.length === 0) {
     const nothing = `Nothing about ${JSON.stringify(query)} in ${files.length} ${files.length === 1 ? 'file' : 'files'} of memory.`;
     return { content: [nothing, ...notes].join('\n'), isError: false };

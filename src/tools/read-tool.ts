@@ -1,14 +1,11 @@
 // The `read` tool: a text file of the workspace, or some of its lines.
-import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
-import { errorOutcome, type Tool } from './tool.ts';
-import { PATH_ALIASES, resolveInWorkspace, runToolsetTool } from './workspace-files.ts';
+import { readLines, sizeOfFile, TextFileError, WHOLE_BYTES_MAX } from './text-files.ts';
+import type { Tool } from './tool.ts';
+import { PATH_ALIASES, runFileTool } from './workspace-files.ts';
 
-/**
- * The largest file that lines are looked for in. Looking for a line reads the file from its start and cannot be aborted, so a sparse
- * file of a terabyte would still be read long after the deadline.
- */
+/** The largest file that lines are looked for in: it is read to its end, because all of it must be text. */
 const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The tool. `roots`: folders in addition to the workspace that it reads. */
@@ -16,7 +13,7 @@ export function createReadTool(roots: readonly string[]): Tool {
   return defineTool({
     name: 'read',
     description:
-      'Read a UTF-8 text file of the workspace. A whole file may have at most 256 KiB; of a larger one (up to 64 MiB) ask for a view_range.',
+      'Read a text file of the workspace, in UTF-8 or in UTF-16 with a byte order mark. A whole file may have at most 256 KiB; of a larger one (up to 64 MiB) ask for a view_range.',
     summary: 'Read file contents',
     input: z.strictObject({
       file_path: z.string().min(1).describe('Path relative to the workspace'),
@@ -29,27 +26,22 @@ export function createReadTool(roots: readonly string[]): Tool {
     aliases: PATH_ALIASES,
     isIdempotent: true,
     isReadOnly: true,
-    async run(input, call) {
-      const bytes = await sizeOf(input.file_path, call.workspaceDir, roots);
-      if (bytes > SCANNED_BYTES_MAX) {
-        return errorOutcome(
-          `read: ${input.file_path} has ${bytes} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`,
-        );
-      }
-      return runToolsetTool(
-        (toolset, context) => toolset.betaReadTool({ ...context, allowedRoots: [...roots] }),
-        input,
-        call,
-      );
+    async run({ file_path, view_range: range }, call) {
+      return runFileTool({ tool: 'read', file: file_path, call, roots }, async (file) => {
+        const size = await sizeOfFile(file);
+        if (size > SCANNED_BYTES_MAX) {
+          throw new TextFileError(
+            `${file.name} has ${size} bytes, more than the ${SCANNED_BYTES_MAX} that can be read`,
+          );
+        }
+        if (range === undefined && size > WHOLE_BYTES_MAX) {
+          throw new TextFileError(
+            `${file.name} has ${size} bytes, more than the ${WHOLE_BYTES_MAX} that can be read at once; ask for a view_range, for example [1, 500]`,
+          );
+        }
+        const [first = 1, end = -1] = range ?? [];
+        return await readLines(file, { first, last: end > 0 ? end : Infinity, signal: call.signal });
+      });
     },
   });
-}
-
-/** The size of a file, or 0 when it cannot be read: then the toolset's own check words the error. */
-async function sizeOf(path: string, workspaceDir: string, roots: readonly string[]): Promise<number> {
-  try {
-    return (await stat(await resolveInWorkspace(workspaceDir, path, roots))).size;
-  } catch {
-    return 0;
-  }
 }

@@ -1,8 +1,10 @@
-// The file tools of the model provider's agent toolset, confined to a call's workspace. The toolset resolves every symlink
-// before it checks a path and then works on the resolved path. It is loaded at the first use: loading it brings in the whole
-// client library (0.3 s cold), which a starting service need not wait for.
-import { realpath } from 'node:fs/promises';
+// The confinement of the file tools to a call's workspace, which is that of the model provider's agent toolset: every symlink is
+// resolved before a path is checked, and the work is done on the resolved path. The toolset is loaded at the first use: loading it
+// brings in the whole client library (0.3 s cold), which a starting service need not wait for.
+import { mkdir, realpath } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { giveToOwner } from './open-workspace.ts';
+import { TextFileError, type NamedFile } from './text-files.ts';
 import { errorOutcome, type ToolCall, type ToolOutcome } from './tool.ts';
 
 type Toolset = typeof import('@anthropic-ai/sdk/tools/agent-toolset/node');
@@ -14,6 +16,10 @@ export const PATH_ALIASES = { path: 'file_path' } as const;
 /** Loads the toolset; after the first time this costs nothing. */
 function loadToolset(): Promise<Toolset> {
   return import('@anthropic-ai/sdk/tools/agent-toolset/node');
+}
+
+function loadFileFunctions(): Promise<typeof import('@anthropic-ai/sdk/tools/agent-toolset/fs-util')> {
+  return import('@anthropic-ai/sdk/tools/agent-toolset/fs-util');
 }
 
 /**
@@ -39,17 +45,38 @@ export async function runToolsetTool<Input>(
   }
 }
 
-/** The same for a tool that writes a file: it belongs to the owner of the workspace afterwards, the user that commands run as. */
-export async function runWritingTool<Input extends { file_path: string }>(
-  make: (toolset: Toolset, context: { workdir: string }) => ToolsetTool,
-  input: Input,
-  call: ToolCall,
+/**
+ * Works on one file, at its real path in the workspace or in one of the roots. `work` answers with the text for the model. What it throws
+ * is an expected failure, worded without paths of the host.
+ */
+export async function runFileTool(
+  { tool, file, call, roots = [] }: { tool: string; file: string; call: ToolCall; roots?: readonly string[] },
+  work: (file: NamedFile) => Promise<string>,
 ): Promise<ToolOutcome> {
-  const outcome = await runToolsetTool(make, input, call);
-  if (outcome.isError) return outcome;
-  const { workspaceDir } = call;
-  await giveToOwner(await realpath(workspaceDir), await resolveInWorkspace(workspaceDir, input.file_path));
-  return outcome;
+  const { fsErrorMessage } = await loadFileFunctions();
+  call.signal.throwIfAborted();
+  call.lease.assertHeld();
+  let path: string;
+  try {
+    path = await resolveInWorkspace(call.workspaceDir, file, roots);
+  } catch (error) {
+    return errorOutcome((error as Error).message);
+  }
+  try {
+    return { content: await work({ path, name: file }), isError: false };
+  } catch (error) {
+    call.signal.throwIfAborted();
+    return errorOutcome(`${tool}: ${error instanceof TextFileError ? error.message : fsErrorMessage(error, file)}`);
+  }
+}
+
+/** Writes a file, whole or not at all. It belongs to the owner of the workspace afterwards, the user that commands run as. */
+export async function writeWhole(path: string, content: string | Uint8Array, call: ToolCall): Promise<void> {
+  const { atomicWriteFile, DIR_CREATE_MODE } = await loadFileFunctions();
+  await mkdir(dirname(path), { recursive: true, mode: DIR_CREATE_MODE });
+  // Declared for texts alone; bytes are passed on to Node as they are.
+  await atomicWriteFile(path, content as string);
+  await giveToOwner(await realpath(call.workspaceDir), path);
 }
 
 /**

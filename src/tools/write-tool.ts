@@ -1,8 +1,10 @@
-// The `write` tool: creates or replaces a text file of the workspace, whole or not at all.
+// The `write` tool: creates or replaces a text file of the workspace, whole or not at all. A file that is not
+// text is not replaced: the model has not seen what it would destroy.
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import type { Tool } from './tool.ts';
-import { PATH_ALIASES, runWritingTool } from './workspace-files.ts';
+import { assertReplaceable } from './text-files.ts';
+import { PATH_ALIASES, runFileTool, writeWhole } from './workspace-files.ts';
 
 export const writeTool: Tool = defineTool({
   name: 'write',
@@ -16,5 +18,10 @@ export const writeTool: Tool = defineTool({
   aliases: PATH_ALIASES,
   // Writing the same content again leaves the same file.
   isIdempotent: true,
-  run: (input, call) => runWritingTool((toolset, context) => toolset.betaWriteTool(context), input, call),
+  run: ({ file_path, content }, call) =>
+    runFileTool({ tool: 'write', file: file_path, call }, async (file) => {
+      await assertReplaceable(file, call.signal);
+      await writeWhole(file.path, content, call);
+      return `wrote ${Buffer.byteLength(content)} bytes to ${file.name}`;
+    }),
 });

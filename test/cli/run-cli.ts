@@ -10,7 +10,7 @@ export interface CliOptions {
   /** Added to PATH and HOME; nothing else is inherited. */
   env?: Record<string, string>;
   cwd?: string;
-  stdin?: string;
+  stdin?: string | Uint8Array;
   /** Called with the running process, for tests that send a signal. */
   onSpawn?: (child: ReturnType<typeof spawn>) => void;
 }

@@ -50,6 +50,13 @@ test('"-" reads the message from stdin', async () => {
   expect(result.stdout).toBe('you said: from a pipe\n');
 });
 
+test('stdin that is not text is a usage error, and nothing is sent', async () => {
+  const result = await run(['send', 'main', '-'], { stdin: Buffer.from('Gr\xfc\xdfe', 'latin1') });
+  expect(result).toMatchObject({ code: 2, stdout: '' });
+  expect(result.stderr).toContain('stdin is not text in UTF-8');
+  expect(result.stderr).toContain('iconv');
+});
+
 test('every send has an idempotency key, its own or the one it is given (G2)', async () => {
   await run(['send', 'main', 'a']);
   await run(['send', 'main', 'b', '--idempotency-key', 'mine']);

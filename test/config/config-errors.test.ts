@@ -12,7 +12,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true }));
 
-async function faultsOf(file: string, env: Record<string, string> = {}): Promise<string[]> {
+async function faultsOf(file: string | Uint8Array, env: Record<string, string> = {}): Promise<string[]> {
   await writeFile(join(cwd, 'holdfast.json'), file);
   try {
     loadConfig({ env, cwd });
@@ -124,6 +124,11 @@ describe('in the file', () => {
 
   test('text that is not JSON5 is refused with the place', async () => {
     expect((await faultsOf('{lanes: }'))[0]).toMatch(/holdfast\.json is not JSON5: invalid character '}' at 1:9$/);
+  });
+
+  test('text in another encoding than UTF-8 and UTF-16 is refused', async () => {
+    const latin = Buffer.from('{agents: {list: [{id: "main", name: "K\xf6ln"}]}}', 'latin1');
+    expect((await faultsOf(latin))[0]).toMatch(/holdfast\.json is not text in UTF-8 .*; save it in UTF-8$/);
   });
 
   test('a file that is named but not there is refused', () => {

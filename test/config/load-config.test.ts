@@ -11,7 +11,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(cwd, { recursive: true }));
 
-async function load(file: string, env: Record<string, string> = {}): Promise<Config> {
+async function load(file: string | Uint8Array, env: Record<string, string> = {}): Promise<Config> {
   await writeFile(join(cwd, 'holdfast.json'), file);
   return loadConfig({ env, cwd, isTty: false });
 }
@@ -122,6 +122,10 @@ describe('the file', () => {
 
   test('may begin with a byte order mark', async () => {
     expect((await load('\uFEFF{"lanes": {"cron": 1}}')).lanes.cron).toBe(1);
+  });
+
+  test('may be in UTF-16 with a byte order mark, as shells of Windows write it', async () => {
+    expect((await load(Buffer.from('\uFEFF{"lanes": {"cron": 1}}', 'utf16le'))).lanes.cron).toBe(1);
   });
 
   test('keeps the defaults of omitted settings, at every depth', async () => {

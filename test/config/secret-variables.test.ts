@@ -8,7 +8,7 @@ import { loadClientSettings } from '../../src/config/client-settings.ts';
 import { isSecretVariable } from '../../src/config/secret-variable.ts';
 
 /** A folder with these files. */
-function folderWith(files: Record<string, string>): string {
+function folderWith(files: Record<string, string | Uint8Array>): string {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-secrets-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -29,7 +29,7 @@ const url = 'postgres://me:canary-of-the-file@db.internal/holdfast';
 
 test('every secret can come from a file, without the white space at its end, and is kept out of logs (G31)', () => {
   const cwd = folderWith({
-    database: `${url}\n`,
+    database: Buffer.from(`\uFEFF${url}\r\n`, 'utf16le'),
     redis: 'redis://:canary-of-redis@redis.internal:6379\n',
     key: 'hf_key-of-the-service\n',
     anthropic: 'sk-ant-of-the-file\r\n',
@@ -63,7 +63,8 @@ test('every secret can come from a file, without the white space at its end, and
 });
 
 test('a file that is missing, empty, too large or no file, and a value given twice, are faults with their next step', () => {
-  const cwd = folderWith({ empty: ' \n', large: 'x'.repeat(65_537), key: 'hf_key-of-the-service' });
+  const latin = Buffer.from('hf_schl\xfcssel', 'latin1');
+  const cwd = folderWith({ empty: ' \n', large: 'x'.repeat(65_537), key: 'hf_key-of-the-service', latin });
   mkdirSync(join(cwd, 'folder'));
   const env = {
     DATABASE_URL_FILE: 'missing',
@@ -81,6 +82,9 @@ test('a file that is missing, empty, too large or no file, and a value given twi
   ]);
   expect(faultsOf({ DATABASE_URL_FILE: 'large' }, cwd)).toEqual([
     expect.stringContaining('which has more than 65536 bytes'),
+  ]);
+  expect(faultsOf({ HOLDFAST_API_KEY_FILE: 'latin' }, cwd)).toEqual([
+    expect.stringContaining('which is not text in UTF-8 (or in UTF-16 with a byte order mark); allowed: '),
   ]);
 });
 

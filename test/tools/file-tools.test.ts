@@ -14,6 +14,13 @@ import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 
 const readTool = createReadTool([]);
 
+const MARKED_TEXT = '\ufeffgrün 😀\r\nrot';
+const MARKED_FILES = {
+  'utf-8.txt': Buffer.from(MARKED_TEXT),
+  'utf-16le.txt': Buffer.from(MARKED_TEXT, 'utf16le'),
+  'utf-16be.txt': Buffer.from(MARKED_TEXT, 'utf16le').swap16(),
+};
+
 let workspace: Workspace;
 
 beforeEach(async () => {
@@ -80,9 +87,20 @@ describe('read', () => {
     expect((await run(readTool, { file_path: 'a.txt', view_range: [2, -1] })).content).toBe('two\nthree');
   });
 
-  test('bytes that are not UTF-8 become replacement characters and NUL stays', async () => {
-    await writeFile(join(workspace.dir, 'a.bin'), Buffer.from([0x61, 0x00, 0xff, 0x62]));
-    expect((await run(readTool, { file_path: 'a.bin' })).content).toBe('a\u0000\ufffdb');
+  test('a file that begins with a byte order mark is read in its encoding, without the mark', async () => {
+    for (const [name, bytes] of Object.entries(MARKED_FILES)) {
+      await writeFile(join(workspace.dir, name), bytes);
+      expect(await run(readTool, { file_path: name }), name).toEqual({ content: 'grün 😀\r\nrot', isError: false });
+      expect((await run(readTool, { file_path: name, view_range: [2, 2] })).content, name).toBe('rot');
+    }
+  });
+
+  test('a NUL stays, and so does every character at the seams of the pieces that a large file is read in', async () => {
+    const text = `${'aä€😀\u0000'.repeat(30_000)}\nlast`;
+    await file('a.txt', text);
+    expect((await run(readTool, { file_path: 'a.txt', view_range: [2, 2] })).content).toBe('last');
+    await file('b.txt', text.slice(0, 99_996));
+    expect((await run(readTool, { file_path: 'b.txt' })).content).toBe(text.slice(0, 99_996));
   });
 
   test('a missing file is an error result that names it', async () => {
@@ -109,6 +127,45 @@ describe('read', () => {
   test('a named pipe is refused instead of waited for', async () => {
     execFileSync('mkfifo', [join(workspace.dir, 'pipe')]);
     expect((await run(readTool, { file_path: 'pipe' })).content).toBe('read: pipe is not a regular file');
+  });
+});
+
+describe('a file that is not text', () => {
+  const foreign = {
+    'windows-1252.txt': Buffer.from('Gr\xfc\xdfe aus K\xf6ln', 'latin1'),
+    'shift-jis.txt': Buffer.from([0x93, 0xfa, 0x96, 0x7b, 0x20, 0x6f, 0x6e, 0x65]),
+    'logo.png': Buffer.from('\x89PNG\r\n\x1a\n one', 'latin1'),
+    'half.txt': Buffer.from([0xff, 0xfe, 0x61]),
+    'cut.txt': Buffer.from('one €').subarray(0, -1),
+  };
+
+  test.each(Object.entries(foreign))(
+    'is refused by name with what to do, and stays as it is: %s',
+    async (name, bytes) => {
+      await writeFile(join(workspace.dir, name), bytes);
+      const inputs: [Tool, object][] = [
+        [readTool, {}],
+        [readTool, { view_range: [1, 1] }],
+        [editTool, { old_string: 'one', new_string: 'two' }],
+        [writeTool, { content: 'two' }],
+      ];
+      for (const [tool, more] of inputs) {
+        const outcome = await run(tool, { file_path: name, ...more });
+        expect(outcome.isError).toBe(true);
+        expect(outcome.content).toMatch(
+          new RegExp(
+            `^(read|edit|write): ${name} is not text in UTF-8 .*, so it was not (read|changed|replaced); .*iconv`,
+          ),
+        );
+      }
+      expect(await readFile(join(workspace.dir, name))).toEqual(bytes);
+    },
+  );
+
+  test('is found by a range of lines that ends before its first foreign byte', async () => {
+    const bytes = Buffer.concat([Buffer.from('line\n'.repeat(60_000)), Buffer.from([0xff])]);
+    await writeFile(join(workspace.dir, 'big.txt'), bytes);
+    expect((await run(readTool, { file_path: 'big.txt', view_range: [1, 2] })).isError).toBe(true);
   });
 });
 
@@ -158,6 +215,55 @@ describe('edit', () => {
     await file('a.txt', 'x x');
     await run(editTool, { file_path: 'a.txt', old_string: 'x', new_string: 'y', replace_all: true });
     expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('y y');
+  });
+
+  test('an edit changes the bytes of the match and no other, also after a byte order mark', async () => {
+    for (const [name, bytes] of Object.entries(MARKED_FILES)) {
+      await writeFile(join(workspace.dir, name), bytes);
+      const outcome = await run(editTool, { file_path: name, old_string: 'rot', new_string: 'gelb €' });
+      expect(outcome.isError, name).toBe(false);
+      const encoding = /utf-16(?<order>[lb]e)/.exec(name)?.groups?.['order'];
+      const [before, after] = ['rot', 'gelb €'].map((text) =>
+        encoding === undefined
+          ? Buffer.from(text)
+          : encoding === 'le'
+            ? Buffer.from(text, 'utf16le')
+            : Buffer.from(text, 'utf16le').swap16(),
+      ) as [Buffer, Buffer];
+      const kept = bytes.subarray(0, bytes.length - before.length);
+      expect(await readFile(join(workspace.dir, name)), name).toEqual(Buffer.concat([kept, after]));
+    }
+  });
+
+  test('a line break of old_string matches both kinds, and the replacement takes those of the place', async () => {
+    const edit = async (content: string, from: string, to: string, more = {}): Promise<string> => {
+      await file('a.txt', content);
+      const outcome = await run(editTool, { file_path: 'a.txt', old_string: from, new_string: to, ...more });
+      expect(outcome, content).toMatchObject({ isError: false });
+      return await readFile(join(workspace.dir, 'a.txt'), 'utf8');
+    };
+    expect(await edit('one\r\ntwo\r\n', 'one\ntwo', '1\n1b\n2')).toBe('1\r\n1b\r\n2\r\n');
+    expect(await edit('one\r\ntwo\r\n', 'two', '2\n3')).toBe('one\r\n2\r\n3\r\n');
+    expect(await edit('one\r\ntwo', 'two', '2\n3')).toBe('one\r\n2\r\n3');
+    expect(await edit('one\r\ntwo\r\n', 'one\r\ntwo', '1\n2')).toBe('1\r\n2\r\n');
+    expect(await edit('one\ntwo\n', 'one\ntwo', '1\n2')).toBe('1\n2\n');
+    expect(await edit('one\ntwo\nthree\r\n', 'two', '2\n2b')).toBe('one\n2\n2b\nthree\r\n');
+    expect(await edit('a\nb\na\r\nb\r\n', 'a\nb', 'c\nd', { replace_all: true })).toBe('c\nd\nc\r\nd\r\n');
+    expect(await edit('one', 'one', '1\r\n2')).toBe('1\r\n2');
+    expect(await edit('a.b*\r\n(c', 'b*\n(c', '$1\n$&')).toBe('a.$1\r\n$&');
+  });
+
+  test('that would change line ends alone is refused', async () => {
+    await file('a.txt', 'one\r\ntwo\r\n');
+    const outcome = await run(editTool, { file_path: 'a.txt', old_string: 'one\r\n', new_string: 'one\n' });
+    expect(outcome).toMatchObject({ isError: true, content: expect.stringContaining('keeps the line ends') });
+  });
+
+  test('half of a surrogate pair is not a character, and is found nowhere', async () => {
+    await file('a.txt', '😀');
+    const outcome = await run(editTool, { file_path: 'a.txt', old_string: '\ud83d', new_string: 'x' });
+    expect(outcome).toEqual({ content: 'edit: old_string not found in a.txt', isError: true });
+    expect(await readFile(join(workspace.dir, 'a.txt'), 'utf8')).toBe('😀');
   });
 
   test('replacing a letter by a long text is refused before it fills the memory (G28)', async () => {

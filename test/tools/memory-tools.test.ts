@@ -135,6 +135,20 @@ describe('memory_search', () => {
     expect(await find('word unicorn', { minScore: 0.9 })).toMatch(/^memory\/b\.md#L1 \(score 1\.00\)\nword unicorn$/);
   });
 
+  test('reads UTF-16 with a byte order mark, and names a file in another encoding', async () => {
+    await mkdir(join(workspace.dir, 'memory'));
+    await writeFile(join(workspace.dir, 'MEMORY.md'), '\ufeffAnna likes tea.', 'utf16le');
+    await writeFile(join(workspace.dir, 'memory/latin.md'), Buffer.from('Tea in Gr\xfcnberg', 'latin1'));
+    expect(await find('tea')).toMatch(
+      /^MEMORY\.md#L1 .*\nAnna likes tea\.\n\n\[Not searched: memory\/latin\.md is not text in UTF-8 .*; convert it to UTF-8\.\]$/,
+    );
+    expect(contentOf(await get({ path: 'MEMORY.md' }))).toContain('\nAnna likes tea.');
+    expect(await get({ path: 'memory/latin.md' })).toMatchObject({
+      isError: true,
+      content: expect.stringMatching(/^memory_get: path: memory\/latin\.md is not text in UTF-8 .*iconv/),
+    });
+  });
+
   test('follows no link and reads no pipe (G30)', async () => {
     await writeFile(join(workspace.outsideDir, 'x.md'), 'outside secret');
     await mkdir(join(workspace.dir, 'memory'));

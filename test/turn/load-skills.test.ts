@@ -56,6 +56,14 @@ test('a skills folder that links outside the workspace has none (G30)', async ()
   expect(await namesOf()).toEqual([]);
 });
 
+test('a file in another encoding is reported and is not a skill', async () => {
+  await mkdir(join(workspace, 'skills/latin'));
+  await writeFile(join(workspace, 'skills/latin/SKILL.md'), Buffer.from(head('Gr\xfc\xdfe'), 'latin1'));
+  const { skills, faults } = await loadSkills(workspace);
+  expect(skills).toEqual([]);
+  expect(faults[0]?.message).toMatch(/skills\/latin\/SKILL\.md.* is not text in UTF-8 .*; convert it to UTF-8$/);
+});
+
 test('an unreadable file is reported, not thrown', async () => {
   const { skills, faults } = await loadSkills('a\0b');
   expect(skills).toEqual([]);

@@ -68,6 +68,22 @@ describe('loadWorkspaceFiles', () => {
     expect(odd).toBe(`${'ä'.repeat(5)}\n\n[...]\n\n${'ö'.repeat(5)}`);
   });
 
+  test('UTF-16 with a byte order mark is read, also where a large file is cut', async () => {
+    const text = `\ufeff${'😀'.repeat(500)}`;
+    await writeFile(join(workspace, 'le'), text, 'utf16le');
+    await writeFile(join(workspace, 'be'), Buffer.from(text, 'utf16le').swap16());
+    expect(await contentsOf(['le', 'be'])).toEqual([text.slice(1), text.slice(1)]);
+    const cut = await contentsOf(['le', 'be'], { fileBytesMax: 44 });
+    expect(cut).toEqual(Array(2).fill(`${'😀'.repeat(5)}\n\n[...]\n\n${'😀'.repeat(5)}`));
+  });
+
+  test('a file in another encoding begins with a line that says so', async () => {
+    await writeFile(join(workspace, 'AGENTS.md'), Buffer.from('Gr\xfc\xdfe alle.', 'latin1'));
+    expect(await contentsOf(['AGENTS.md'])).toEqual([
+      expect.stringMatching(/^\[AGENTS\.md is not text in UTF-8 .* Convert it to UTF-8\.\]\n\nGr\ufffd\ufffde alle\.$/),
+    ]);
+  });
+
   test('a changed file is read again, also when another file replaced it', async () => {
     const cache = createWorkspaceCache();
     const look = (): Promise<(string | null)[]> => contentsOf(['AGENTS.md'], { freshForMs: 0 }, cache);

@@ -80,6 +80,14 @@ describe('appending', () => {
     await rm(outside, { recursive: true });
   });
 
+  test('appends nothing to a file in UTF-16, which would be unreadable afterwards', async () => {
+    await mkdir(join(dir, 'memory'));
+    const bytes = Buffer.from('\ufeffby hand', 'utf16le');
+    await writeFile(join(dir, note.path), bytes);
+    await expect(appendMemory(dir, note, 'first')).rejects.toThrow('is in UTF-16');
+    expect(await readFile(join(dir, note.path))).toEqual(bytes);
+  });
+
   test('writes only to regular files', async () => {
     await mkdir(join(dir, 'memory'));
     await promisify(execFile)('mkfifo', [join(dir, note.path)]);

@@ -2,12 +2,12 @@
 // wait outlives a restart of the service: asking again never sends twice. Leaving early (Ctrl-C, the wait's end) cancels nothing.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import { text as readAll } from 'node:stream/consumers';
 import type { MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';
 import { interruption } from '../poll-until-end.ts';
+import { readArgument } from '../read-argument.ts';
 import { streamReply } from '../stream-reply.ts';
 import type { Terminal } from '../terminal.ts';
 import { waitUntilSettled, type SendRequest } from '../wait-until-settled.ts';
@@ -51,7 +51,7 @@ export async function runSend(input: SendInput, flags: ClientFlags, terminal: Te
 }
 
 async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
-  const text = input.text === '-' ? await readAll(process.stdin) : input.text;
+  const text = await readArgument(input.text);
   if (text.trim() === '') {
     throw new CliError({
       code: 'empty_message',

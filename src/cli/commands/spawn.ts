@@ -1,6 +1,5 @@
 // `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
 // one of them, its end.
-import { text as readAll } from 'node:stream/consumers';
 import type { SubagentAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
@@ -8,6 +7,7 @@ import type { PageOptions } from '../options.ts';
 import { pollUntilEnd } from '../poll-until-end.ts';
 import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
+import { readArgument } from '../read-argument.ts';
 import type { Terminal } from '../terminal.ts';
 
 export interface SpawnInput {
@@ -53,7 +53,7 @@ export async function runSpawn(input: SpawnInput, flags: ClientFlags, terminal: 
 async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
   const { label, agent, model, thinking, timeout, cleanup, mode } = input;
   const deliver = input.deliver === undefined ? undefined : { url: input.deliver };
-  const task = input.task === '-' ? await readAll(process.stdin) : input.task;
+  const task = await readArgument(input.task);
   return { task, label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
 }
 
@@ -127,7 +127,7 @@ export async function runSubagentsSteer(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const said = text === '-' ? await readAll(process.stdin) : text;
+  const said = await readArgument(text);
   const body = await connectApi(flags).steerSubagent({ runId, body: { text: said } });
   if (terminal.isJson) terminal.json(body);
   else terminal.print(body.how === 'again' ? `it starts again: ${body.runId}` : body.how);

@@ -7,6 +7,7 @@ import { join, sep } from 'node:path';
 import type { AgentSettings, Config } from '../../config.ts';
 import { MEMORY_TOOL } from '../../core/compaction/summary-request.ts';
 import { toolUsesOf } from '../../core/content.ts';
+import { encodingOf } from '../../core/text-bytes.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import type { MemoryNote } from '../../store/journal/begin-compaction.ts';
 import { isToolAllowed } from '../../tools/tool-policy.ts';
@@ -18,11 +19,11 @@ const SEARCHED_BYTES_MAX = 1024 * 1024;
 const APPEND_FLAGS =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The memory leads out of the workspace, or is no regular file. */
+/** The memory leads out of the workspace, is no regular file, or has an encoding in which no text can be appended. */
 class MemoryPlaceError extends Error {
   readonly code = 'memory_place_refused';
-  constructor(path: string) {
-    super(`The memory ${JSON.stringify(path)} is not a regular file inside the workspace.`);
+  constructor(path: string, fault = 'is not a regular file inside the workspace.') {
+    super(`The memory ${JSON.stringify(path)} ${fault}`);
     this.name = 'MemoryPlaceError';
   }
 }
@@ -55,6 +56,10 @@ export async function appendMemory(workspaceDir: string, note: MemoryNote, compa
   try {
     if (!(await file.stat()).isFile()) throw new MemoryPlaceError(note.path);
     const mark = `<!-- compaction ${compactionId} -->`;
+    const { buffer: beginning } = await file.read(new Uint8Array(2), 0, 2, 0);
+    if (encodingOf(beginning) !== 'utf-8') {
+      throw new MemoryPlaceError(note.path, 'is in UTF-16, and notes are appended in UTF-8. Convert it to UTF-8.');
+    }
     const before = await readEnd(file);
     if (before.includes(mark)) return;
     const gap = before === '' ? '' : before.endsWith('\n') ? '\n' : '\n\n';

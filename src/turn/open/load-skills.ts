@@ -3,6 +3,7 @@
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { readSkill, type Skill } from '../../core/prompt/skills.ts';
+import { NOT_TEXT } from '../../core/text-bytes.ts';
 import { orAbsent, readInside, realRootOf, WorkspaceFileError } from './read-inside.ts';
 
 const SKILLS_FOLDER = 'skills';
@@ -48,6 +49,7 @@ async function foldersOf(directory: string): Promise<string[]> {
 
 async function loadSkill(workspaceDir: string, root: string, folder: string): Promise<Skill | null> {
   const location = join(workspaceDir, SKILLS_FOLDER, folder, SKILL_FILE);
-  const { content } = await readInside(location, { root, bytesMax: FILE_BYTES_MAX });
+  const { content, isText } = await readInside(location, { root, bytesMax: FILE_BYTES_MAX });
+  if (!isText) throw new WorkspaceFileError(location, `it ${NOT_TEXT}; convert it to UTF-8`);
   return content === null ? null : readSkill(content, { folder, location });
 }

@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { LRUCache } from 'lru-cache';
 import type { WorkspaceFile } from '../../core/prompt/system-input.ts';
+import { NOT_TEXT } from '../../core/text-bytes.ts';
 import { ABSENT, readInside, realRootOf, type SeenFile } from './read-inside.ts';
 
 export interface WorkspaceLimits {
@@ -69,6 +70,11 @@ function sizeOf(seen: ReadonlyMap<string, SeenFile>): number {
   return [...seen.values()].reduce((sum, { content }) => sum + 2 * (content?.length ?? 0), 1);
 }
 
+/** A turn does not fail because of a file in another encoding: its instructions are shown as far as they can be read. */
+function noteOf(name: string): string {
+  return `[${name} ${NOT_TEXT}: what could not be read is shown as \uFFFD. Convert it to UTF-8.]`;
+}
+
 interface Reading {
   fileBytesMax: number;
   seen: Map<string, SeenFile>;
@@ -82,7 +88,7 @@ async function readAll(workspaceDir: string, names: readonly string[], reading: 
       const options = { bytesMax: reading.fileBytesMax, before: reading.seen.get(name) };
       const file = root === null ? ABSENT : await readInside(path, { root, ...options });
       reading.seen.set(name, file);
-      return { name, path, content: file.content };
+      return { name, path, content: file.isText ? file.content : `${noteOf(name)}\n\n${file.content}` };
     }),
   );
 }

@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
+import { decodeToShow, encodingOf, fromWholeCharacter } from '../../core/text-bytes.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */
 export class WorkspaceFileError extends Error {
@@ -19,6 +20,8 @@ export class WorkspaceFileError extends Error {
 export interface SeenFile {
   stamp: string | null;
   content: string | null;
+  /** False when its content has replacement characters in the place of bytes that are not text. */
+  isText: boolean;
 }
 
 export interface WorkspaceReading {
@@ -29,7 +32,7 @@ export interface WorkspaceReading {
   before?: SeenFile | undefined;
 }
 
-export const ABSENT: SeenFile = { stamp: null, content: null };
+export const ABSENT: SeenFile = { stamp: null, content: null, isText: true };
 
 const ELISION = '\n\n[...]\n\n';
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -57,7 +60,7 @@ export async function readInside(path: string, reading: WorkspaceReading, openin
   try {
     const opened = await handle.stat({ bigint: true });
     if (opened.ino === facts.ino && opened.dev === facts.dev) {
-      return { stamp, content: await readBounded(handle, Number(opened.size), bytesMax) };
+      return { stamp, ...(await readBounded(handle, Number(opened.size), bytesMax)) };
     }
   } catch (cause) {
     throw new WorkspaceFileError(path, cause);
@@ -78,14 +81,21 @@ export async function orAbsent<Found>(look: () => Promise<Found>, path: string):
   }
 }
 
-async function readBounded(handle: FileHandle, size: number, bytesMax: number): Promise<string> {
-  if (size <= bytesMax) return new TextDecoder().decode(await readBytes(handle, 0, size));
-  const half = Math.floor(bytesMax / 2);
-  // Streaming leaves out a character that the cut has torn.
-  const head = new TextDecoder().decode(await readBytes(handle, 0, half), { stream: true });
-  const tail = await readBytes(handle, size - half, half);
-  const start = tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
-  return head + ELISION + new TextDecoder().decode(tail.subarray(Math.max(start, 0)));
+async function readBounded(
+  handle: FileHandle,
+  size: number,
+  bytesMax: number,
+): Promise<Pick<SeenFile, 'content' | 'isText'>> {
+  const isCut = size > bytesMax;
+  // Even, because a character of UTF-16 has two or four bytes.
+  const length = isCut ? 2 * Math.floor(bytesMax / 4) : size;
+  const bytes = await readBytes(handle, 0, length);
+  const encoding = encodingOf(bytes);
+  const head = decodeToShow(bytes, { encoding, isCut });
+  if (!isCut) return { content: head.text, isText: head.isText };
+  const end = fromWholeCharacter(await readBytes(handle, size - length, length), encoding);
+  const tail = decodeToShow(end, { encoding, isCut: false });
+  return { content: head.text + ELISION + tail.text, isText: head.isText && tail.isText };
 }
 
 async function readBytes(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {

@@ -1,0 +1,94 @@
+// Text files of the workspace, read strictly and written whole or not at all. A file that is not text is refused by its name: what was
+// decoded with replacement characters could only be written back with other bytes than it had.
+import { createReadStream, existsSync } from 'node:fs';
+import { readFile, stat } from 'node:fs/promises';
+import { decodeText, encodingOf, NOT_TEXT, strictDecoder } from '../core/text-bytes.ts';
+
+/** The largest file that is read or edited as a whole, and the most that a range of lines may have. */
+export const WHOLE_BYTES_MAX = 256 * 1024;
+
+/** A fault of a file, worded for the model: no path of the host is in it. */
+export class TextFileError extends Error {
+  readonly code = 'text_file';
+  override readonly name = 'TextFileError';
+}
+
+/** A file: where it really is, and how the model named it. */
+export interface NamedFile {
+  path: string;
+  name: string;
+}
+
+/** The size of a regular file. Throws `TextFileError` for anything else; a pipe or a device is not opened. */
+export async function sizeOfFile({ path, name }: NamedFile): Promise<number> {
+  const facts = await stat(path);
+  if (!facts.isFile()) throw new TextFileError(`${name} is not a regular file`);
+  return facts.size;
+}
+
+/** What was not done with a file. */
+type Verb = 'read' | 'changed' | 'replaced';
+
+/** The fault of a file that is not text, with what to do. */
+export function notText(name: string, verb: Verb): TextFileError {
+  return new TextFileError(
+    `${name} ${NOT_TEXT}, so it was not ${verb}; convert a text to UTF-8 first, for example with iconv -f WINDOWS-1252 -t UTF-8, and handle any other file with a command`,
+  );
+}
+
+/** The bytes and the text of a whole file, to be changed. */
+export async function readText({ path, name }: NamedFile): Promise<{ bytes: Uint8Array; text: string }> {
+  const bytes = await readFile(path);
+  const text = decodeText(bytes);
+  if (text === null) throw notText(name, 'changed');
+  return { bytes, text };
+}
+
+/** Throws `TextFileError` if there is something at the place that a text must not replace. Rejects with the signal's reason after an abort. */
+export async function assertReplaceable(file: NamedFile, signal: AbortSignal): Promise<void> {
+  if (!existsSync(file.path)) return;
+  await sizeOfFile(file);
+  for await (const _piece of piecesOf(file, 'replaced', signal));
+}
+
+/**
+ * The lines from `first` to `last`, counted from 1, joined as they were; the whole file is checked. Rejects with the signal's reason
+ * after an abort.
+ */
+export async function readLines(
+  file: NamedFile,
+  { first, last, signal }: { first: number; last: number; signal: AbortSignal },
+): Promise<string> {
+  let line = 1;
+  let found = '';
+  for await (const piece of piecesOf(file, 'read', signal)) {
+    for (let at = 0; at < piece.length; line += 1) {
+      const end = piece.indexOf('\n', at);
+      const isWanted = line >= first && line <= last;
+      if (isWanted) found += piece.slice(at, end === -1 ? undefined : line === last ? end : end + 1);
+      if (found.length > WHOLE_BYTES_MAX) {
+        throw new TextFileError(
+          `${file.name} has more than ${WHOLE_BYTES_MAX} characters in these lines; narrow the view_range`,
+        );
+      }
+      if (end === -1) break;
+      at = end + 1;
+    }
+  }
+  return found;
+}
+
+async function* piecesOf({ path, name }: NamedFile, verb: Verb, signal: AbortSignal): AsyncGenerator<string> {
+  let decoder: ReturnType<typeof strictDecoder> | null = null;
+  try {
+    for await (const bytes of createReadStream(path) as AsyncIterable<Buffer>) {
+      signal.throwIfAborted();
+      decoder ??= strictDecoder(encodingOf(bytes));
+      yield decoder.decode(bytes, { stream: true });
+    }
+    // Throws if the file ends within a character.
+    decoder?.decode();
+  } catch (error) {
+    throw error instanceof TypeError ? notText(name, verb) : error;
+  }
+}
