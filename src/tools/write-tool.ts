@@ -6,13 +6,22 @@ import type { Tool } from './tool.ts';
 import { assertReplaceable } from './text-files.ts';
 import { PATH_ALIASES, runFileTool, writeWhole } from './workspace-files.ts';
 
+/** A path whose last part can only be a folder; resolved, it would be a file without the slash. */
+const FOLDER = /(?:^|\/)\.{0,2}$/;
+
 export const writeTool: Tool = defineTool({
   name: 'write',
   description:
     'Write a UTF-8 text file of the workspace, creating parent directories as needed and replacing what was there.',
   summary: 'Create or overwrite files',
   input: z.strictObject({
-    file_path: z.string().min(1).describe('Path relative to the workspace'),
+    file_path: z
+      .string()
+      .min(1)
+      .refine((path) => !FOLDER.test(path), {
+        error: ({ input }) => `${JSON.stringify(input)} names a folder; give the name of a file`,
+      })
+      .describe('Path relative to the workspace'),
     content: z.string(),
   }),
   aliases: PATH_ALIASES,

@@ -170,6 +170,17 @@ describe('a file that is not text', () => {
 });
 
 describe('write', () => {
+  test('a path that ends in a slash names a folder and is refused', async () => {
+    for (const path of ['notes/', 'a/b/', './', 'notes/.', '..\u002f']) {
+      const outcome = await run(writeTool, { file_path: path, content: 'text' });
+      expect(outcome.isError, path).toBe(true);
+      expect(outcome.content).toContain(
+        `write: file_path: ${JSON.stringify(path)} names a folder; give the name of a file`,
+      );
+    }
+    await expect(stat(join(workspace.dir, 'notes'))).rejects.toThrow('ENOENT');
+  });
+
   test('a file is created with its directories', async () => {
     expect((await run(writeTool, { file_path: 'a/b/c.txt', content: 'text' })).isError).toBe(false);
     expect(await readFile(join(workspace.dir, 'a/b/c.txt'), 'utf8')).toBe('text');
