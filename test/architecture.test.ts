@@ -117,6 +117,7 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   'drizzle-orm': ['src/store/'],
   standardwebhooks: ['src/channels/'],
   'node-cron': ['src/schedule/', 'workers/'],
+  yaml: ['src/schedule/'],
 };
 
 interface Import {

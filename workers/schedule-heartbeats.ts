@@ -4,18 +4,13 @@ import type { AgentSettings } from '../src/config.ts';
 import { BUDGET_REACHED } from '../src/core/budget/budget.ts';
 import { agentOf, isAgent, type Config } from '../src/config.ts';
 import { firstPoll, isWithinHours } from '../src/core/heartbeat-due.ts';
-import {
-  dueTasks,
-  readHeartbeatFile,
-  timesAfter,
-  type HeartbeatFile,
-  type TaskTimes,
-} from '../src/core/heartbeat-file.ts';
+import { dueTasks, timesAfter, type HeartbeatFile, type TaskTimes } from '../src/core/heartbeat-file.ts';
 import { occasionOf } from '../src/core/heartbeat-poll.ts';
 import type { MessageId } from '../src/core/ids.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import { pollInputOf } from '../src/schedule/poll-input.ts';
+import { readHeartbeatFile } from '../src/schedule/read-heartbeat-file.ts';
 import { claimPolls, renewPolls, syncPolledAgents, type ClaimedPoll } from '../src/store/heartbeats.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 import { settlePolls, type PollSettlement } from '../src/store/settle-polls.ts';
@@ -106,17 +101,20 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   const agent = agentOf(config, poll.agentId);
   if (!config.heartbeat.enabled) return left('disabled');
   const occasion = poll.trigger === 'manual' ? 'manual' : occasionOf(poll.contextKeys);
-  if (occasion === 'manual') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
+  if (occasion === 'manual') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
   if (agent.heartbeat.every === 0) return left('disabled');
   if (poll.isBusy) return left('busy');
   if (isQuiet(agent, poll.nowMs)) return left('quiet-hours');
   const facts = { agentId: agent.id, sessionKey: `agent:${agent.id}:main`, keyName: null, batchId: null };
   if (parts.budgets.reached(facts) !== null) return left(BUDGET_REACHED);
   // A result has arrived that a person waits for.
-  if (occasion !== 'interval') return made(agent, poll, owner, { occasion, tasks: [], hasMore: true });
+  if (occasion !== 'interval') return made(agent, poll, owner, { occasion, file: null, tasks: [] });
   const file = await readFile(agent, (error) =>
     logger.warn({ err: error, agentId: agent.id }, 'HEARTBEAT.md could not be read'),
   );
+  if (file !== null && file.faults.length > 0) {
+    logger.warn({ agentId: agent.id, faults: file.faults }, 'HEARTBEAT.md has entries that cannot be read as tasks');
+  }
   if (file?.isEmpty === true) return left('empty-heartbeat-file');
   const tasks = dueTasks(file?.tasks ?? [], poll.tasks, poll.nowMs);
   if (file !== null && file.tasks.length > 0 && tasks.length === 0 && !file.hasMore) return left('nothing-due');
@@ -132,7 +130,7 @@ async function judgePoll(parts: HeartbeatParts, poll: ClaimedPoll): Promise<Poll
   }
   const times: TaskTimes | null =
     file === null || file.tasks.length === 0 ? null : timesAfter(file, poll.tasks, tasks, poll.nowMs);
-  const settlement = made(agent, poll, owner, { occasion, tasks, hasMore: file?.hasMore ?? true });
+  const settlement = made(agent, poll, owner, { occasion, file, tasks });
   return { ...settlement, gateSha256, tasks: times };
 }
 
@@ -140,7 +138,7 @@ function made(
   agent: AgentSettings,
   poll: ClaimedPoll,
   owner: string,
-  asked: Pick<Parameters<typeof pollInputOf>[1], 'occasion' | 'tasks' | 'hasMore'>,
+  asked: Pick<Parameters<typeof pollInputOf>[1], 'occasion' | 'tasks' | 'file'>,
 ): PollSettlement {
   const { body, route } = pollInputOf(agent, { ...asked, lastUrl: poll.lastUrl, nowMs: poll.nowMs });
   return {

@@ -15,6 +15,8 @@ export interface PollInput {
   tasks: readonly HeartbeatTask[];
   /** True when the file asks for more than its tasks. */
   hasMore: boolean;
+  /** What cannot be read as a task of the file. */
+  faults: readonly string[];
   /** False: the agent's answer is not delivered. */
   isDelivered: boolean;
   nowMs: number;
@@ -48,7 +50,7 @@ export function isRepeated(alert: LastAlert, last: LastAlert | undefined, dedupe
   return last !== undefined && last.sha256 === alert.sha256 && alert.atMs - last.atMs < dedupeHours * HOUR_MS;
 }
 
-function bodyOf({ occasion, prompt, tasks, hasMore, isDelivered }: PollInput): string {
+function bodyOf({ occasion, prompt, tasks, hasMore, faults, isDelivered }: PollInput): string {
   switch (occasion) {
     case 'cron':
       return (
@@ -66,10 +68,25 @@ function bodyOf({ occasion, prompt, tasks, hasMore, isDelivered }: PollInput): s
       );
     case 'interval':
     case 'manual':
-      return tasks.length === 0 ? prompt.trim() : taskBody(prompt, tasks, hasMore);
+      return (tasks.length === 0 ? prompt.trim() : taskBody(prompt, tasks, hasMore)) + faultBody(faults);
     default:
       return occasion satisfies never;
   }
+}
+
+const FAULTS_SHOWN_MAX = 10;
+
+function faultBody(faults: readonly string[]): string {
+  if (faults.length === 0) return '';
+  const more = faults.length - FAULTS_SHOWN_MAX;
+  return [
+    '',
+    '',
+    'These lines of HEARTBEAT.md cannot be read as tasks. Correct them if you can; otherwise tell the user:',
+    '',
+    ...faults.slice(0, FAULTS_SHOWN_MAX).map((fault) => `- ${fault}`),
+    ...(more > 0 ? [`- and ${more} more`] : []),
+  ].join('\n');
 }
 
 function taskBody(prompt: string, tasks: readonly HeartbeatTask[], hasMore: boolean): string {

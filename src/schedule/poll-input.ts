@@ -1,15 +1,16 @@
 // The input that a heartbeat adds to the session of its agent.
 import type { AgentSettings } from '../config.ts';
-import type { HeartbeatTask } from '../core/heartbeat-file.ts';
+import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-file.ts';
 import { pollText, type PollOccasion } from '../core/heartbeat-poll.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import { promptZoneOf } from './tick-input.ts';
 
 export interface PollFacts {
   occasion: PollOccasion;
+  /** HEARTBEAT.md; null: there is none, or this poll does not depend on it. */
+  file: HeartbeatFile | null;
+  /** Its tasks that are due. */
   tasks: readonly HeartbeatTask[];
-  /** True when HEARTBEAT.md asks for more than its tasks. */
-  hasMore: boolean;
   /** The delivery address of the session's last message; null: none. */
   lastUrl: string | null;
   nowMs: number;
@@ -19,7 +20,9 @@ export interface PollFacts {
 export function pollInputOf(agent: AgentSettings, facts: PollFacts): { body: OwnInput; route: string } {
   const { target, prompt } = agent.heartbeat;
   const zone = promptZoneOf(agent);
-  const text = pollText({ ...facts, prompt, isDelivered: target !== 'none', zone });
+  const { occasion, tasks, nowMs } = facts;
+  const { hasMore, faults } = facts.file ?? { hasMore: true, faults: [] };
+  const text = pollText({ occasion, tasks, hasMore, faults, prompt, isDelivered: target !== 'none', nowMs, zone });
   return {
     body: { text, ...deliveryOf(target, facts.lastUrl) },
     route: JSON.stringify(['heartbeat', agent.id, target]),

@@ -71,5 +71,5 @@ function deliverOf({ delivery }: CronDefinition, lastUrl: string | null): OwnInp
 function reminderText(cron: CronDefinition, { config, nowMs }: TickFacts, isDelivered: boolean): string {
   const agent = agentOrFirst(config, cron.agentId);
   const zone = promptZoneOf(agent);
-  return pollText({ occasion: 'cron', prompt: '', tasks: [], hasMore: false, isDelivered, nowMs, zone });
+  return pollText({ occasion: 'cron', prompt: '', tasks: [], hasMore: false, faults: [], isDelivered, nowMs, zone });
 }

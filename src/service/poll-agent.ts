@@ -23,7 +23,7 @@ export async function pollAgent(service: Service, agentId: string, idempotency: 
   const owner = newId<string>();
   const poll = { id, agentId, sessionId, owner, leaseMs: POLL_LEASE_MS, idempotency };
   const { lastUrl, nowMs } = await openManualPoll(database, poll);
-  const about = { occasion: 'manual' as const, tasks: [], hasMore: true, lastUrl, nowMs };
+  const about = { occasion: 'manual' as const, file: null, tasks: [], lastUrl, nowMs };
   const { body, route } = pollInputOf(agent, about);
   const isOn = config.heartbeat.enabled;
   publish(

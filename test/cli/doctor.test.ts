@@ -58,6 +58,22 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     port: 'ok',
     model: 'warning',
     readiness: expect.stringMatching(/^(ok|skipped)$/),
+    heartbeats: 'ok',
+  });
+});
+
+test('a task of HEARTBEAT.md that cannot be read is a warning with its line', async () => {
+  await mkdir(join(cwd, 'agent'));
+  await writeFile(join(cwd, 'agent', 'HEARTBEAT.md'), 'tasks:\n- interval: 1h\n  prompt: Look.\n');
+  await writeFile(
+    join(cwd, 'holdfast.json'),
+    JSON.stringify({ agents: { list: [{ id: 'main', workspace: './agent', heartbeat: { every: '1h' } }] } }),
+  );
+  const { report } = await examine({ HOLDFAST_PORT: '0', HOLDFAST_CONFIG: join(cwd, 'holdfast.json') });
+  expect(report.checks.find(({ code }) => code === 'heartbeats')).toMatchObject({
+    status: 'warning',
+    reason: 'agent main: line 2: the task has no name',
+    fix: expect.stringContaining('HEARTBEAT.md'),
   });
 });
 

@@ -1,8 +1,10 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readHeartbeatAnswer } from '../../src/core/heartbeat-ack.ts';
 import { firstPoll, isWithinHours } from '../../src/core/heartbeat-due.ts';
-import { dueTasks, readHeartbeatFile, timesAfter } from '../../src/core/heartbeat-file.ts';
+import { dueTasks, timesAfter } from '../../src/core/heartbeat-file.ts';
 import { isRepeated, occasionOf, pollText, type PollInput } from '../../src/core/heartbeat-poll.ts';
+import { readHeartbeatFile } from '../../src/schedule/read-heartbeat-file.ts';
 
 describe('an answer to a poll', () => {
   test.each([
@@ -91,7 +93,6 @@ describe('HEARTBEAT.md', () => {
       '- name: logs',
       '  interval: 2h',
       '  prompt: Look at the logs.',
-      '- name: nothing',
       '',
       '# Rules',
     ].join('\n'),
@@ -101,11 +102,147 @@ describe('HEARTBEAT.md', () => {
     expect(file).toEqual({
       isEmpty: false,
       hasMore: false,
+      faults: [],
       tasks: [
         { name: 'inbox', intervalMs: 1_800_000, prompt: 'Look for urgent mail.' },
         { name: 'logs', intervalMs: 7_200_000, prompt: 'Look at the logs.' },
       ],
     });
+  });
+
+  const read = (...lines: string[]) => readHeartbeatFile(lines.join('\n'));
+  const task = (...lines: string[]) => read('tasks:', ...lines.map((line, at) => `${at === 0 ? '- ' : '  '}${line}`));
+
+  test.each([
+    ['1h30m', 5_400_000],
+    ['"1h 30m"', 5_400_000],
+    ['1w', 604_800_000],
+    ['1.5H', 5_400_000],
+    ['500ms', 500],
+  ])('has intervals that are durations as everywhere: %s', (interval, intervalMs) => {
+    expect(task('name: a', `interval: ${interval}`, 'prompt: Look.')).toMatchObject({
+      tasks: [{ intervalMs }],
+      faults: [],
+    });
+  });
+
+  test('may have texts of several lines, quotation marks, flow lists, several blocks, and no list for one task', () => {
+    const file = read(
+      '```yaml',
+      'tasks:',
+      '  - name: 007',
+      '    interval: 1h',
+      '    prompt: |',
+      '      Look at the mail:',
+      '      - urgent',
+      '',
+      '      - private',
+      '  - {name: yes, interval: 2h, prompt: "Look: at #logs"}',
+      '```',
+      'tasks:',
+      '  name: c',
+      '  interval: 1d',
+      '  prompt: >-',
+      '    Look at',
+      '    the door.',
+      'tasks: are above.',
+    );
+    expect(file).toEqual({
+      isEmpty: false,
+      hasMore: true,
+      faults: [],
+      tasks: [
+        { name: '007', intervalMs: 3_600_000, prompt: 'Look at the mail:\n- urgent\n\n- private' },
+        { name: 'yes', intervalMs: 7_200_000, prompt: 'Look: at #logs' },
+        { name: 'c', intervalMs: 86_400_000, prompt: 'Look at the door.' },
+      ],
+    });
+  });
+
+  test.each<[string[], string]>([
+    [
+      ['name: a', 'interval: 90 minutes', 'prompt: x'],
+      'line 2: interval of the task "a" is "90 minutes"; allowed: a dur',
+    ],
+    [
+      ['name: a', 'interval: 30min', 'prompt: x'],
+      'line 2: interval of the task "a" is "30min"; allowed: a duration such',
+    ],
+    [
+      ['name: a', 'interval: 30', 'prompt: x'],
+      'line 2: interval of the task "a" is "30"; allowed: a duration such as 30m',
+    ],
+    [['interval: 1h', 'prompt: x'], 'line 2: the task has no name'],
+    [['name: a', 'prompt: x'], 'line 2: the task "a" has no interval'],
+    [['name: a', 'interval: 1h', 'prompt:'], 'line 2: prompt of the task "a" is empty'],
+    [['name: a', 'interval: 1h', 'prompt: [x]'], 'line 2: prompt of the task "a" is not a text'],
+    [['name: a', 'interval: 1h', 'prompt: Look at: mail'], 'line 4: is not YAML: Nested mappings are not allowed'],
+    [['name: a', 'interval: 1h', 'prompt: @home'], 'line 4: is not YAML: Plain value cannot start with reserved'],
+    [['name: a', 'name: b', 'interval: 1h', 'prompt: x'], 'line 3: is not YAML: Map keys must be unique'],
+    [['Look at the mail.'], 'line 2: is not a task; allowed: a list item with name, interval, prompt'],
+    [['&a x', '- *a'], 'line 2: is not a task'],
+  ])('names an entry that cannot be read, and reads the others: %j', (lines, fault) => {
+    const file = read(
+      'tasks:',
+      ...lines.map((line, at) => `${at === 0 ? '- ' : '  '}${line}`),
+      '- name: good',
+      '  interval: 1h',
+      '  prompt: Look.',
+    );
+    expect(file.tasks.map(({ name }) => name)).toEqual(['good']);
+    expect(file.faults).toEqual([expect.stringContaining(fault)]);
+    expect(task(...lines)).toMatchObject({ isEmpty: false, tasks: [], faults: [expect.stringContaining(fault)] });
+  });
+
+  test('names what is read in another way than it looks', () => {
+    const file = read(
+      'tasks:',
+      '<!-- two',
+      'lines -->- name: a',
+      '  interval: 1h',
+      '  prompt: Look at #logs',
+      '- name: a',
+      '  interval: 1h',
+      '  prompt: Again.',
+      '- name: b',
+      '  interval: 1h',
+      `  prompt: ${'x'.repeat(4_001)}`,
+      '  every: 1h',
+    );
+    expect(file.tasks).toMatchObject([
+      { name: 'a', prompt: 'Look at' },
+      { name: 'b', prompt: 'x'.repeat(4_000) },
+    ]);
+    expect(file.faults).toEqual([
+      'line 3: the prompt of the task "a" ends before "#logs", which is a comment in YAML; put the prompt in quotation marks',
+      'line 9: the task "b" has the unknown fields every; known: name, interval, prompt',
+      'line 9: the prompt of the task "b" has 4001 characters, and only 4000 are used',
+      'line 6: another task has the name "a"; give each its own',
+    ]);
+    const many = Array.from({ length: 51 }, (_, n) => `- {name: n${n}, interval: 1h, prompt: x}`);
+    expect(read('tasks:', ...many)).toMatchObject({
+      tasks: { length: 50 },
+      faults: ['line 52: the task "n50" is beyond the 50 that are allowed'],
+    });
+    expect(read('tasks:', `- ${'x'.repeat(250_001)}`).faults).toEqual([expect.stringContaining('more than 250000')]);
+  });
+
+  test('loses no task: each entry of a list is read or named', () => {
+    const text = fc.string({
+      unit: fc.constantFrom('a', '1', 'h', ':', ' ', '#', '"', "'", '-', '[', '{', '|', '&', '*', '%', '\t'),
+    });
+    const entry = fc.record({ name: text, interval: fc.oneof(fc.constant('1h'), text), prompt: text });
+    fc.assert(
+      fc.property(fc.array(entry, { minLength: 1, maxLength: 4 }), (entries) => {
+        const lines = entries.flatMap(({ name, interval, prompt }) => [
+          `- name: ${name}`,
+          `  interval: ${interval}`,
+          `  prompt: ${prompt}`,
+        ]);
+        const { tasks, faults } = read('tasks:', ...lines);
+        if (faults.length === 0) expect(tasks).toHaveLength(entries.length);
+      }),
+    );
   });
 
   test('tasks are due when their interval is over, and their times are kept', () => {
@@ -124,6 +261,7 @@ describe('a poll', () => {
     prompt: 'Read HEARTBEAT.md. If nothing needs attention, reply HEARTBEAT_OK.',
     tasks: [],
     hasMore: true,
+    faults: [],
     isDelivered: true,
     nowMs: Date.parse('2026-02-27T00:56:00Z'),
     zone: 'utc',
@@ -139,6 +277,16 @@ describe('a poll', () => {
     expect(text).toContain('- inbox: Look.');
     expect(text).toContain('reply HEARTBEAT_OK');
     expect(text).not.toContain('Read HEARTBEAT.md');
+  });
+
+  test('ends with what cannot be read as a task', () => {
+    const faults = Array.from({ length: 12 }, (_, n) => `line ${n}: no`);
+    const text = pollText({ ...input, faults });
+    expect(text).toMatch(
+      /HEARTBEAT_OK\.\n\nThese lines of HEARTBEAT\.md cannot be read as tasks\. .*:\n\n- line 0: no\n/,
+    );
+    expect(text).toMatch(/\n- line 9: no\n- and 2 more\nCurrent time: /);
+    expect(pollText({ ...input, occasion: 'cron', faults })).not.toContain('line 0');
   });
 
   test('describes the event instead, and says whether the answer is delivered', () => {

@@ -11,7 +11,8 @@ import { newId } from '../../src/ids.ts';
 import { enqueueSystemEvent } from '../../src/store/system-events.ts';
 import { readDatabaseTime } from '../../src/store/crons.ts';
 import { claimPolls } from '../../src/store/heartbeats.ts';
-import { makeDuePolls, syncHeartbeats } from '../../workers/schedule-heartbeats.ts';
+import { createLogger } from '../../src/logger.ts';
+import { makeDuePolls, syncHeartbeats, type HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
 import { schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
@@ -61,8 +62,11 @@ async function configOf(
 }
 
 /** One poll of every known agent, as if it were due. */
-async function pollOnce(config: Config): Promise<ReturnType<typeof schedulerParts>> {
-  const parts = schedulerParts(rig.database, config);
+async function pollOnce(
+  config: Config,
+  more: Partial<HeartbeatParts> = {},
+): Promise<ReturnType<typeof schedulerParts>> {
+  const parts = { ...schedulerParts(rig.database, config), ...more };
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));
   await makeDue();
   await makeDuePolls(parts);
@@ -189,6 +193,23 @@ describe('a poll is left out, as a row with its reason', () => {
     await makeDuePolls(schedulerParts(rig.database, { ...config, heartbeat: { enabled: false } }));
     expect(await lastPoll()).toMatchObject({ status: 'skipped', reason: 'disabled' });
   });
+});
+
+test('a task that cannot be read is named in the poll and in the log', async () => {
+  const { config, workspace } = await configOf({});
+  await writeFile(
+    join(workspace, 'HEARTBEAT.md'),
+    'tasks:\n- name: mail\n  interval: 90 minutes\n  prompt: Look at the mail.\n',
+  );
+  const lines: Record<string, unknown>[] = [];
+  const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
+  await pollOnce(config, { logger: createLogger({ level: 'info', format: 'json', name: 'test', destination }) });
+  const [input] = await rig.rows('select body from holdfast.inbox where id = $1', [(await lastPoll())['message_id']]);
+  const fault = 'line 2: interval of the task "mail" is "90 minutes"; allowed: a duration';
+  expect(input?.['body']).toMatchObject({ text: expect.stringContaining(`\n- ${fault}`) });
+  expect(lines).toContainEqual(
+    expect.objectContaining({ faults: [expect.stringContaining(fault)], msg: expect.stringContaining('HEARTBEAT.md') }),
+  );
 });
 
 describe('the gate', () => {

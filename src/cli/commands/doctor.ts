@@ -3,7 +3,7 @@ import { loadConfig, ConfigError, type Config } from '../../config.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Check, Finding } from '../doctor/check.ts';
 import { databaseChecks } from '../doctor/database-checks.ts';
-import { commandsCheck, machineChecks } from '../doctor/machine-checks.ts';
+import { commandsCheck, heartbeatCheck, machineChecks } from '../doctor/machine-checks.ts';
 import { redisChecks } from '../doctor/redis-checks.ts';
 import { serviceChecks } from '../doctor/service-checks.ts';
 import type { Style } from '../style.ts';
@@ -24,7 +24,13 @@ export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
     { code: 'config', title: 'configuration', run: async () => configFinding },
     ...(config === null
       ? []
-      : [...databaseChecks(config), ...redisChecks(config), ...serviceChecks(config), commandsCheck(config)]),
+      : [
+          ...databaseChecks(config),
+          ...redisChecks(config),
+          ...serviceChecks(config),
+          commandsCheck(config),
+          heartbeatCheck(config),
+        ]),
   ];
   const findings: ({ number: number; code: string; title: string } & Finding)[] = [];
   for (const [at, check] of checks.entries()) {

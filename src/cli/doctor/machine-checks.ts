@@ -2,8 +2,10 @@
 import { constants } from 'node:fs';
 import { access, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Config } from '../../config.ts';
+import { agentOf, type Config } from '../../config.ts';
+import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
+import { loadWorkspaceFiles } from '../../turn/open/load-workspace.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
 
 /** The checks of Node and of the data directory; the latter only with a configuration. */
@@ -23,6 +25,32 @@ export function machineChecks(config: Config | null): Check[] {
 /** The user that runs the commands of agents. */
 export function commandsCheck(config: Config): Check {
   return { code: 'commands', title: 'commands of agents', run: async () => commandsFinding(config) };
+}
+
+/** The tasks in HEARTBEAT.md of every polled agent. */
+export function heartbeatCheck(config: Config): Check {
+  return { code: 'heartbeats', title: 'tasks of HEARTBEAT.md', run: () => heartbeatFinding(config) };
+}
+
+async function heartbeatFinding(config: Config): Promise<Finding> {
+  const agents = config.agents.list.map(({ id }) => agentOf(config, id)).filter(({ heartbeat }) => heartbeat.every > 0);
+  if (!config.heartbeat.enabled || agents.length === 0) return { status: 'ok', reason: 'no agent is polled' };
+  const faults = await Promise.all(
+    agents.map(async ({ id, workspaceDir }) => {
+      try {
+        const [file] = await loadWorkspaceFiles(workspaceDir, ['HEARTBEAT.md']);
+        return readHeartbeatFile(file?.content ?? '').faults.map((fault) => `agent ${id}: ${fault}`);
+      } catch (error) {
+        return [`agent ${id}: ${reasonOf(error)}`];
+      }
+    }),
+  );
+  if (faults.flat().length === 0) return { status: 'ok', reason: 'all of them can be read' };
+  return {
+    status: 'warning',
+    reason: faults.flat().join('; '),
+    fix: 'correct HEARTBEAT.md in the workspace of the agent',
+  };
 }
 
 /** 22.18 is the first to run TypeScript as it is. */
