@@ -39,6 +39,8 @@ export class ScrapeGauges {
   readonly #ages: Record<keyof typeof AGES, Gauge>;
   readonly #workers: Gauge<'role'>;
   readonly #troubles: Gauge<'kind'>;
+  readonly #parked: Gauge<'code'>;
+  readonly #oldestWaits: Gauge<'lane' | 'code'>;
   readonly #cacheHits: Gauge<'tier'>;
   readonly #deleted: Counter<'kind'>;
   readonly #reach: Gauge<'kind'>;
@@ -73,6 +75,12 @@ export class ScrapeGauges {
       'Problems that keep the service from working, by kind; 0 if the problem does not exist',
       ['kind'],
     );
+    this.#parked = gauge('parked_turns', 'Turns that are parked, by the reason', ['code']);
+    this.#oldestWaits = gauge(
+      'lane_oldest_wait_seconds',
+      'Age of the oldest waiting message by lane and reason: the oldest that no turn has claimed, and that of the parked turns of each reason',
+      ['lane', 'code'],
+    );
     this.#cacheHits = gauge(
       'cache_hit_ratio',
       "Share of prompt tokens of the last hour that were read from the provider's cache",
@@ -95,7 +103,15 @@ export class ScrapeGauges {
   set(figures: ScrapeFigures | null): void {
     this.#unpriced.reset();
     this.#deleted.reset();
-    const labelled = [this.#workers, this.#troubles, this.#cacheHits, this.#reach, this.#transaction];
+    const labelled = [
+      this.#workers,
+      this.#troubles,
+      this.#parked,
+      this.#oldestWaits,
+      this.#cacheHits,
+      this.#reach,
+      this.#transaction,
+    ];
     for (const gauge of [...Object.values(this.#byStatus), ...labelled]) gauge.reset();
     for (const gauge of Object.values(this.#ages)) gauge.remove();
     if (figures === null) return;
@@ -106,6 +122,10 @@ export class ScrapeGauges {
     for (const noun of Object.keys(AGES) as (keyof typeof AGES)[]) this.#ages[noun].set((figures[noun] ?? 0) / 1000);
     for (const [role, count] of Object.entries(figures.workers)) this.#workers.set({ role }, count);
     for (const kind of HEALTH_KINDS) this.#troubles.set({ kind }, figures.troubles[kind] ?? 0);
+    for (const [code, count] of Object.entries(figures.parkedTurns)) this.#parked.set({ code }, count);
+    // A message behind a parked turn has its reason.
+    for (const { lane, code, ageMs } of figures.oldestWaits.toSorted((one, other) => one.ageMs - other.ageMs))
+      this.#oldestWaits.set({ lane, code }, ageMs / 1000);
     for (const [tier, ratio] of Object.entries(figures.cacheHitRatio)) this.#cacheHits.set({ tier }, ratio);
     for (const [kind, { deleted, reachMs }] of Object.entries(figures.retention)) {
       this.#deleted.inc({ kind }, deleted);

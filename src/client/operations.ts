@@ -1823,7 +1823,7 @@ export interface Schemas {
       error: string | null;
     }[];
     /** Problems that keep the service from working; `GET /v1/attention` and `holdfast doctor` give details */
-    troubles: ('no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held')[];
+    troubles: ('model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held')[];
     /** The model that answers */
     model: {
       /** The provider of the model */
@@ -1965,6 +1965,19 @@ export interface Schemas {
       holder: string;
       /** When its lease expires unless the process renews it; in the past if the process has crashed and no other has claimed the session */
       until: string;
+    } | null;
+    /** Why the open turn or the oldest message waits; null: nothing does, or a worker runs the turn. Absent in lists */
+    why?: {
+      /** A stable code for programs */
+      code: string;
+      /** The text */
+      text: string;
+      /** Only items from this time or later */
+      since: string;
+      /** When it ends at the latest; null: not known */
+      until: string | null;
+      /** The name of what it waits for; null: it has no name */
+      by: string | null;
     } | null;
     /** The size of the context window in tokens, as configured for the session's agent */
     contextWindow: number;
@@ -2282,7 +2295,7 @@ export interface Schemas {
     reply: string | null;
     /** The error; null: none */
     error: Schemas['Fault'];
-    /** Why it waits; null: it is not waiting */
+    /** Why no worker runs it: it is parked, or its worker is lost; null: one does, or it has ended */
     why: {
       /** A stable code for programs */
       code: string;
@@ -2428,9 +2441,9 @@ export interface Schemas {
     kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
     /** The text */
     text: string;
-    /** Its status */
-    status: 'waiting';
-    /** The id of the turn; null: there is none */
+    /** waiting, or claimed while its turn is parked */
+    status: 'waiting' | 'claimed';
+    /** The parked turn; null: no turn has claimed it */
     turnId: string | null;
     /** The failed message that this message repeats; null: none */
     retryOf: string | null;
@@ -4443,8 +4456,10 @@ export interface OperationFunctions {
     lanes: ({
       /** The lane: a class of turns with its own concurrency */
       lane: 'main' | 'subagent' | 'cron' | 'batch';
-      /** Sessions that have work but no worker */
+      /** Sessions that have work but no worker, without those whose turn is parked */
       depth: number;
+      /** Sessions whose turn is parked */
+      parked: number;
       /** When the oldest waiting message arrived; null: none waits */
       oldestAt: string | null;
       /** The session of the message that waits longest, and why the message waits; null: none waits */
@@ -4476,7 +4491,7 @@ export interface OperationFunctions {
     /** The problems that need an operator, errors first; empty if there are none */
     items: {
       /** The kind */
-      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'paused' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_away' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
+      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
       /** error: something does not work; warning: something may stop working soon */
       severity: 'error' | 'warning';
       /** The text */

@@ -6,12 +6,10 @@ const OWN_KINDS = [
   'dead_letters',
   'worker_silent',
   'lock_expired',
-  'paused',
   'cron_missed',
   'cron_late',
   'deliveries_failing',
   'model_blocked',
-  'model_away',
   'model_unpriced',
   'provider_batch_unknown',
   'provider_batch_old',
@@ -24,7 +22,7 @@ export type AttentionFact = OwnFact | HealthFact;
 
 interface OwnFact {
   kind: (typeof OWN_KINDS)[number];
-  /** The subject: an error code, a worker, a session key, the scope of a pause, the id of a cron or a submission, a channel or a model. */
+  /** The subject: an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
   name: string;
   count: number;
   /** Null: not known. */
@@ -74,12 +72,6 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     href: `/sessions/${encodeURIComponent(name)}`,
     fix: 'Start a worker that serves its lane: holdfast start --roles worker',
   }),
-  paused: (name) => ({
-    severity: 'warning',
-    text: `${name === '' ? 'Everything' : `The ${name}`} is paused by an operator`,
-    href: '/waiting',
-    fix: `To resume: holdfast resume${name === '' ? '' : `, with the options of the pause (${name})`}`,
-  }),
   cron_missed: (name, count) => ({
     severity: 'warning',
     text: `A cron missed ${counted(count, 'slot')} within a day`,
@@ -103,12 +95,6 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     text: `The provider of ${name} has rejected calls until a given time; no worker calls the model before`,
     href: '/waiting',
     fix: `Wait, set \`models.limits\` below the limits of the provider, or call it now: holdfast models unblock ${name}`,
-  }),
-  model_away: (name, count) => ({
-    severity: 'error',
-    text: `The provider ${name} does not answer; ${counted(count, 'turn')} wait for it`,
-    href: '/turns?status=parked',
-    fix: 'The turns resume when the provider answers. Check the network and the status page of the provider, or configure `fallbacks`.',
   }),
   model_unpriced: (name, count) => ({
     severity: 'warning',

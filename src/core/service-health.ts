@@ -1,6 +1,11 @@
 // What keeps a service from working, in words. Pure.
 
 export const HEALTH_KINDS = [
+  'model_away',
+  'model_limited',
+  'budget_reached',
+  'paused',
+  'queue_unreachable',
   'no_worker',
   'no_scheduler',
   'reconciler_stalled',
@@ -15,7 +20,7 @@ export type HealthKind = (typeof HEALTH_KINDS)[number];
 /** A trouble as it is read from the database. */
 export interface HealthFact {
   kind: HealthKind;
-  /** A lane, a process, a channel, versions, or the session of a transaction. */
+  /** A provider, a budget, the scope of a pause, a lane, a process, a channel, versions, or the session of a transaction. */
   name: string;
   count: number;
   /** Null: not known. */
@@ -24,6 +29,8 @@ export interface HealthFact {
 
 /** Due work that no worker serves is reported after this time, in milliseconds. */
 export const WORK_UNSERVED_MS = 3_000;
+/** Turns that a provider holds back for a time are reported after this time, in milliseconds. */
+export const LIMITED_MS = 5_000;
 /** A due delivery that is not sent is reported after this time, in milliseconds. */
 export const DELIVERY_STALLED_MS = 15_000;
 /** Leases are decided by the database's clock alone (G8): a clock that is off only misleads people, from about here on, in milliseconds. */
@@ -49,6 +56,36 @@ export function wordsOfHealth({ kind, name, count }: HealthFact): HealthWords {
 const START_WORKER = 'Start a worker: holdfast start --roles worker';
 
 const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => HealthWords>> = {
+  model_away: (name, count) => ({
+    severity: 'error',
+    text: `The provider ${name} does not answer; ${turnsWait(count)} for it`,
+    href: '/turns?status=parked',
+    fix: 'The turns resume when the provider answers. Check the network and the status page of the provider, or configure `fallbacks`.',
+  }),
+  model_limited: (name, count) => ({
+    severity: 'warning',
+    text: `The provider ${name} limits calls; ${turnsWait(count)} until it accepts them again`,
+    href: '/turns?status=parked',
+    fix: 'The turns resume by themselves. If this is frequent, set `models.limits` below the limits of the provider.',
+  }),
+  budget_reached: (name, count) => ({
+    severity: 'error',
+    text: `The budget ${name} is reached; ${turnsWait(count)} for it`,
+    href: '/costs#budgets',
+    fix: 'Raise `limitUsd`, or wait for the next period.',
+  }),
+  paused: (name) => ({
+    severity: 'warning',
+    text: `${name === '' ? 'Everything' : `The ${name}`} is paused by an operator`,
+    href: '/waiting',
+    fix: `To resume: holdfast resume${name === '' ? '' : `, with the options of the pause (${name})`}`,
+  }),
+  queue_unreachable: (_, count) => ({
+    severity: 'warning',
+    text: `${count === 1 ? '1 process' : `${count} processes`} cannot reach the queue; workers look for due sessions in the database, with a short delay`,
+    href: '/#workers',
+    fix: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
+  }),
   no_worker: (lane, count) => ({
     severity: 'error',
     text: `No worker serves the lane ${lane}; ${sessions(count)} work in it`,
@@ -92,6 +129,10 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
     fix: 'If the transaction is not needed, end it: "select pg_terminate_backend(<process id>)", or "rollback prepared" for a prepared transaction.',
   }),
 };
+
+function turnsWait(count: number): string {
+  return count === 1 ? '1 turn waits' : `${count.toLocaleString('en-US')} turns wait`;
+}
 
 function sessions(count: number): string {
   return count === 1 ? '1 session has' : `${count} sessions have`;

@@ -1,37 +1,37 @@
-// The rows that say why something waits, read with what waits and in the same statement. The reason of a parked turn is data of the turn;
-// that of any other message follows from these facts (src/core/waiting/explain-wait.ts).
+// The rows that say why something waits, read with what waits and in the same statement: the reason follows from these facts
+// (src/core/waiting/explain-wait.ts). A message waits until a turn has claimed it, and again while that turn is parked.
 import { explainWait, type ServedLane, type WaitFacts } from '../core/waiting/explain-wait.ts';
 import type { Why } from '../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../core/waiting/worker-state.ts';
-import { isoSql } from './session-facts.ts';
 import { pauseFactsSql } from './views/pauses.ts';
 
-/** SQL of a `Why` as json: of the turn whose id the SQL `turnId` gives; null when that turn is not parked. */
-export function whySql(turnId: string): string {
-  return `(select json_build_object('code', parked.park_code, 'text', parked.park_text, 'since', ${isoSql('parked.park_since')},
-      'until', ${isoSql('bell.due_at')}, 'by', parked.park_by)
-    from holdfast.turns parked left join holdfast.doorbells bell on bell.session_id = parked.session_id
-    where parked.id = ${turnId} and parked.status = 'parked')`;
-}
+/** The messages `i` that parked turns `t` have claimed, after `from`. */
+export const PARKED_MESSAGES_SQL = `holdfast.turns t join holdfast.inbox i on i.turn_id = t.id
+    where t.ended_at is null and t.status = 'parked' and i.status = 'claimed'`;
+
+/** SQL of how many messages wait, counted up to `max`. */
+export const waitingCountSql = (max: number): string =>
+  `(select count(*) from (select from ((select from holdfast.inbox where status = 'waiting' limit ${max})
+    union all (select from ${PARKED_MESSAGES_SQL} limit ${max})) as each_source limit ${max}) as waiting)`;
 
 const msSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`;
 
 /** SQL of `WaitFacts` as json, of a message of the session whose id the SQL `sessionId` gives. */
 export function waitFactsSql(sessionId: string, receivedAt: string): string {
-  return `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'lane', s.lane,
+  return `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'lane', ws.lane,
     'turn', case when t.id is not null then json_build_object('id', t.id, 'claimedAt', ${msSql('t.claimed_at')}, 'park',
       case when t.status = 'parked' then json_build_object('code', t.park_code, 'text', t.park_text, 'since', ${msSql('t.park_since')},
         'until', ${msSql('d.due_at')}, 'by', t.park_by) end) end,
-    'lock', case when s.owner is not null and s.lease_expires_at is not null then json_build_object('owner', s.owner,
-      'expiresAt', ${msSql('s.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
+    'lock', case when ws.owner is not null and ws.lease_expires_at is not null then json_build_object('owner', ws.owner,
+      'expiresAt', ${msSql('ws.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
     'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
     'gatherUntil', case when d.quiet_ms is not null then
-      ${msSql("least(s.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)")} end,
-    'pause', ${pauseFactsSql('s')},
+      ${msSql("least(ws.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)")} end,
+    'pause', ${pauseFactsSql('ws')},
     'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end)
-  from holdfast.sessions s left join holdfast.doorbells d on d.session_id = s.id left join holdfast.turns t on t.id = s.turn_id
-  left join holdfast.workers w on w.name = s.owner left join holdfast.yields y on y.session_id = s.id and y.epoch = s.epoch
-  where s.id = ${sessionId})`;
+  from holdfast.sessions ws left join holdfast.doorbells d on d.session_id = ws.id left join holdfast.turns t on t.id = ws.turn_id
+  left join holdfast.workers w on w.name = ws.owner left join holdfast.yields y on y.session_id = ws.id and y.epoch = ws.epoch
+  where ws.id = ${sessionId})`;
 }
 
 const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
@@ -63,6 +63,13 @@ export interface LanesRow {
 export function whyOf(facts: WaitFacts, { now, lanes }: LanesRow): Why {
   const { since, until, ...reason } = explainWait(facts, lanes, now);
   return { ...reason, since: isoOf(since), until: until === null ? null : isoOf(until) };
+}
+
+/** The reason why an open turn, its messages or its session waits; null: a worker runs it. `facts` is null when no turn is open. */
+export function openWhyOf(facts: WaitFacts | null, lanes: LanesRow | null): Why | null {
+  if (facts === null || lanes === null) return null;
+  const why = whyOf(facts, lanes);
+  return why.code === 'session_busy' ? null : why;
 }
 
 function isoOf(ms: number): string {

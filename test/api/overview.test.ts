@@ -113,6 +113,35 @@ describe('GET /v1/overview', () => {
     await rig.post('/v1/resume', { session: 'why-first' });
   });
 
+  test('counts the messages of a parked turn among those that wait, with their age and the reason, as every other list does', async () => {
+    const { rig } = holder;
+    await rig.rows(`update holdfast.inbox set status = 'cancelled' where status = 'waiting'`);
+    await play('parked', '[[error: 529 retry-after=600]]');
+    const [message] = (await rig.get('/v1/messages?session=parked')).body.items;
+    expect(message).toMatchObject({ status: 'claimed', why: { code: 'model_blocked' } });
+    const { why } = message;
+    const overview = (await rig.get('/v1/overview')).body;
+    expect(overview).toMatchObject({ parked: 1, waiting: { count: 1, oldestAt: message.receivedAt } });
+    expect(overview.lanes[0]).toMatchObject({ parked: 1, oldest: { sessionKey: message.sessionKey, why } });
+    const waiting = (await rig.get('/v1/waiting?session=parked')).body;
+    expect(waiting).toMatchObject({ count: 1, items: [{ id: message.id, status: 'claimed', position: 1, why }] });
+    expect((await rig.get('/v1/waiting')).body).toMatchObject({ items: expect.arrayContaining(waiting.items) });
+    const session = (await rig.get('/v1/sessions/parked')).body;
+    expect(session).toMatchObject({ status: 'waiting', why: { code: why.code, text: why.text } });
+    const stats = (await rig.get('/v1/stats')).body;
+    expect(stats).toMatchObject({ messages: { waiting: 1 }, oldestWaitMs: expect.any(Number) });
+    expect(stats.messages.claimed ?? 0).toBe(0);
+    const text = (await rig.get('/metrics')).body as string;
+    expect(text).toContain('holdfast_messages{status="waiting"} 1\n');
+    expect(text).toContain('holdfast_parked_turns{code="model_blocked"} 1\n');
+    expect(text).toMatch(/^holdfast_oldest_wait_seconds [0-9.e-]+$/m);
+    expect(text).not.toMatch(/^holdfast_oldest_wait_seconds 0$/m);
+    expect(text).toMatch(/^holdfast_lane_oldest_wait_seconds\{lane="main",code="model_blocked"\} [0-9.e-]+$/m);
+    await rig.post('/v1/sessions/parked/abort', {});
+    await rig.work('parked');
+    await rig.rows('delete from holdfast.model_blocks');
+  });
+
   test('is read once for all requests of a second, and is 304 while it is unchanged', async () => {
     const { rig } = holder;
     const first = await rig.get('/v1/overview');

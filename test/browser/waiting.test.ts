@@ -115,6 +115,7 @@ test('a session shows its queue with the reason of each message', async () => {
   const [message] = (await rig.get('/v1/waiting?session=queue')).body.items;
   await signIn();
   await open('/sessions/agent:main:queue');
+  await page.getByRole('status').getByText(`${message.why.code} ${message.why.text}`).waitFor();
   await page.getByText('1 message waits', { exact: true }).click();
   await page.getByRole('listitem').getByText(`hello ${message.why.code} ${message.why.text}`).waitFor();
   await page.getByRole('link', { name: 'all that wait in this session' }).click();

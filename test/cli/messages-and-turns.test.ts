@@ -93,12 +93,13 @@ test('waiting messages are listed with their reason, and a session, a message an
     ['turn', turn.id],
   ])
     expect((await run('why', what)).stdout).toContain(`${kind} `);
-  // The messages of a parked turn wait no more in the queue; the session still says what it waits for.
+  // The messages of a parked turn wait, too.
   await say('parked', '[[error: 409 retry-after=600]]');
   await holder.rig.work('parked');
   expect((await run('why', 'parked')).stdout).toMatch(
     /^session agent:main:parked has waited since .* until .* \(retry_wait\)\./,
   );
+  expect((await run('waiting', '--session', 'parked')).stdout).toContain('retry_wait');
   // What is delivered later has not arrived in its session.
   await holder.rig.post('/v1/sessions/later/messages', { text: 'x', deliverAt: '2099-01-01T00:00:00Z' });
   expect((await run('why', 'later')).stdout).toMatch(/^session agent:main:later has waited since .* \(delayed\)\./);

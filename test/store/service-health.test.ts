@@ -29,13 +29,15 @@ interface Process {
   version?: string;
   slots?: number;
   isReconcilerStalled?: boolean;
+  isQueueAway?: boolean;
 }
 
 async function report(more: Process = {}): Promise<string> {
   const { name = randomUUID(), roles = ['worker'], version = '1.0.0', slots = 1, isReconcilerStalled = false } = more;
+  const { isQueueAway = false } = more;
   const identity = { id: randomUUID(), name, host: 'host', pid: 1, roles, version };
   const lanes = roles.includes('worker') ? { main: { slots, inUse: 0 } } : {};
-  await reportWorker(rig.database, identity, { lanes, isQueueAway: false, isDraining: false, isReconcilerStalled });
+  await reportWorker(rig.database, identity, { lanes, isQueueAway, isDraining: false, isReconcilerStalled });
   return identity.id;
 }
 
@@ -48,12 +50,47 @@ test('due work has no worker until a process with slots in its lane reports', as
   await report({ slots: 0 });
   expect(await troubles()).toEqual(['no_worker main 2']);
   await rig.rows(`insert into holdfast.pauses (id, lane, paused_by) values ($1, 'main', 'admin')`, [randomUUID()]);
-  expect(await troubles()).toEqual([]);
+  expect(await troubles()).toEqual(['paused lane main 1']);
   await rig.rows('truncate holdfast.pauses');
   const id = await report();
   expect(await troubles()).toEqual([]);
   await rig.rows(`update holdfast.workers set seen_at = now() - interval '1 minute' where id = $1`, [id]);
   expect(await troubles()).toEqual(['no_worker main 2']);
+});
+
+test('what turns are parked for is reported: a provider that is away, a limit of one after a while, and a budget', async () => {
+  await report();
+  const parks = [
+    ['model_away', 'anthropic', '0'],
+    ['model_away', 'anthropic', '1 hour'],
+    ['rate_limited', 'openai', '1 minute'],
+    ['model_blocked', 'openai', '1 minute'],
+    ['retry_wait', 'google', '0'],
+    ['budget_reached', 'all per day', '0'],
+    ['provider_batch', 'anthropic', '1 hour'],
+  ];
+  for (const [code, by, ago] of parks)
+    await rig.rows(
+      `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at,
+         park_code, park_text, park_by, park_since)
+       values (gen_random_uuid(), gen_random_uuid(), 'message', 'main', 'parked', 1, 'w', 'm', 1, 's', 't', now(), now(), $1, '', $2, now() - $3::interval)`,
+      [code, by, ago],
+    );
+  expect(await troubles()).toEqual([
+    'model_away anthropic 2',
+    'model_limited openai 2',
+    'budget_reached all per day 1',
+  ]);
+  const { parkedTurns } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
+  expect(parkedTurns).toMatchObject({ model_away: 2, rate_limited: 1, provider_batch: 1 });
+  await rig.rows('truncate holdfast.turns cascade');
+});
+
+test('processes that cannot reach the queue are reported together', async () => {
+  await report({ isQueueAway: true });
+  await report({ isQueueAway: true });
+  await report();
+  expect(await troubles()).toEqual(['queue_unreachable queue 2']);
 });
 
 test('crons have no scheduler until one reports', async () => {

@@ -4,6 +4,8 @@ import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
 import { listMessages, viewMessage } from '../../src/store/views/messages.ts';
+import { viewLockedSession } from '../../src/store/views/sessions.ts';
+import { viewTurn } from '../../src/store/views/turns.ts';
 import { listWaiting } from '../../src/store/views/waiting.ts';
 import { reportWorker } from '../../src/store/workers/report-worker.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -71,10 +73,12 @@ describe('a message waits', () => {
     await report('worker-1');
     await report('worker-2');
     const { turnId } = await rig.opened(sessionId, 'worker-1');
+    expect((await viewTurn(views(), turnId))?.why).toBeNull();
     const id = await send(sessionId);
     expect(await whyOf(id)).toMatchObject({ code: 'session_busy', by: turnId });
     await silence('worker-1');
     expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: expect.any(String) });
+    expect((await viewTurn(views(), turnId))?.why).toMatchObject({ code: 'lock_of_lost_worker' });
     await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
     expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: null });
     await rig.claimed(sessionId, 'worker-2');
@@ -85,16 +89,27 @@ describe('a message waits', () => {
     const sessionId = await rig.session();
     const claimed = await send(sessionId);
     await report('worker-1');
-    const { write } = await rig.opened(sessionId, 'worker-1');
+    const { turnId, write } = await rig.opened(sessionId, 'worker-1');
     const id = await send(sessionId);
     const reason = { code: 'model_blocked', text: 'The model is not to be called.', by: 'anthropic/m' };
     await rig.parkTurn({ ...write, reason, delayMs: 60_000, notBeforeMs: 0, parks: 1 });
     expect(await whyOf(id)).toMatchObject({ ...reason, until: expect.any(String) });
     expect(await whyOf(claimed)).toMatchObject(reason);
+    const { items, count } = await listWaiting(views(), {}, { limit: 10, after: null });
+    expect(count).toBe(2);
+    expect(items).toMatchObject([
+      { id: claimed, status: 'claimed', turnId, position: 1, why: reason },
+      { id, status: 'waiting', turnId: null, position: 2, why: reason },
+    ]);
+    const [{ sessionKey } = { sessionKey: '' }] = items;
+    expect(await idsOf({ sessionKey })).toEqual([claimed, id]);
+    expect((await viewLockedSession(views(), sessionKey))?.why).toMatchObject(reason);
     await rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [sessionId]);
     await rig.claimed(sessionId, 'worker-1');
     expect(await whyOf(id)).toMatchObject({ code: 'session_busy' });
     expect(await whyOf(claimed)).toBeNull();
+    expect(await idsOf({ sessionKey })).toEqual([id]);
+    expect((await viewLockedSession(views(), sessionKey))?.why).toBeNull();
   });
 
   test('for the end of gathering, for a time, for the end of a wait, and for the queue', async () => {

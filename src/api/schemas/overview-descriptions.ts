@@ -44,7 +44,8 @@ export const OVERVIEW_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'getOverview.lanes.oldest':
     'The session of the message that waits longest, and why the message waits; null: none waits',
   'getOverview.lanes.oldest.why': 'Why the message waits',
-  'getOverview.lanes.depth': 'Sessions that have work but no worker',
+  'getOverview.lanes.depth': 'Sessions that have work but no worker, without those whose turn is parked',
+  'getOverview.lanes.parked': 'Sessions whose turn is parked',
   'Stats.attention': 'The number of problems that `GET /v1/attention` lists, at most a second old',
   'Stats.attention.errors': 'Something does not work',
   'Stats.attention.warnings': 'Something may stop working soon',

@@ -52,6 +52,7 @@ export const overview = z.strictObject({
     z.strictObject({
       lane: z.enum(LANES),
       depth: count,
+      parked: count,
       oldestAt: iso.nullable(),
       oldest: z.strictObject({ sessionKey: z.string(), why }).nullable(),
       running: count,

@@ -94,6 +94,7 @@ export interface SessionDetails extends LockedSession {
 /** A session as its own routes show it. */
 export const sessionDetails = session.extend({
   lock: z.strictObject({ holder: z.string(), until: iso }).nullable(),
+  why: why.nullable().exactOptional(),
   contextWindow: count,
   apiQueueMode: z.enum(QUEUE_MODES),
 }) satisfies z.ZodType<SessionDetails>;

@@ -45,6 +45,8 @@ export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {
   position: 'Its position in the queue of its session, counted from 1',
   isCapped: 'Whether the limit of the count was reached, so that there may be more',
   'listWaiting.count': 'The number of waiting messages, up to 10,000',
+  'WaitingMessage.status': 'waiting, or claimed while its turn is parked',
+  'WaitingMessage.turnId': 'The parked turn; null: no turn has claimed it',
   'WaitingMessage.why.since': 'When it began to wait for this reason',
   'Turn.attempts':
     'Its attempts, oldest first; absent with `steps=none`, and when the turn is part of the answer to a message',
@@ -53,6 +55,9 @@ export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {
   batch: 'Only messages of this batch',
   'Message.why.since': 'When it began to wait',
   'Turn.why.since': 'When it began to wait',
+  'Turn.why': 'Why no worker runs it: it is parked, or its worker is lost; null: one does, or it has ended',
+  'SessionDetails.why':
+    'Why the open turn or the oldest message waits; null: nothing does, or a worker runs the turn. Absent in lists',
   why: 'Why it waits; null: it is not waiting',
   inUse: 'The number of jobs that it is running',
 };

@@ -6,7 +6,7 @@ import { listOf } from './answers.ts';
 import { message, why } from './views.ts';
 
 export const waitingMessage = message.extend({
-  status: z.literal('waiting'),
+  status: z.enum(['waiting', 'claimed']),
   lane: z.enum(LANES),
   position: z.int().min(1).max(WAITING_COUNT_MAX),
   why,

@@ -57,12 +57,12 @@ interface FoundWait {
 
 async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
   if (!isUuid(what)) {
-    const { status, key, turnId } = await api.getSession({ key: what });
+    const { status, key, why } = await api.getSession({ key: what });
+    if (why != null) return { kind: 'session', id: key, status, why };
+    // A worker runs its turn, or it has only messages that are delivered later.
     const { items } = await api.listWaiting({ session: key });
-    const arrived = items.find(({ why }) => why.code !== 'delayed');
-    // A turn that is parked has taken its messages.
-    const parked = arrived !== undefined || turnId === null ? null : (await api.getTurn({ id: turnId })).why;
-    return { kind: 'session', id: key, status, why: arrived?.why ?? parked ?? items[0]?.why ?? null };
+    const arrived = items.find((item) => item.why.code !== 'delayed');
+    return { kind: 'session', id: key, status, why: (arrived ?? items[0])?.why ?? null };
   }
   try {
     const { status, why } = await api.getMessage({ id: what });

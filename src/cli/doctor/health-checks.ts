@@ -1,10 +1,15 @@
-// The checks of the processes that share the database: whether there are workers and a scheduler for what there is to do, whether a part has
-// stalled, and what holds back live events.
+// The checks of the processes that share the database: what turns wait for, whether there are workers and a scheduler for what there is to do,
+// whether a part has stalled, and what holds back live events.
 import { wordsOfHealth, type HealthFact, type HealthKind } from '../../core/service-health.ts';
 import { inspectService } from '../../store/inspect-service.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
+  model_away: { code: 'provider', title: 'providers of models', ok: 'no turn waits for a provider that is away' },
+  model_limited: { code: 'limits', title: 'limits of providers', ok: 'no turn waits for a limit of a provider' },
+  budget_reached: { code: 'budgets', title: 'budgets', ok: 'no turn waits for a budget' },
+  paused: { code: 'pauses', title: 'pauses', ok: 'nothing is paused' },
+  queue_unreachable: { code: 'queue', title: 'queue', ok: 'every process reaches the queue' },
   no_worker: { code: 'workers', title: 'workers', ok: 'every lane with work has a worker' },
   no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'a scheduler is running, or no work waits for one' },
   reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'no reconciler has stalled' },

@@ -10,6 +10,7 @@ import { sendLongQuery } from '../send-long-query.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 import { WAITING_MAX } from '../views/overview.ts';
+import { waitingCountSql } from '../why-sql.ts';
 import {
   countChangesSql,
   marksOfEventsSql,
@@ -181,7 +182,7 @@ export const SAMPLE_MINUTE = literal({
   locking: 'The row of the minute.',
   text: `insert into holdfast.minute_samples as sample (starts_at, waiting, running)
 select date_trunc('minute', clock_timestamp(), 'UTC'),
-  (select count(*) from (select from holdfast.inbox where status = 'waiting' limit ${WAITING_MAX + 1}) as waiting),
+  ${waitingCountSql(WAITING_MAX + 1)},
   (select count(*) from holdfast.turns where ended_at is null and status = 'running')
 on conflict (starts_at) do update set waiting = greatest(sample.waiting, excluded.waiting), running = greatest(sample.running, excluded.running)`,
 });

@@ -23,8 +23,6 @@ export const ATTENTION = literal({
   union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at')}
   from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
   where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' and not ${isPausedSql('s')} order by s.lease_expires_at limit ${NAMES_MAX})
-  union all (${factSql('paused', "concat_ws(', ', 'lane ' || p.lane, 'agent ' || p.agent_id, 'session ' || p.session_key)", '1', 'p.created_at')}
-  from holdfast.pauses p order by p.created_at limit ${NAMES_MAX})
   union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since')}
   from holdfast.crons c cross join lateral (
     select count(*) as count, min(f.scheduled_for) as since from holdfast.cron_fires f
@@ -38,8 +36,6 @@ export const ATTENTION = literal({
   group by channel order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('model_blocked', 'b.model', 'count(*)', 'null::timestamptz')}
   from holdfast.model_blocks b where b.until > clock_timestamp() and b.lifted_at is null group by b.model limit ${NAMES_MAX})
-  union all (${factSql('model_away', "coalesce(t.park_by, 'unknown')", 'count(*)', 'min(t.park_since)')}
-  from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code = 'model_away' group by 2 limit ${NAMES_MAX})
   union all (${factSql('model_unpriced', 'u.model', 'sum(u.unpriced_calls)', 'min(u.starts_at)')}
   from holdfast.usage_buckets u where u.size = 'hour' and u.starts_at > clock_timestamp() - interval '1 day' and u.unpriced_calls > 0
   group by u.model limit ${NAMES_MAX})

@@ -6,7 +6,7 @@ import type { Why } from '../../core/waiting/why.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { LANE_FACTS_SQL, waitFactsSql, whyOf, whySql, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { tokenUsageSql, type TokenUsage } from '../token-usage.ts';
 
@@ -28,8 +28,7 @@ const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status
 
 // A pending item waits for its batch, or for the item before it; one in flight for what its turn waits for.
 const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
-const ITEM_WHY_SQL = `case when i.status = 'fed' then ${whySql('x.turn_id')}
-    when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
+const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
       'text', coalesce(b.pause_detail, 'The batch is paused.'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
     when i.status = 'pending' and b.probe_to < i.n then json_build_object('code', 'batch_window',
       'text', 'The first items measure the cache of the provider; the others wait for what they show, at most an hour.',
@@ -45,8 +44,8 @@ export const LIST_ITEMS = literal({
   purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
   text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
   i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros",
-  ${ITEM_WHY_SQL} as why, case when i.status = 'fed' and x.status = 'waiting' then ${waitFactsSql('x.session_id', 'x.received_at')} end as wait,
-  case when i.status = 'fed' and x.status = 'waiting' then ${LANE_FACTS_SQL} end as lanes
+  ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitFactsSql('x.session_id', 'x.received_at')} end as wait,
+  case when x.status in ('waiting', 'claimed') then ${LANE_FACTS_SQL} end as lanes
 from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
 left join holdfast.inbox x on x.id = i.message_id and i.status = 'fed' left join holdfast.turns t on t.id = x.turn_id
 where b.id = $1 and ($2::text is null or ${ITEM_STATUS_SQL} = $2) and ($3::text is null or i.error_code = $3)
@@ -57,7 +56,7 @@ order by i.n limit $6`,
 
 type BatchItemRow = Omit<BatchItemView, 'costUsd'> & {
   costMicros: number | null;
-  /** Of an item whose input waits. */
+  /** Of an item in flight. */
   wait: WaitFacts | null;
   lanes: LanesRow | null;
 };
@@ -75,7 +74,12 @@ export async function listItems(
   const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
     ...item,
     costUsd: dollarsOf(costMicros),
-    why: wait === null || lanes === null ? item.why : whyOf(wait, lanes),
+    why:
+      wait === null || lanes === null
+        ? item.why
+        : item.status === 'waiting'
+          ? whyOf(wait, lanes)
+          : openWhyOf(wait, lanes),
   }));
   return pageOf(items, page.limit, ({ n }) => String(n));
 }

@@ -8,7 +8,7 @@ import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import type { SessionFacts } from '../session-facts.ts';
-import { LANE_FACTS_SQL, waitFactsSql, whyOf, whySql, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import { findMessageIds, type MESSAGE_STATUSES, type MessageFilter } from './message-filter.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
@@ -28,14 +28,13 @@ export interface MessageView {
   reply: string | null;
   /** Why it failed, was cancelled or was dropped. */
   error: unknown;
-  /** Why it waits; null when it does not. A message that a turn has claimed waits while that turn is parked. */
+  /** Why it waits; null when it does not. A message that a turn has claimed waits while no worker runs that turn. */
   why: Why | null;
   receivedAt: string;
   settledAt: string | null;
 }
 
 const WAIT_FACTS = waitFactsSql('"holdfast"."inbox"."session_id"', '"holdfast"."inbox"."received_at"');
-const OPEN_TURN_WHY = whySql('"holdfast"."sessions"."turn_id"');
 
 /** The ids of the messages that wait, oldest first, at most `limit`; of one session, or of all. */
 export async function waitingMessageIds(
@@ -86,9 +85,8 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
       commandReply: inbox.reply,
       error: inbox.error,
       turnError: turns.error,
-      parkWhy: sql<Why | null>`case when ${inbox.status} = 'claimed' then ${sql.raw(OPEN_TURN_WHY)} end`,
-      wait: sql<WaitFacts | null>`case when ${inbox.status} = 'waiting' then ${sql.raw(WAIT_FACTS)} end`,
-      lanes: sql<LanesRow | null>`case when ${inbox.status} = 'waiting' then ${sql.raw(LANE_FACTS_SQL)} end`,
+      wait: sql<WaitFacts | null>`case when ${inbox.status} in ('waiting', 'claimed') then ${sql.raw(WAIT_FACTS)} end`,
+      lanes: sql<LanesRow | null>`case when ${inbox.status} in ('waiting', 'claimed') then ${sql.raw(LANE_FACTS_SQL)} end`,
       deliverAt: inbox.deliverAt,
       receivedAt: inbox.receivedAt,
       settledAt: inbox.settledAt,
@@ -99,7 +97,7 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
     .where(condition)
     .orderBy(desc(inbox.id))
     .limit(limit);
-  return rows.map(({ turnError, commandReply, announcement, parkWhy, wait, lanes, deliverAt, ...row }) => ({
+  return rows.map(({ turnError, commandReply, announcement, wait, lanes, deliverAt, ...row }) => ({
     ...row,
     text: messageText(row.text, announcement),
     // The table's check allows no other.
@@ -108,8 +106,8 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
     why:
       row.status === 'delayed'
         ? delayedWhy(isoOf(row.receivedAt), isoOrNull(deliverAt))
-        : wait === null || lanes === null
-          ? parkWhy
+        : wait === null || lanes === null || row.status === 'claimed'
+          ? openWhyOf(wait, lanes)
           : whyOf(wait, lanes),
     error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
     receivedAt: isoOf(row.receivedAt),

@@ -8,7 +8,7 @@ import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { marksOfEventsSql, SUMMED_SQL, UNREAD_EVENTS, USAGE_SUMS, usageOfEventsSql } from '../usage/usage-rows.ts';
-import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
+import { LANE_FACTS_SQL, waitFactsSql, waitingCountSql, whyOf, type LanesRow } from '../why-sql.ts';
 import type { ViewDatabase } from './page.ts';
 import { doorsSql } from './stats.ts';
 
@@ -17,6 +17,8 @@ export interface LaneFigures {
   lane: SessionLane;
   /** Sessions that have work and that no worker holds, without those whose turn is parked. */
   depth: number;
+  /** Sessions whose turn is parked. */
+  parked: number;
   /** When the message that waits longest arrived; null: none waits. */
   oldestAt: string | null;
   /** The session of that message, and why the message waits. */
@@ -75,20 +77,28 @@ const SUMS = USAGE_SUMS.join(', ');
 const p95Sql = (from: string, to: string): string =>
   `percentile_cont(0.95) within group (order by greatest(0, extract(epoch from ${to} - ${from}) * 1000))`;
 
+/** Columns of `doorsSql`: the session, and when the message arrived that waits longest in it. */
+export const OLDEST_COLUMNS_SQL = `, d.session_id, (
+    select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
+  ) as oldest_at`;
+
 export const OVERVIEW = literal({
   name: 'overview',
   purpose: 'Read the figures of the overview.',
   text: `with first_minute as materialized (
   select date_trunc('minute', clock_timestamp(), 'UTC') - interval '${MINUTES - 1} minutes' as at
 ),
-${doorsSql(`, d.session_id, (
-    select i.received_at from holdfast.inbox i where i.session_id = d.session_id and i.status = 'waiting' order by i.seq limit 1
-  ) as oldest_at`)},
-oldest as materialized (
-  select distinct on (lane) lane, session_id, oldest_at from doors where oldest_at is not null order by lane, oldest_at, session_id
-),
+${doorsSql(OLDEST_COLUMNS_SQL)},
 open_turns as materialized (
-  select t.lane, t.status from holdfast.turns t where t.ended_at is null
+  select t.id, t.session_id, t.lane, t.status from holdfast.turns t where t.ended_at is null
+),
+oldest as materialized (
+  select distinct on (lane) lane, session_id, oldest_at from (
+    select lane, session_id, oldest_at from doors
+    union all select t.lane, t.session_id, (
+      select min(i.received_at) from holdfast.inbox i where i.turn_id = t.id and i.status = 'claimed'
+    ) from open_turns t where t.status = 'parked'
+  ) as waiting where oldest_at is not null order by lane, oldest_at, session_id
 ),
 workers as materialized (
   select w.lanes from holdfast.workers w
@@ -134,10 +144,11 @@ today as (
 )
 select json_build_object(
   'now', ${isoSql('clock_timestamp()')},
-  'waiting', (select count(*) from (select from holdfast.inbox where status = 'waiting' limit ${WAITING_MAX + 1}) as waiting),
+  'waiting', ${waitingCountSql(WAITING_MAX + 1)},
   'parked', (select count(*) from open_turns where status = 'parked'),
   'lanes', (select json_agg(json_build_object('lane', lane,
       'depth', (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true),
+      'parked', (select count(*) from open_turns where open_turns.lane = lanes.lane and status = 'parked'),
       'oldestAt', (select ${isoSql('oldest_at')} from oldest where oldest.lane = lanes.lane),
       'oldest', (select json_build_object('sessionKey', (select s.key from holdfast.sessions s where s.id = oldest.session_id),
         'wait', ${waitFactsSql('oldest.session_id', 'oldest.oldest_at')}) from oldest where oldest.lane = lanes.lane),

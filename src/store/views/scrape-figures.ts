@@ -1,10 +1,14 @@
 // What a scrape of the metrics asks beside the counts of `GET /v1/stats`: from the roll-ups and from what is open, so it costs the same
 // however much there is.
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL, type OldestTransaction } from '../oldest-transaction.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { literal } from '../statement.ts';
+import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import { countChangesSql, UNPRICED_CALLS, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import type { ViewDatabase } from './page.ts';
+import { OLDEST_COLUMNS_SQL } from './overview.ts';
+import { doorsSql } from './stats.ts';
 import { HEALTH_FACTS_SQL } from './service-health.ts';
 
 export interface ScrapeFigures {
@@ -29,6 +33,10 @@ export interface ScrapeFigures {
   cacheHitRatio: Record<string, number>;
   /** By kind of old rows: how many were deleted, and the age over which all were that nothing needs; null: no pass was complete. */
   retention: Record<string, { deleted: number; reachMs: number | null }>;
+  /** Turns that are parked, by the code of their reason. */
+  parkedTurns: Record<string, number>;
+  /** Of each lane, the messages that wait longest: the one that no turn has claimed, and one for each reason of parked turns. */
+  oldestWaits: { lane: string; code: string; ageMs: number }[];
   /** What keeps the service from working, by kind. */
   troubles: Record<string, number>;
   /** The transaction that holds back live events; null: none does. */
@@ -50,7 +58,15 @@ export const SCRAPE_FIGURES = literal({
   name: 'scrape-figures',
   purpose:
     'Read what the metrics say of the service as a whole: what is open, how old it is, which processes run, and what keeps them from working.',
-  text: `with open_batches as materialized (
+  text: `with ${doorsSql(OLDEST_COLUMNS_SQL)},
+unclaimed as materialized (
+  select distinct on (lane) lane, session_id, oldest_at from doors where oldest_at is not null order by lane, oldest_at, session_id
+),
+parked as materialized (
+  select t.lane, t.park_code, (select min(i.received_at) from holdfast.inbox i where i.turn_id = t.id and i.status = 'claimed') as oldest_at
+  from holdfast.turns t where t.ended_at is null and t.status = 'parked'
+),
+open_batches as materialized (
   select b.status, b.created_at, b.item_count, b.in_flight, ${ITEM_STATES.map((state) => `b.${state}`).join(', ')}
   from holdfast.batches b where b.status <> 'ended'
 ),
@@ -92,6 +108,12 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
   (select coalesce(json_object_agg(tier, ratio), '{}') from cached where ratio is not null) as "cacheHitRatio",
   (select coalesce(json_object_agg(r.kind, json_build_object('deleted', r.deleted, 'reachMs', ${sinceMsSql('r.completed_to')})), '{}')
     from holdfast.retention r) as retention,
+  (select coalesce(json_object_agg(park_code, count), '{}') from (select park_code, count(*) as count from parked group by park_code) as counted) as "parkedTurns",
+  (select coalesce(json_agg(json_build_object('lane', lane, 'code', park_code, 'ageMs', age)), '[]')
+    from (select lane, park_code, ${sinceMsSql('min(oldest_at)')} as age from parked where oldest_at is not null group by 1, 2) as aged) as parked,
+  (select coalesce(json_agg(json_build_object('lane', lane, 'ageMs', ${sinceMsSql('oldest_at')}, 'wait', ${waitFactsSql('unclaimed.session_id', 'unclaimed.oldest_at')})), '[]')
+    from unclaimed) as unclaimed,
+  ${LANE_FACTS_SQL} as lanes,
   (select coalesce(json_object_agg(kind, count), '{}') from (select kind, sum(count)::int as count from (${HEALTH_FACTS_SQL}) as facts group by kind) as counted) as troubles,
   (select json_build_object('pid', o.pid, 'database', o.database, 'application', o.application, 'ageMs', ${sinceMsSql('o.began_at')})
     from (${OLDEST_TRANSACTION_SQL}) as o) as "oldestTransaction",
@@ -100,7 +122,15 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
 
 /** Reads them. */
 export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures> {
-  const { rows } = await db.$client.query<ScrapeFigures>(SCRAPE_FIGURES.prepared([]));
+  const { rows } = await db.$client.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
   // A select without a table in `from` has one row.
-  return rows[0]!;
+  const { parked, unclaimed, lanes, ...figures } = rows[0]!;
+  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: whyOf(wait, lanes).code }));
+  return { ...figures, oldestWaits: [...parked, ...first] };
+}
+
+interface ScrapeRow extends Omit<ScrapeFigures, 'oldestWaits'> {
+  parked: ScrapeFigures['oldestWaits'];
+  unclaimed: { lane: string; ageMs: number; wait: WaitFacts }[];
+  lanes: LanesRow;
 }

@@ -1,9 +1,15 @@
-// Whether anything keeps the service from working: no process for what there is to do, a part that has stalled, clocks and versions that differ,
-// a transaction that holds back events. Nothing here reads a table that grows with turns. The attention, the readiness, the doctor, the log and
+// Whether anything keeps the service from working: a provider, a budget or a pause for which turns wait, no process for what there is to do, a
+// part that has stalled, clocks and versions that differ, a transaction that holds back events. Of turns it reads those that are open. The attention, the readiness, the doctor, the log and
 // the metrics say the same, because all of them read these facts.
 import type { QueryResult } from 'pg';
-import type { HealthFact } from '../../core/service-health.ts';
-import { CLOCK_OFF_MS, DELIVERY_STALLED_MS, HELD_BACK_MS, WORK_UNSERVED_MS } from '../../core/service-health.ts';
+import type { HealthFact, HealthKind } from '../../core/service-health.ts';
+import {
+  CLOCK_OFF_MS,
+  DELIVERY_STALLED_MS,
+  HELD_BACK_MS,
+  LIMITED_MS,
+  WORK_UNSERVED_MS,
+} from '../../core/service-health.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { HELD_SINCE_SQL, OLDEST_TRANSACTION_SQL } from '../oldest-transaction.ts';
 import { isoSql } from '../session-facts.ts';
@@ -23,8 +29,19 @@ const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 
 const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
 const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
 
+const parkedSql = (kind: HealthKind, codes: string, condition = 'true'): string =>
+  `(${factSql(kind, "coalesce(t.park_by, 'unknown')", 'count(*)', 'min(t.park_since)')}
+  from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code in (${codes}) and ${condition} group by 2 limit ${NAMES_MAX})`;
+
 /** SQL of the facts, as rows of `kind, name, count, since`. */
-export const HEALTH_FACTS_SQL = `(${factSql('no_worker', 'lanes.lane', 'work.count', 'work.since')}
+export const HEALTH_FACTS_SQL = `${parkedSql('model_away', "'model_away'")}
+  union all ${parkedSql('model_limited', "'model_blocked', 'rate_limited', 'retry_wait'", `t.park_since < ${agoSql(LIMITED_MS)}`)}
+  union all ${parkedSql('budget_reached', "'budget_reached'")}
+  union all (${factSql('paused', "concat_ws(', ', 'lane ' || p.lane, 'agent ' || p.agent_id, 'session ' || p.session_key)", '1', 'p.created_at')}
+  from holdfast.pauses p order by p.created_at limit ${NAMES_MAX})
+  union all (${factSql('queue_unreachable', "'queue'", 'count(*)', 'min(w.queue_away_since)')}
+  from holdfast.workers w where ${RUNNING_SQL} and w.queue_away_since is not null having count(*) > 0)
+  union all (${factSql('no_worker', 'lanes.lane', 'work.count', 'work.since')}
   from unnest(array['main', 'subagent', 'cron', 'batch']) as lanes (lane) cross join lateral (
     select count(*) as count, min(due_at) as since from (
       select d.due_at from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s

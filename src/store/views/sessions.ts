@@ -4,9 +4,12 @@
 // them, and looks for the rest of the filter in those: when it has looked at that many, a page may have fewer items than its limit, and the
 // next page continues where it stopped.
 import { isUuid } from '../../core/ids.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
+import type { Why } from '../../core/waiting/why.ts';
 import { alias, eq, sql, type SQL } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from '../session-facts.ts';
+import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 import { idsOf, wordsOf } from './sql-arrays.ts';
@@ -30,7 +33,16 @@ export interface SessionLock {
 export interface LockedSession extends SessionFacts {
   /** Null: no process has claimed it. */
   lock: SessionLock | null;
+  /** Why its open turn or its oldest message waits; null: nothing does, or a worker runs its turn. Absent in lists. */
+  why?: Why | null;
 }
+
+/** SQL of when the message arrived that waits longest in the session. */
+const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i where i.turn_id = s.turn_id and i.status = 'claimed'),
+  (select i.received_at from holdfast.inbox i where i.session_id = s.id and i.status = 'waiting' order by i.seq limit 1), s.updated_at)`;
+const IS_OPEN = sql.raw('s.turn_id is not null or s.waiting > 0');
+const wait = sql<WaitFacts | null>`case when ${IS_OPEN} then ${sql.raw(waitFactsSql('s.id', OLDEST_SQL))} end`;
+const lanes = sql<LanesRow | null>`case when ${IS_OPEN} then ${sql.raw(LANE_FACTS_SQL)} end`;
 
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
@@ -40,8 +52,8 @@ export async function viewSession(db: ViewDatabase, key: string): Promise<Sessio
 
 /** The same with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
-  const [row] = await db.select({ facts, lock }).from(s).where(eq(s.key, key)).limit(1);
-  return row === undefined ? null : { ...row.facts, lock: row.lock };
+  const [row] = await db.select({ facts, lock, wait, lanes }).from(s).where(eq(s.key, key)).limit(1);
+  return row === undefined ? null : { ...row.facts, lock: row.lock, why: openWhyOf(row.wait, row.lanes) };
 }
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */

@@ -2,11 +2,12 @@
 import { sql } from '../drizzle.ts';
 import { literal } from '../statement.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../usage/usage-rows.ts';
+import { PARKED_MESSAGES_SQL } from '../why-sql.ts';
 import type { ViewDatabase } from './page.ts';
 
 export interface StatsView {
   sessions: number;
-  /** How many messages are in each status; a status that none has is absent. */
+  /** How many messages are in each status; a status that none has is absent. Those of a parked turn count as waiting. */
   messages: Record<string, number>;
   turns: Record<string, number>;
   deliveries: Record<string, number>;
@@ -60,7 +61,7 @@ const byStatusSql = (counts: string): string =>
 
 /** What both ways of counting have in common. */
 const LIVE_FIELDS = `'oldestWaitMs', (select round(greatest(extract(epoch from clock_timestamp() - min(received_at)), 0) * 1000)
-    from holdfast.inbox where status = 'waiting'),
+    from (select received_at from holdfast.inbox where status = 'waiting' union all select i.received_at from ${PARKED_MESSAGES_SQL}) as waiting),
   'liveLocks', (select count(*) from doors where is_held),
   'queueDepth', (select json_object_agg(lane, (select count(*) from doors where doors.lane = lanes.lane and not is_held and is_parked is not true))
     from unnest(array['main', 'subagent', 'cron', 'batch']) as lanes (lane)),
@@ -95,8 +96,9 @@ select json_build_object(
   'sessions', cursor.sessions + (
     select count(*) from holdfast.sessions s where s.id > coalesce(cursor.sessions_to, '00000000-0000-0000-0000-000000000000')),
   'messages', ${byStatusSql(`select status, count from ended where subject = 'messages'
-    union all select 'waiting', count(*) from holdfast.inbox where status = 'waiting'
-    union all select 'claimed', sum(claimed)::bigint from open_turns`)},
+    union all select 'waiting', (select count(*) from holdfast.inbox where status = 'waiting')
+      + (select coalesce(sum(claimed), 0)::bigint from open_turns where status = 'parked')
+    union all select 'claimed', sum(claimed)::bigint from open_turns where status <> 'parked'`)},
   'turns', ${byStatusSql(`select status, count from ended where subject = 'turns'
     union all select status, count(*) from open_turns group by status`)},
   'deliveries', ${byStatusSql(`select status, count from ended where subject = 'deliveries'
@@ -114,7 +116,9 @@ export const STATS_BY_ROWS = literal({
   name: 'stats-by-rows',
   purpose: 'The same from the tables themselves, for the time between an upgrade and `count-existing`.',
   text: `with ${doorsSql()}
-select json_build_object('sessions', (select count(*) from holdfast.sessions), 'messages', ${countedSql('inbox')},
+select json_build_object('sessions', (select count(*) from holdfast.sessions), 'messages', ${byStatusSql(`select status, count(*) as count from (
+    select case when i.status = 'claimed' and (select t.status from holdfast.turns t where t.id = i.turn_id) = 'parked' then 'waiting' else i.status end as status
+    from holdfast.inbox i) as shown group by status`)},
   'turns', ${countedSql('turns')}, 'deliveries', ${countedSql('deliveries')},
   ${LIVE_FIELDS}
 ) as stats`,

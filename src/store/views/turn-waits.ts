@@ -61,7 +61,7 @@ export interface TurnWaits {
 }
 
 /** The facts of the turn and its last attempt. */
-type TurnNow = Omit<AttemptView, 'how'> & { id: string; why: Why | null };
+type TurnNow = Omit<AttemptView, 'how'> & { id: string; status: string; why: Why | null };
 
 /** Reads them, by the ids of the turns. */
 export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Promise<Map<string, TurnWaits>> {
@@ -111,7 +111,12 @@ function between({ attempts }: WaitsRow, turn: TurnNow): SpanView[] {
     const next = attempts[at + 1]?.claimedAt ?? turn.claimedAt;
     return how === 'lost' ? [span('worker.lost', worker, endedAt, next)] : [parked(code ?? 'parked', endedAt, next)];
   });
-  return turn.why === null ? waits : [...waits, parked(turn.why.code, turn.why.since, null)];
+  if (turn.why === null) return waits;
+  const { code, since } = turn.why;
+  return [
+    ...waits,
+    turn.status === 'parked' ? parked(code, since, null) : span('worker.lost', turn.worker, since, null),
+  ];
 }
 
 function parked(code: string, startedAt: string, endedAt: string | null): SpanView {

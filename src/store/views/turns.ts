@@ -2,12 +2,13 @@
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
 import { pieceOf } from '../../core/transcript-parts.ts';
+import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';
 import { desc, eq, getTableColumns, inArray, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
-import { whySql } from '../why-sql.ts';
+import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import type { SpanView } from './span.ts';
@@ -46,7 +47,7 @@ export interface TurnView extends CostFacts {
   harness: { id: string; reason: HarnessReason } | null;
   reply: string | null;
   error: unknown;
-  /** Why it is parked; null when it is not. */
+  /** Why no worker runs it: it is parked, or its worker is lost; null: one does, or it has ended. */
   why: Why | null;
   usage: TokenUsage;
   queuedAt: string;
@@ -126,7 +127,7 @@ export async function listTurns(
 }
 
 const TURN_HARNESS = harnessSql('"holdfast"."turns"');
-const TURN_WHY = whySql('"holdfast"."turns"."id"');
+const TURN_WAIT = waitFactsSql('"holdfast"."turns"."session_id"', '"holdfast"."turns"."claimed_at"');
 
 function selectTurns(db: ViewDatabase, replyCharsMax?: number) {
   const reply = replyCharsMax === undefined ? turns.reply : sql<string | null>`left(${turns.reply}, ${replyCharsMax})`;
@@ -134,7 +135,8 @@ function selectTurns(db: ViewDatabase, replyCharsMax?: number) {
     .select({
       turn: { ...getTableColumns(turns), reply },
       sessionKey: sessions.key,
-      why: sql<Why | null>`${sql.raw(TURN_WHY)}`,
+      wait: sql<WaitFacts | null>`case when ${turns.endedAt} is null then ${sql.raw(TURN_WAIT)} end`,
+      lanes: sql<LanesRow | null>`case when ${turns.endedAt} is null then ${sql.raw(LANE_FACTS_SQL)} end`,
       harness: sql<TurnView['harness']>`${sql.raw(TURN_HARNESS)}`,
     })
     .from(turns)
@@ -145,7 +147,8 @@ function selectTurns(db: ViewDatabase, replyCharsMax?: number) {
 function turnSummaryOf(row: {
   turn: typeof turns.$inferSelect;
   sessionKey: string;
-  why: Why | null;
+  wait: WaitFacts | null;
+  lanes: LanesRow | null;
   harness: TurnView['harness'];
 }): TurnSummary {
   const { turn } = row;
@@ -163,7 +166,7 @@ function turnSummaryOf(row: {
     harness: row.harness,
     reply: turn.reply,
     error: turn.error ?? null,
-    why: row.why,
+    why: openWhyOf(row.wait, row.lanes),
     usage: {
       inputTokens: turn.inputTokens,
       outputTokens: turn.outputTokens,

@@ -1,4 +1,5 @@
-// Waiting messages, oldest first and with those that are delivered later, each with the reason, its lane and its place in the queue of its session.
+// Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
+// the queue of its session.
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { pieceOf } from '../../core/transcript-parts.ts';
@@ -11,7 +12,8 @@ import { delayedWhy, messageText, type MessageView } from './messages.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export interface WaitingView extends MessageView {
-  status: 'waiting';
+  /** `claimed`: its turn is parked. */
+  status: 'waiting' | 'claimed';
   lane: string;
   /** In the queue of its session, from 1; at most 10,000. */
   position: number;
@@ -31,7 +33,7 @@ export interface WaitingFilter {
 export const WAITING_COUNT_MAX = 10_000;
 
 // $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what waits in the order of the ids, what waits
-// in a session, or what is in flight of a batch. An item of a batch is never delivered later.
+// in a session, or what is in flight of a batch. Parked turns are open, so they are few. An item of a batch is never delivered later.
 const FILTERS = `($1::text is null or s.lane = $1) and ($2::text is null or s.key = $2)`;
 // A limit keeps the planner from reading all sessions into a hash table.
 const SESSION =
@@ -40,25 +42,40 @@ const ofAll = (status: string): string =>
   `holdfast.inbox i ${SESSION} where i.status = '${status}' and ${FILTERS} and $3::uuid is null`;
 const ofSession = (status: string): string => `holdfast.sessions s join holdfast.inbox i on i.session_id = s.id
     where s.key = $2 and i.status = '${status}' and ${FILTERS} and $3::uuid is null`;
+const CLAIMED = `t.ended_at is null and t.status = 'parked' and i.status = 'claimed' and ${FILTERS}`;
 const SOURCES = {
-  all: [ofAll('waiting'), ofAll('delayed')],
-  session: [ofSession('waiting'), ofSession('delayed')],
+  all: [
+    ofAll('waiting'),
+    ofAll('delayed'),
+    `holdfast.turns t join holdfast.inbox i on i.turn_id = t.id ${SESSION} where ${CLAIMED} and $3::uuid is null`,
+  ],
+  session: [
+    ofSession('waiting'),
+    ofSession('delayed'),
+    `holdfast.sessions s join holdfast.turns t on t.id = s.turn_id join holdfast.inbox i on i.turn_id = t.id
+    where s.key = $2 and ${CLAIMED} and $3::uuid is null`,
+  ],
   batch: [
     `holdfast.batch_items b join holdfast.inbox i on i.id = b.message_id ${SESSION}
-    where b.batch_id = $3::uuid and b.status = 'fed' and i.status = 'waiting' and ${FILTERS}`,
+    where b.batch_id = $3::uuid and b.status = 'fed' and ${FILTERS} and (i.status = 'waiting' or i.status = 'claimed'
+      and (select t.status from holdfast.turns t where t.id = i.turn_id) = 'parked')`,
   ],
 };
 
 const queueSql = (condition: string): string =>
   `(select count(*) from (select from holdfast.inbox q where q.session_id = page.session_id and ${condition} limit ${WAITING_COUNT_MAX}) as queue)`;
 
-/** A message that is delivered later takes its place after those that have arrived. */
-const POSITION_SQL = `case when page.status = 'waiting' then ${queueSql("q.status = 'waiting' and q.seq <= page.seq")}
-  else least(${WAITING_COUNT_MAX}, ${queueSql("q.status = 'waiting'")}
-    + ${queueSql("q.status = 'delayed' and (q.deliver_at, q.id) <= (page.deliver_at, page.id)")}) end::int`;
+/** Those of a parked turn come first; a message that is delivered later takes its place after those that have arrived. */
+const PARKED_SQL = `(select count(*) from holdfast.sessions qs join holdfast.turns qt on qt.id = qs.turn_id
+    join holdfast.inbox q on q.turn_id = qt.id where qs.id = page.session_id and qt.status = 'parked' and q.status = 'claimed')`;
+const POSITION_SQL = `case page.status
+  when 'claimed' then (select count(*) from holdfast.inbox q where q.turn_id = page.turn_id and q.status = 'claimed' and q.seq <= page.seq)
+  else least(${WAITING_COUNT_MAX}, ${PARKED_SQL} + case page.status when 'waiting' then ${queueSql("q.status = 'waiting' and q.seq <= page.seq")}
+    else ${queueSql("q.status = 'waiting'")}
+      + ${queueSql("q.status = 'delayed' and (q.deliver_at, q.id) <= (page.deliver_at, page.id)")} end) end::int`;
 
 const pageSql = (source: string): string =>
-  `(select i.id, i.session_id, i.seq, i.status, i.deliver_at, i.received_at, s.key, s.lane from ${source}
+  `(select i.id, i.session_id, i.seq, i.status, i.turn_id, i.deliver_at, i.received_at, s.key, s.lane from ${source}
     and i.id > coalesce($4::uuid, '00000000-0000-0000-0000-000000000000') order by i.id limit $5)`;
 
 /** A page of some sources; $4: only rows after this id, $5: how many, $6: at most this many characters of each text. */
@@ -66,6 +83,7 @@ const listSql = (sources: string[]): string => `with page as materialized (
   select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
 )
 select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind,
+  case when page.status = 'claimed' then 'claimed' else 'waiting' end as status, page.turn_id as "turnId",
   case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end as text,
   i.body -> 'announcement' as announcement, ${retryOfSql('i.cause_key')} as "retryOf", ${isoSql('page.received_at')} as "receivedAt",
   case when page.status = 'delayed' then ${isoSql('page.deliver_at')} end as "deliverAt",
@@ -143,6 +161,8 @@ interface WaitingRow {
   lane: string;
   seq: number;
   kind: string;
+  status: WaitingView['status'];
+  turnId: string | null;
   text: string | null;
   announcement: Announcement | null;
   retryOf: string | null;
@@ -162,8 +182,6 @@ function viewOf(
   return {
     ...row,
     text: textCharsMax === null ? whole : pieceOf(whole, 0, textCharsMax),
-    status: 'waiting',
-    turnId: null,
     reply: null,
     error: null,
     why: deliverAt === null ? whyOf(wait, lanes) : delayedWhy(row.receivedAt, deliverAt),

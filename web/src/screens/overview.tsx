@@ -11,6 +11,7 @@ import { haveBegun, Loading } from '../parts/loading.tsx';
 import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { WhyText } from '../parts/why-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { FigureList, type Figures } from './overview-figures.tsx';
 import { Workers, workersQuery } from './workers.tsx';
@@ -134,14 +135,17 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
             </tr>
           </thead>
           <tbody>
-            {lanes.map(({ lane, depth, oldestAt, oldest, running, slots }) => (
+            {lanes.map(({ lane, depth, parked, oldestAt, oldest, running, slots }) => (
               <tr key={lane}>
                 <td>
                   <Link to="/turns" search={{ lane }}>
                     {lane}
                   </Link>
                 </td>
-                <td>{countText(depth)}</td>
+                <td>
+                  {countText(depth)}
+                  {parked > 0 && `, ${countText(parked)} parked`}
+                </td>
                 <td>{oldestAt === null ? 'none' : <Age at={oldestAt} />}</td>
                 <td>{oldest !== null && <WhyFirst {...oldest} />}</td>
                 <td>
@@ -161,10 +165,7 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
 function WhyFirst({ sessionKey, why }: NonNullable<Figures['lanes'][number]['oldest']>): ReactElement {
   return (
     <>
-      <span className="chip" data-tone="warn">
-        {why.code}
-      </span>{' '}
-      <SafeText text={why.text} />{' '}
+      <WhyText why={why} />{' '}
       <Link to="/sessions/$key" params={{ key: sessionKey }}>
         <SafeText text={sessionKey} />
       </Link>

@@ -9,6 +9,7 @@ import { ContextBar } from '../parts/context-bar.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { WhyText } from '../parts/why-text.tsx';
 import { me } from '../me.ts';
 import { useSettings } from '../settings.tsx';
 import { Composer } from './composer.tsx';
@@ -20,11 +21,19 @@ const route = getRouteApi('/app/sessions/$key');
 /** Of the queue: this many messages, and this much of each. */
 const WAITING_SHOWN = 10;
 const WAITING_CHARS = 200;
+/** How often a session with an open turn is read again, in milliseconds. */
+const OPEN_LOOK_MS = 5_000;
 
 export function SessionScreen(): ReactElement {
   const { key } = route.useParams();
   const { data: who } = useSuspenseQuery(me);
-  const session = useQuery({ queryKey: ['session', key], queryFn: () => api.getSession({ key }) });
+  const { isLive } = useSettings();
+  const session = useQuery({
+    queryKey: ['session', key],
+    queryFn: () => api.getSession({ key }),
+    // That its worker is lost is no event.
+    refetchInterval: ({ state }) => (isLive && state.data?.turnId != null ? OPEN_LOOK_MS : false),
+  });
   const { data } = session;
   return (
     <>
@@ -32,12 +41,17 @@ export function SessionScreen(): ReactElement {
         <h1>
           <SafeText text={data?.label ?? key} />
         </h1>
-        {data !== undefined && <Status status={data.status} />}
+        {data !== undefined && <Status status={data.why == null ? data.status : 'waiting'} />}
         {data !== undefined && who.role !== 'viewer' && <SessionActions session={data} />}
       </div>
       {session.isError && <Problem error={session.error} onRetry={() => void session.refetch()} />}
       {data !== undefined && (
         <>
+          {data.why != null && (
+            <p className="panel" role="status">
+              <WhyText why={data.why} />
+            </p>
+          )}
           <SessionFacts session={data} />
           {who.role !== 'viewer' && <Composer session={data} />}
           {data.turnId !== null && <LiveReply turnId={data.turnId} key={data.turnId} />}
@@ -150,11 +164,7 @@ function Waiting({ sessionKey, count }: { sessionKey: string; count: number }): 
       <ol className="items">
         {list.data?.items.map(({ id, text, why, receivedAt }) => (
           <li key={id}>
-            <SafeText text={text} />{' '}
-            <span className="chip" data-tone="warn">
-              {why.code}
-            </span>{' '}
-            <SafeText text={why.text} />{' '}
+            <SafeText text={text} /> <WhyText why={why} />{' '}
             <span className="soft">
               since <Age at={receivedAt} />
             </span>

@@ -10,6 +10,7 @@ import { Age, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { WhyText } from '../parts/why-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
 import { Request } from './request.tsx';
@@ -34,7 +35,7 @@ export function TurnScreen(): ReactElement {
         <h1>
           Turn <span className="mono">{id.slice(-6)}</span>
         </h1>
-        <Status status={data.status} />
+        <Status status={data.why !== null && data.status === 'running' ? 'waiting' : data.status} />
         <TurnActions turn={data} />
         <Neighbour id={data.previousTurnId} rel="prev" />
         <Neighbour id={data.nextTurnId} rel="next" />
@@ -50,10 +51,7 @@ export function TurnScreen(): ReactElement {
       )}
       {data.why !== null && (
         <p>
-          <span className="chip" data-tone="warn">
-            {data.why.code}
-          </span>{' '}
-          <SafeText text={data.why.text} />
+          <WhyText why={data.why} />
         </p>
       )}
       <TurnFacts turn={data} />

@@ -8,6 +8,7 @@ import { BulkBar } from '../parts/bulk-bar.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { WhyText } from '../parts/why-text.tsx';
 import { Choice, Filters, TextFilter } from './filters.tsx';
 import { ModelBlocks } from './model-blocks.tsx';
 import { Pauses, PauseWork } from './pauses.tsx';
@@ -40,14 +41,7 @@ const COLUMNS: readonly Column<Waiting>[] = [
   {
     title: 'Why',
     width: 'minmax(160px, 3fr)',
-    cell: ({ why }) => (
-      <>
-        <span className="chip" data-tone="warn">
-          {why.code}
-        </span>{' '}
-        <SafeText text={why.text} />
-      </>
-    ),
+    cell: ({ why }) => <WhyText why={why} />,
   },
   { title: 'Waits since', width: '110px', cell: ({ receivedAt }) => <Age at={receivedAt} /> },
 ];
