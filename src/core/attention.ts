@@ -62,7 +62,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
   }),
   worker_silent: (name) => ({
     severity: 'error',
-    text: `The worker ${name} has missed three reports; other workers resume its turns`,
+    text: `The worker ${name} has missed three reports; its turns wait until another worker claims them`,
     href: '/#workers',
     fix: 'Read the end of its log, and restart it if its supervisor has not restarted it.',
   }),

@@ -3,7 +3,7 @@
 import { explainWait, type ServedLane, type WaitFacts } from '../core/waiting/explain-wait.ts';
 import type { Why } from '../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../core/waiting/worker-state.ts';
-import { pauseFactsSql } from './views/pauses.ts';
+import { isPausedSql, pauseFactsSql } from './views/pauses.ts';
 
 /** The messages `i` that parked turns `t` have claimed, after `from`. */
 export const PARKED_MESSAGES_SQL = `holdfast.turns t join holdfast.inbox i on i.turn_id = t.id
@@ -41,7 +41,10 @@ const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval 
  * evaluates it once. It reads the workers and the turns that run.
  */
 export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
-    json_build_object('workers', served.workers, 'slots', served.slots, 'queueAwaySince', served.away_since, 'lastSeenAt', served.last_seen_at,
+    json_build_object('workers', served.workers, 'slots', served.slots, 'due', (select count(*) from (
+        select from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
+        where d.lane = served.lane and d.due_at <= clock_timestamp() and not ${isPausedSql('s')} limit served.slots + 1) as due),
+       'queueAwaySince', served.away_since, 'lastSeenAt', served.last_seen_at,
       'inUse', (select count(*) from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.lane = served.lane
         and t.worker = any (served.names)))), '{}'))
   from (

@@ -9,6 +9,11 @@ test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) 
   expect(item.fix).toMatch(/^[A-Z]/);
 });
 
+test('a silent worker is reported without a promise that there are others', () => {
+  const { text } = attentionItem({ kind: 'worker_silent', name: 'w-1', count: 1, since: null });
+  expect(text).not.toMatch(/other workers/);
+});
+
 test('the advice for dead letters is a command as the command line has it', () => {
   const { fix } = attentionItem({ kind: 'dead_letters', name: 'turn_timeout', count: 2, since: null });
   expect(fix).toMatch(/: holdfast dead redrive turn_timeout$/);

@@ -63,8 +63,17 @@ describe('a message waits', () => {
     // The turns of the rig name this worker.
     await report('worker');
     expect(await whyOf(id)).toMatchObject({ code: 'lane_full', by: 'main' });
+    // A slot is free, and the job was enqueued just now: it is fetched in its turn.
     await report('another');
+    expect(await whyOf(id)).toMatchObject({ code: 'lane_full', by: 'main' });
+    await rig.rows(
+      `update holdfast.doorbells set due_at = now() - interval '1 minute', rung_at = now() - interval '1 minute'`,
+    );
     expect(await whyOf(id)).toMatchObject({ code: 'ring_lost' });
+    // With more due sessions than slots, it is an ordinary backlog.
+    for (const session of [await rig.session(), await rig.session()]) await send(session);
+    await rig.rows(`update holdfast.doorbells set rung_at = now() - interval '1 minute'`);
+    expect(await whyOf(id)).toMatchObject({ code: 'lane_full', by: 'main' });
   });
 
   test('for the turn of its session; after a crash for the takeover, and then for the turn again', async () => {
@@ -78,6 +87,11 @@ describe('a message waits', () => {
     expect(await whyOf(id)).toMatchObject({ code: 'session_busy', by: turnId });
     await silence('worker-1');
     expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: expect.any(String) });
+    // No other worker can take the session over.
+    await silence('worker-2');
+    expect(await whyOf(id)).toMatchObject({ code: 'no_worker', by: 'main' });
+    expect((await viewTurn(views(), turnId))?.why).toMatchObject({ code: 'no_worker', by: 'main' });
+    await rig.rows(`update holdfast.workers set seen_at = clock_timestamp() where name = 'worker-2'`);
     expect((await viewTurn(views(), turnId))?.why).toMatchObject({ code: 'lock_of_lost_worker' });
     await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
     expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: null });

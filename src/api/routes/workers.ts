@@ -43,7 +43,7 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
       throw new Problem(
         'conflict',
         `The worker ${id} is lost: it has not reported since ${result.seenAt.toISOString()} and cannot be drained. ` +
-          'Other workers resume its turns after its leases expire.',
+          'Its turns wait until another worker claims them, after its leases have expired.',
       );
     return { id };
   },

@@ -63,18 +63,23 @@ export interface ServedLane {
   slots: number;
   /** Turns of these workers in the lane. */
   inUse: number;
+  /** Sessions of the lane that are due or held, without those that are paused; counted up to one more than the slots. */
+  due: number;
   /** Since when none of them can reach the queue; null: one can. */
   queueAwaySince: number | null;
   /** When a worker with slots for it reported last; null: none is known. */
   lastSeenAt: number | null;
 }
 
-const NO_WORKERS: ServedLane = { workers: 0, slots: 0, inUse: 0, queueAwaySince: null, lastSeenAt: null };
+const NO_WORKERS: ServedLane = { workers: 0, slots: 0, inUse: 0, due: 0, queueAwaySince: null, lastSeenAt: null };
+
+/** While turns of a lane run, a job counts as queued for this long before it counts as lost, in milliseconds. */
+const QUEUED_MS = 5_000;
 
 /** The reason why a message waits now. `lanes` has the lanes that a worker serves or has served. */
 export function explainWait(facts: WaitFacts, lanes: Readonly<Record<string, ServedLane>>, now: number): WaitReason {
   const lane = lanes[facts.lane] ?? NO_WORKERS;
-  return ofSession(facts, lane, now) ?? ofLane(facts, lane);
+  return ofSession(facts, lane, now) ?? ofLane(facts, lane, now);
 }
 
 /** What keeps the session from being claimed; null: it may be claimed. */
@@ -118,11 +123,11 @@ function ofLock(
     const text = turn === null ? 'A worker is starting a turn of this session.' : 'The session is running a turn.';
     return why('session_busy', text, { since, by: turn?.id ?? owner });
   }
-  // Without a worker, the end of the lease changes nothing.
-  if (!isHeld && lane.workers === 0) return null;
+  // Without another worker, the end of the lease changes nothing.
+  if (lane.workers === 0) return null;
   return why(
     'lock_of_lost_worker',
-    'The worker that holds the session is lost; another worker will take over the session.',
+    'The worker that holds the session is lost; another worker takes over the session when its lease has expired.',
     {
       since: Math.max(receivedAt, seenAt ?? expiresAt),
       until: isHeld ? expiresAt : null,
@@ -132,7 +137,7 @@ function ofLock(
 }
 
 /** What keeps a worker from claiming a session that may be claimed. */
-function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: ServedLane): WaitReason {
+function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: ServedLane, now: number): WaitReason {
   const since = Math.max(receivedAt, dueAt ?? receivedAt);
   if (lane.workers === 0)
     return why('no_worker', `No worker serves the lane ${name}. Start a process with the role worker.`, {
@@ -150,6 +155,13 @@ function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: Serv
         by: name,
       },
     );
+  // Slots become free and are taken between two looks, and jobs of one lane are fetched in their order.
+  const isQueued = lane.inUse > 0 && now - Math.max(rungAt ?? 0, dueAt ?? 0) < QUEUED_MS;
+  if (lane.due > lane.slots || isQueued)
+    return why('lane_full', `The workers of the lane ${name} run its due sessions in order, ${lane.slots} at a time.`, {
+      since,
+      by: name,
+    });
   return why('ring_lost', 'No worker has fetched the job of the session yet; a lost job is enqueued again.', {
     since: Math.max(since, rungAt ?? since),
   });

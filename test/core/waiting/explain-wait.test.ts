@@ -4,7 +4,7 @@ import { explainWait, type ServedLane, type WaitFacts } from '../../../src/core/
 import { WORKER_LOST_MS, workerState } from '../../../src/core/waiting/worker-state.ts';
 
 const NOW = 1_000_000;
-const FREE: ServedLane = { workers: 1, slots: 4, inUse: 0, queueAwaySince: null, lastSeenAt: NOW };
+const FREE: ServedLane = { workers: 1, slots: 4, inUse: 0, due: 1, queueAwaySince: null, lastSeenAt: NOW };
 const PARK = { code: 'model_away', text: 'Away.', since: 1_000, until: null, by: 'anthropic' };
 const TURN = { id: 'turn', claimedAt: 600, park: null };
 const HELD = { owner: 'worker', expiresAt: NOW + 1_000, seenAt: NOW };
@@ -60,6 +60,12 @@ describe('the reason why a message waits', () => {
       { code: 'no_worker', since: 900, by: 'main' },
     ],
     [
+      'a lease of a silent worker that was the only one',
+      { turn: TURN, lock: { ...HELD, seenAt: SILENT } },
+      { workers: 0, lastSeenAt: SILENT },
+      { code: 'no_worker', since: SILENT, by: 'main' },
+    ],
+    [
       'a pause',
       { pause: PAUSE, gatherUntil: NOW + 1 },
       { workers: 0 },
@@ -94,7 +100,20 @@ describe('the reason why a message waits', () => {
     ['a slot', {}, { inUse: 4 }, { code: 'lane_full', by: 'main' }],
     ['a slot, while the queue is away', {}, { inUse: 4, queueAwaySince: 800 }, { code: 'lane_full' }],
     ['the queue', {}, { queueAwaySince: 800 }, { code: 'queue_unreachable', since: 800 }],
+    ['a slot, when more sessions are due than there are slots', {}, { inUse: 1, due: 5 }, { code: 'lane_full' }],
+    [
+      'a slot, shortly after its job was enqueued in a lane that runs turns',
+      { rungAt: NOW - 1 },
+      { inUse: 1 },
+      { code: 'lane_full' },
+    ],
     ['a job', {}, {}, { code: 'ring_lost', since: 700 }],
+    [
+      'a job, long after it was enqueued in a lane that runs turns',
+      {},
+      { inUse: 1 },
+      { code: 'ring_lost', since: 700 },
+    ],
     ['a worker that takes over what another has released', { turn: TURN }, { inUse: 4 }, { code: 'lane_full' }],
   ])('is %s', (_name, more, lane, expected) => {
     expect(explain(more, lane)).toMatchObject(expected);
@@ -148,6 +167,7 @@ const anyLane: fc.Arbitrary<ServedLane> = fc.record({
   workers: fc.integer({ min: 0, max: 2 }),
   slots: fc.integer({ min: 0, max: 4 }),
   inUse: fc.integer({ min: 0, max: 5 }),
+  due: fc.integer({ min: 0, max: 5 }),
   queueAwaySince: fc.option(time),
   lastSeenAt: fc.option(time),
 });
