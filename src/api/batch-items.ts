@@ -2,7 +2,7 @@
 // what makes the whole submission unreadable is thrown.
 import { isUtf8 } from 'node:buffer';
 import type { ReadItem, ItemFault } from '../core/batch/check-items.ts';
-import { ForeignLineError, mapLine, type LineFormat } from '../core/batch/foreign-lines.ts';
+import { ForeignLineError, mapLine, type LineFormat, type MappedLine } from '../core/batch/foreign-lines.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { isKeptInteger } from '../core/parse-exactly.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
@@ -65,10 +65,10 @@ function checkItem(value: unknown, place: Place, format: LineFormat | null = nul
   }
   try {
     // An object of JSON has string names.
-    const { item, system } = mapLine(value as Record<string, unknown>, format);
+    const { item, ...further } = mapLine(value as Record<string, unknown>, format);
     const checked = checkFields(batchItem, item);
     if (!checked.isValid) return checked.errors.map(({ path, message }) => ({ path: place.at(path), message }));
-    return itemOf(checked.data, system, place);
+    return itemOf(checked.data, further, place);
   } catch (error) {
     if (error instanceof ForeignLineError) return [{ path: place.at(error.path), message: error.message }];
     if (error instanceof InvalidSessionKeyError) return [keyFault(error, place)];
@@ -76,9 +76,17 @@ function checkItem(value: unknown, place: Place, format: LineFormat | null = nul
   }
 }
 
-function itemOf(checked: (typeof batchItem)['_output'], system: string | null, place: Place): ReadItem {
+function itemOf(
+  checked: (typeof batchItem)['_output'],
+  { system, caller }: Omit<MappedLine, 'item'>,
+  place: Place,
+): ReadItem {
   const { customId, sessionKey, agentId, ...message } = checked;
-  const body: InboundMessage = system === null ? message : { ...message, extraSystemPrompt: system };
+  const body: InboundMessage = {
+    ...message,
+    ...(system === null ? {} : { extraSystemPrompt: system }),
+    ...(caller === null ? {} : { caller }),
+  };
   return {
     place: place.name,
     customId: customId ?? null,

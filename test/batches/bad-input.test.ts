@@ -83,6 +83,24 @@ const BAD_LINES: BadLine[] = [
     message: /cannot contain/,
   },
   {
+    name: 'a line of OpenAI that streams',
+    line: '{"custom_id":"a","url":"/v1/chat/completions","body":{"messages":[{"role":"user","content":"x"}],"stream":true}}',
+    field: 'body.stream',
+    message: /not streamed/,
+  },
+  {
+    name: 'a line of Anthropic that streams',
+    line: '{"custom_id":"a","params":{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"x"}],"stream":true}}',
+    field: 'params.stream',
+    message: /not streamed/,
+  },
+  {
+    name: 'a length of the answer that is none',
+    line: '{"custom_id":"a","params":{"model":"m","max_tokens":"many","messages":[{"role":"user","content":"x"}]}}',
+    field: 'params.max_tokens',
+    message: /from 1 to 1000000/,
+  },
+  {
     name: 'a line of OpenAI that is no item',
     line: '{"custom_id":"a","method":"POST","url":"/v1/embeddings","body":{}}',
     field: 'url',
@@ -260,5 +278,5 @@ test('a byte order mark, CRLF, blank lines, gzip and a last line without its end
   expect([answer.status, answer.body.counts?.total]).toEqual([201, 3]);
   const rows = await shared.rig.rows('select custom_id, body from holdfast.batch_items order by n');
   expect(rows.map((row) => row['custom_id'])).toEqual([null, 'a', 'b']);
-  expect(rows[1]?.['body']).toMatchObject({ text: 'hello', extraSystemPrompt: 'Be short.' });
+  expect(rows[1]?.['body']).toMatchObject({ text: 'hello', extraSystemPrompt: 'Be short.', caller: { maxTokens: 9 } });
 });

@@ -57,6 +57,9 @@ async function streamed(
   return chunks;
 }
 
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
 const textOf = (chunks: readonly OpenAI.ChatCompletionChunk[]): string =>
   chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
 
@@ -232,6 +235,62 @@ describe('a chat completion', () => {
     expect(stdout).toContain(`"input_schema":${parameters}`);
     // The hash of what was sent is that of this body.
     expect(JSON.parse(stdout)).toMatchObject({ matches: true });
+  });
+
+  test('drops blank stop sequences, which models refuse, and names them', async () => {
+    const messages = [{ role: 'user' as const, content: 'Hi [[reply: Hello.]]' }];
+    for (const [stop, sent] of [
+      ['\n', undefined],
+      [['\n', 'END', '  ', ''], ['END']],
+    ] as const) {
+      const { data, response } = await openai.chat.completions
+        .create({ model: 'holdfast', messages, stop: typeof stop === 'string' ? stop : [...stop] })
+        .withResponse();
+      expect(data.choices[0]?.message.content).toBe('Hello.');
+      expect(response.headers.get('x-holdfast-ignored')).toBe('stop');
+      expect(holder.rig.model.requests.at(-1)?.body).toMatchObject(sent === undefined ? {} : { stop_sequences: sent });
+      expect('stop_sequences' in (holder.rig.model.requests.at(-1)?.body as object)).toBe(sent !== undefined);
+    }
+  });
+
+  test('that the model refuses without a word ends with content_filter, whole and streamed', async () => {
+    const messages = [{ role: 'user' as const, content: 'Hi [[stop: refusal]] [[reply: ]]' }];
+    const { choices } = await openai.chat.completions.create({ model: 'holdfast', messages });
+    expect(choices).toMatchObject([{ message: { content: '' }, finish_reason: 'content_filter' }]);
+    const chunks = await streamed({ model: 'holdfast', messages });
+    expect(chunks.at(-1)?.choices).toMatchObject([{ finish_reason: 'content_filter' }]);
+  });
+
+  test('takes its own refusals, images of any spelling and empty options as clients send them', async () => {
+    for (const url of [PIXEL.replace('png', 'jpg'), PIXEL.replace('image/png;base64', 'IMAGE/PNG;BASE64')]) {
+      const body = {
+        model: 'holdfast',
+        messages: [
+          { role: 'user', content: 'Say it.', name: null },
+          { role: 'assistant', content: [{ type: 'refusal', refusal: 'I will not.' }], tool_calls: null, audio: null },
+          { role: 'user', content: 'Really not?' },
+          { role: 'assistant', content: null, refusal: 'Really not.', function_call: null },
+          {
+            role: 'user',
+            content: [
+              { type: 'image_url', image_url: { url, detail: null } },
+              { type: 'text', text: 'And this? [[reply: A dot.]]' },
+            ],
+          },
+        ],
+        stream: null,
+        stream_options: { include_usage: null },
+        stop: null,
+        tools: null,
+        response_format: null,
+        metadata: null,
+        n: null,
+      };
+      const data = await openai.chat.completions.create(body as never as OpenAI.ChatCompletionCreateParamsNonStreaming);
+      expect(data.choices[0]?.message.content).toBe('A dot.');
+      const sent = JSON.stringify(holder.rig.model.requests.at(-1)?.body);
+      for (const text of ['I will not.', 'Really not.', PIXEL.slice(-40)]) expect(sent).toContain(text);
+    }
   });
 
   test('with a mistake is refused with the name of the parameter', async () => {
@@ -418,7 +477,6 @@ test('a hundred repetitions of a request make one turn (G2)', async () => {
 });
 
 test('an image comes as a data URL', async () => {
-  const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   const { choices } = await openai.chat.completions.create({
     model: 'holdfast',
     messages: [
@@ -426,13 +484,13 @@ test('an image comes as a data URL', async () => {
         role: 'user',
         content: [
           { type: 'text', text: 'What is it? [[reply: A pixel.]]' },
-          { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
+          { type: 'image_url', image_url: { url: PIXEL } },
         ],
       },
     ],
   });
   expect(choices[0]?.message.content).toBe('A pixel.');
-  expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain(pixel);
+  expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain(PIXEL.slice(-40));
 });
 
 test('the models are the agents', async () => {

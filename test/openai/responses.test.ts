@@ -153,6 +153,34 @@ describe('a response', () => {
     });
   });
 
+  test('that the model refuses without a word is incomplete by its content filter', async () => {
+    const refused = await openai.responses.create({ model: 'holdfast', input: 'Hi [[stop: refusal]] [[reply: ]]' });
+    expect(refused).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'content_filter' },
+      error: null,
+      output: [],
+    });
+  });
+
+  test('takes its own refusals and empty options as clients send them', async () => {
+    const body = {
+      model: 'holdfast',
+      input: [
+        { type: null, role: 'user', content: 'Say it.' },
+        { type: 'message', role: 'assistant', content: [{ type: 'refusal', refusal: 'I will not.' }] },
+        { role: 'user', content: 'Really not? [[reply: No.]]', type: 'message' },
+      ],
+      text: { format: null },
+      reasoning: { effort: null },
+      conversation: null,
+      tools: null,
+    };
+    const answer = await openai.responses.create(body as never as OpenAI.Responses.ResponseCreateParamsNonStreaming);
+    expect(answer).toMatchObject({ status: 'completed' });
+    expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body)).toContain('I will not.');
+  });
+
   test('with a mistake is refused with the name of the parameter', async () => {
     const refused = (body: object) =>
       openai.responses.create(body as never).then(

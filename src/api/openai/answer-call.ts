@@ -1,7 +1,7 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
-import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
+import { isRefusal, type ChatToolCall } from '../../core/openai/chat-objects.ts';
 import { findClientTurn, readArguments, type ClientTurn } from '../../store/views/client-turns.ts';
 import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../store/views/events.ts';
 import type { ApiContext } from '../context.ts';
@@ -116,6 +116,7 @@ async function rememberedEnd({ views }: ApiContext, { begun, segment }: OpenCall
   const turn = await findClientTurn(views, { messageId: begun.messageId });
   if (turn === null || (turn.status !== 'answered' && turn.status !== 'silent')) {
     const { code = turn?.status ?? 'unknown', message = 'The turn has not answered the message.' } = turn?.error ?? {};
+    if (isRefusal(code)) return { kind: 'ended', end: { kind: 'answered', stopReason: 'refusal' } };
     return { kind: 'ended', end: { kind: 'failed', code, message, wasStopped: turn?.status === 'cancelled' } };
   }
   segment.remember(turn.reply ?? '');

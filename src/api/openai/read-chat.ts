@@ -9,6 +9,7 @@ import {
   parseArguments,
   partsOf,
   refused,
+  stopsOf,
   textOfContent,
   THINKING,
   toolSpecOf,
@@ -42,6 +43,19 @@ export interface ChatWish extends ClientWish {
 const text = z.union([z.string(), z.array(z.looseObject({ type: z.literal('text'), text: z.string() }))], {
   error: 'expected a text, or a list of parts {type: "text", text}',
 });
+const spoken = z.union(
+  [
+    z.string(),
+    z.array(
+      z.union([
+        z.looseObject({ type: z.literal('text'), text: z.string() }),
+        z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
+      ]),
+    ),
+    z.null(),
+  ],
+  { error: 'expected a text, or a list of parts {type: "text", text} or {type: "refusal", refusal}' },
+);
 const calls = z.array(
   z.looseObject({
     id: z.string().min(1).max(200),
@@ -60,7 +74,8 @@ const message = z.discriminatedUnion(
     }),
     z.looseObject({
       role: z.literal('assistant'),
-      content: z.union([text, z.null()]).optional(),
+      content: spoken.optional(),
+      refusal: z.string().nullish(),
       tool_calls: calls.nullish(),
     }),
     z.looseObject({ role: z.literal('tool'), content: text, tool_call_id: z.string().min(1) }),
@@ -98,12 +113,12 @@ const body = z.strictObject({
   model: z.string().min(1),
   messages: z.array(message).min(1, 'there is no message'),
   stream: z.boolean().nullish(),
-  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   max_tokens: tokens,
   max_completion_tokens: tokens,
   temperature: z.number().min(0).max(2).nullish(),
   top_p: z.number().min(0).max(1).nullish(),
-  stop: z.union([z.string().min(1), z.array(z.string().min(1)).max(4)]).nullish(),
+  stop: z.union([z.string(), z.array(z.string()).max(4)]).nullish(),
   reasoning_effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish(),
   tools: z.array(functionTool).max(128).nullish(),
   tool_choice: z
@@ -134,6 +149,7 @@ export function readChat(raw: unknown, depthMax: number): ChatWish {
   const data = parseWith(body, raw, 'invalid_body');
   const tools = (data.tools ?? []).map((tool, at) => toolSpecOf(tool.function, `tools[${at}].function`));
   checkNames(tools, 'tools');
+  const { stop, ignored } = stopsOf(data.stop);
   return {
     model: data.model,
     messages: data.messages.map((one, at) => messageOf(one, `messages[${at}]`, depthMax)),
@@ -151,10 +167,13 @@ export function readChat(raw: unknown, depthMax: number): ChatWish {
     maxTokens: data.max_completion_tokens ?? data.max_tokens ?? undefined,
     temperature: data.temperature ?? undefined,
     topP: data.top_p ?? undefined,
-    stop: typeof data.stop === 'string' ? [data.stop] : (data.stop ?? undefined),
+    stop,
     user: data.user ?? undefined,
     metadata: data.metadata ?? undefined,
-    ignored: Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
+    ignored: [
+      ...Object.keys(IGNORED).filter((name) => (data[name as keyof typeof IGNORED] ?? null) !== null),
+      ...ignored,
+    ],
   };
 }
 
@@ -170,7 +189,7 @@ function messageOf(one: z.output<typeof message>, path: string, depthMax: number
     case 'assistant':
       return {
         role: 'assistant',
-        text: textOfContent(one.content ?? ''),
+        text: textOfContent(one.content ?? one.refusal ?? ''),
         calls: (one.tool_calls ?? []).map(({ id, function: called }, at) => ({
           id,
           name: called.name,

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
+import { isBlank } from '../../core/blank-text.ts';
 import { isKeptInteger } from '../../core/parse-exactly.ts';
 import { parseJson } from '../parse-json.ts';
 import { fieldProblem, Problem } from '../problem.ts';
@@ -18,7 +19,8 @@ export const THINKING = {
 } as const;
 
 const TOOL_NAME = /^[\w-]{1,64}$/;
-const DATA_URL = /^data:(image\/(?:png|jpeg|gif|webp));base64,([A-Za-z\d+/]+={0,2})$/;
+/** The media type and `base64` in any case, and `jpg` for `jpeg`: clients write all of them. */
+const DATA_URL = /^data:image\/(png|jpe?g|gif|webp);base64,([A-Za-z\d+/]+={0,2})$/i;
 
 /** What base64 of an image a model takes. */
 const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
@@ -33,9 +35,17 @@ export function fail(path: string, message: string): never {
   throw fieldProblem(path, message);
 }
 
-/** A content of text parts as one text. */
-export function textOfContent(content: string | readonly { text: string }[]): string {
-  return typeof content === 'string' ? content : content.map((part) => part.text).join('\n');
+/** A content of text parts as one text. A refusal of the assistant is what it said. */
+export function textOfContent(content: string | readonly ({ text: string } | { refusal: string })[]): string {
+  if (typeof content === 'string') return content;
+  return content.map((part) => ('text' in part ? part.text : part.refusal)).join('\n');
+}
+
+/** The stop sequences that a model takes, and those of them that are not blank; a model refuses blank ones. */
+export function stopsOf(stop: string | readonly string[] | null | undefined): { stop?: string[]; ignored: string[] } {
+  const all = typeof stop === 'string' ? [stop] : (stop ?? []);
+  const kept = all.filter((sequence) => !isBlank(sequence));
+  return { ...(kept.length === 0 ? {} : { stop: kept }), ignored: kept.length < all.length ? ['stop'] : [] };
 }
 
 /** The parts of a user's content: texts and images. `types`: their names in the form. */
@@ -59,12 +69,15 @@ export function partsOf(
 function imageOf(value: unknown, path: string): ClientPart {
   const url = typeof value === 'string' ? value : (value as { url?: unknown } | null | undefined)?.url;
   if (typeof url !== 'string') return fail(path, 'expected a data URL of an image');
-  const [, mediaType, data] = DATA_URL.exec(url) ?? [];
-  if (mediaType === undefined || data === undefined)
+  const [, format, data] = DATA_URL.exec(url) ?? [];
+  if (format === undefined || data === undefined)
     return fail(path, 'expected data:image/png, jpeg, gif or webp in base64; addresses are not fetched');
   if (data.length > IMAGE_CHARS_MAX)
     return fail(path, `the image has ${data.length} characters of base64, and ${IMAGE_CHARS_MAX} are allowed`);
-  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: `image/${format.toLowerCase().replace('jpg', 'jpeg')}`, data },
+  };
 }
 
 /** A tool of the client, as models take it. */

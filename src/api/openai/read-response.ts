@@ -25,7 +25,7 @@ export interface ResponseWish extends ClientWish {
 
 const part = z.looseObject({ type: z.string() });
 const texts = z.array(z.looseObject({ text: z.string() }));
-const item = z.looseObject({ type: z.string().optional(), role: z.string().optional() });
+const item = z.looseObject({ type: z.string().nullish(), role: z.string().nullish() });
 const call = z.looseObject({ call_id: z.string().min(1), name: z.string().min(1), arguments: z.string() });
 const output = z.looseObject({ call_id: z.string().min(1), output: z.union([z.string(), texts]) });
 const said = z.looseObject({
@@ -72,7 +72,7 @@ const body = z.strictObject({
   top_p: z.number().min(0).max(1).nullish(),
   reasoning: z.looseObject({ effort: z.enum(Object.keys(THINKING) as [keyof typeof THINKING]).nullish() }).nullish(),
   text: z
-    .looseObject({ format: z.looseObject({ type: z.literal('text', { error: 'only text is supported' }) }).optional() })
+    .looseObject({ format: z.looseObject({ type: z.literal('text', { error: 'only text is supported' }) }).nullish() })
     .nullish(),
   metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
   user: z.string().min(1).max(1000).nullish(),
@@ -182,10 +182,15 @@ function messageOf({ role, content }: z.output<typeof said>, path: string): Clie
   const text =
     typeof content === 'string'
       ? content
-      : partsOf(content, `${path}.content`, { text: type, image: '' })
+      : partsOf(content.map(saidPart), `${path}.content`, { text: type, image: '' })
           .map((one) => (one.type === 'text' ? one.text : ''))
           .join('\n');
   return role === 'assistant' ? { role, text, calls: [] } : { role: 'system', text };
+}
+
+/** A refusal of the assistant is what it said. */
+function saidPart(one: z.output<typeof part>): z.output<typeof part> {
+  return one.type === 'refusal' ? { type: 'output_text', text: one['refusal'] } : one;
 }
 
 /** An answer and its calls are separate items in this form, and one message everywhere else. */

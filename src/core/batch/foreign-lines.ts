@@ -1,5 +1,6 @@
 // Lines of the batch files of Anthropic and OpenAI, as items. Only what an item can say is accepted: one message of the user, a model, and
 // instructions before it.
+import type { CallerRequest } from '../caller-request.ts';
 import { isKeptInteger } from '../parse-exactly.ts';
 
 /** A line that cannot be an item; the path is within the line. */
@@ -18,10 +19,11 @@ export type LineFormat = (typeof LINE_FORMATS)[number];
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** An item before it is checked, and the instructions that a line of another format has before its message. */
+/** An item before it is checked, and what only a line of another format can say: instructions before its message, and settings of the call. */
 export interface MappedLine {
   item: Json;
   system: string | null;
+  caller: CallerRequest | null;
 }
 
 /** The item of a line; one in Holdfast's own format is the item itself. */
@@ -31,7 +33,7 @@ export function mapLine(line: Json, expected: LineFormat | null = null): MappedL
     throw new ForeignLineError('', `expected a line in the format ${expected}, got one in the format ${format}`);
   }
   if (format === 'anthropic') return fromAnthropic(line);
-  return format === 'openai' ? fromOpenAi(line) : { item: line, system: null };
+  return format === 'openai' ? fromOpenAi(line) : { item: line, system: null, caller: null };
 }
 
 function formatOf(line: Json): LineFormat {
@@ -56,6 +58,7 @@ function fromAnthropic(line: Json): MappedLine {
     system,
     messages: params['messages'],
     provider: 'anthropic',
+    settings: params,
   });
 }
 
@@ -71,12 +74,26 @@ function fromOpenAi(line: Json): MappedLine {
   const systems = messages.filter(isSystem).map((message) => textOf(message['content'], 'body.messages'));
   const rest = messages.filter((message) => !isSystem(message));
   const system = systems.length === 0 ? null : systems.join('\n\n');
-  return itemOf(line, { prefix: 'body', model: body['model'], system, messages: rest, provider: null });
+  return itemOf(line, {
+    prefix: 'body',
+    model: body['model'],
+    system,
+    messages: rest,
+    provider: null,
+    settings: body,
+  });
 }
 
 function itemOf(
   line: Json,
-  found: { prefix: string; model: unknown; system: string | null; messages: unknown; provider: string | null },
+  found: {
+    prefix: string;
+    model: unknown;
+    system: string | null;
+    messages: unknown;
+    provider: string | null;
+    settings: Json;
+  },
 ): MappedLine {
   const { prefix, model, system, provider } = found;
   const messages = arrayAt(found.messages, `${prefix}.messages`);
@@ -91,7 +108,28 @@ function itemOf(
     ...(line['custom_id'] === undefined ? {} : { customId: line['custom_id'] }),
     ...chosenBy(model, provider),
   };
-  return { item, system };
+  return { item, system, caller: callerOf(found.settings, prefix) };
+}
+
+const TOKENS_MAX = 1_000_000;
+
+/** The settings of the call, which apply as in a request of an OpenAI client; null: there are none. */
+function callerOf(settings: Json, prefix: string): CallerRequest | null {
+  if ((settings['stream'] ?? false) !== false)
+    throw new ForeignLineError(`${prefix}.stream`, 'expected false: the results of a batch are not streamed');
+  const name = (settings['max_completion_tokens'] ?? null) === null ? 'max_tokens' : 'max_completion_tokens';
+  const maxTokens = settings[name] ?? null;
+  if (maxTokens !== null && !isTokens(maxTokens))
+    throw new ForeignLineError(`${prefix}.${name}`, `expected an integer from 1 to ${TOKENS_MAX}`);
+  const asked = Object.fromEntries(
+    ['metadata', 'user'].flatMap((key) => ((settings[key] ?? null) === null ? [] : [[key, settings[key]]])),
+  );
+  if (maxTokens === null && Object.keys(asked).length === 0) return null;
+  return { ...(maxTokens === null ? {} : { maxTokens }), ...(Object.keys(asked).length === 0 ? {} : { asked }) };
+}
+
+function isTokens(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= TOKENS_MAX;
 }
 
 const AGENT = /^(?:holdfast|agent):(.+)$/;

@@ -2,6 +2,7 @@
 // client again. Read from the live events of the turn. A call that was broken off by a crash is made again: what it had said is not a part
 // of the answer, so a client that has received some of it gets an error when the new call says something else.
 import type { ModelStopReason } from '../model-request.ts';
+import { isRefusal } from './chat-objects.ts';
 import type { CallerCall } from './call-id.ts';
 import { parseCallerCallId } from './call-id.ts';
 
@@ -217,6 +218,7 @@ export class Segment {
     };
     if (status !== 'completed' && status !== 'silent') {
       const { code = status, message = `The turn ended as ${status}.` } = error ?? {};
+      if (isRefusal(code)) return this.#end({ kind: 'answered', stopReason: 'refusal' });
       const wasStopped = status === 'aborted' || status === 'interrupted';
       return this.#end({ kind: 'failed', code, message, wasStopped });
     }
