@@ -13,6 +13,8 @@ export interface OutageLog {
   failed: (error: unknown) => void;
   /** True from the first fault of an outage until the dependency answers again. */
   readonly isOngoing: boolean;
+  /** When the outage began that lasts now; null: none does. */
+  readonly since: Date | null;
   /** Faults of the dependency since the process started. */
   readonly faults: number;
   /** Notes that the dependency has answered. Cheap: call it for every answer. */
@@ -38,6 +40,7 @@ const REMINDER_MS = 60_000;
 const SETTLED_MS = 2_000;
 
 interface Outage {
+  since: Date;
   startedAtMs: number;
   loggedAtMs: number;
   failedAtMs: number;
@@ -55,7 +58,7 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     total += 1;
     options.onFault?.(error);
     if (outage === null) {
-      outage = { startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1 };
+      outage = { since: new Date(), startedAtMs: nowMs, loggedAtMs: nowMs, failedAtMs: nowMs, faults: 1 };
       logger.warn({ dependency, ...reasonOf(error) }, `The ${dependency} is unavailable; calls to it are retried`);
       return;
     }
@@ -72,6 +75,9 @@ export function createOutageLog(options: OutageLogOptions): OutageLog {
     failed,
     get isOngoing() {
       return outage !== null;
+    },
+    get since() {
+      return outage?.since ?? null;
     },
     get faults() {
       return total;

@@ -250,7 +250,7 @@ async function startApi(
       dependencies: [
         { name: 'layout', check: await modules.createLayoutCheck(service.database.views) },
         { name: 'storage', check: async () => service.database.checkStorage() },
-        { name: 'queue', isOptional: true, check: () => backend.ping() },
+        { name: 'queue', isOptional: true, outages: backend.outages, check: () => backend.ping() },
         ...(reconciler === null ? [] : [{ name: 'reconciler', check: () => reconciler.check() }]),
       ],
       deriveRequest: (turnId, callNo) =>

@@ -62,6 +62,8 @@ export interface Dependency {
   name: string;
   /** True: without it messages are still accepted, so the service is degraded and not unavailable. */
   isOptional?: boolean;
+  /** Knows since when it is away; absent: since the first check that failed. */
+  outages?: Pick<OutageLog, 'since'>;
   /** Rejects when the dependency cannot be used; must stop when the signal aborts. */
   check(signal: AbortSignal): Promise<void>;
 }

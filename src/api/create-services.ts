@@ -19,7 +19,7 @@ import { KeyRing } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
 import { FIGURES_MS_MAX, readFigures, readTroubles } from './read-overview.ts';
-import { checkReadiness } from './readiness.ts';
+import { createReadinessCheck } from './readiness.ts';
 import type { Route } from './route.ts';
 import { WORKERS_SHOWN, type ApiServices } from './services.ts';
 import { SettlementWaiter } from './settlement-waiter.ts';
@@ -55,6 +55,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     bodyBytesMax: BODY_BYTES_MAX,
     unknownBodyBytes: config.limits.bodyBytes,
   });
+  const checkReadiness = createReadinessCheck(context);
   return {
     keys: createKeyRing(context),
     attempts: createAttempts(),
@@ -68,14 +69,14 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,
     }),
-    readReadiness: shareNext(() => checkReadiness(context)),
+    readReadiness: shareNext(checkReadiness),
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
     readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
     readAttention: shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic),
     readStats: shareNext(() => viewStats(reads)),
     readScrapeFigures: shareNext(() => readScrapeFigures(reads)),
     pages: {
-      readReadiness: shareFor(FIGURES_MS_MAX, () => checkReadiness(context), monotonic),
+      readReadiness: shareFor(FIGURES_MS_MAX, checkReadiness, monotonic),
       readStats: shareFor(FIGURES_MS_MAX, () => viewStats(reads), monotonic),
       readWorkers: shareFor(FIGURES_MS_MAX, () => listWorkers(views, { limit: WORKERS_SHOWN, after: null }), monotonic),
     },

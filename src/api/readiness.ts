@@ -9,7 +9,7 @@ import type { ApiContext, Dependency, ModelInfo } from './context.ts';
 export interface Readiness {
   /** `degraded`: messages are accepted, but something is missing, or keeps the service from working. */
   status: 'ready' | 'degraded' | 'unavailable';
-  dependencies: { name: string; status: 'ok' | 'failed'; durationMs: number; error: string | null }[];
+  dependencies: DependencyState[];
   /** What keeps the service from working, each kind once. Without names, because the answer is public. */
   troubles: HealthKind[];
   model: ModelInfo;
@@ -19,21 +19,39 @@ export interface Readiness {
   environment: string | null;
 }
 
+interface DependencyState {
+  name: string;
+  status: 'ok' | 'failed';
+  durationMs: number;
+  error: string | null;
+  /** Since when it fails, as far as this process knows. */
+  failedSince: Date | null;
+}
+
 const CHECK_MS_MAX = 2_000;
 
-/** Asks the database and all other dependencies. Never rejects. */
-export async function checkReadiness(context: ApiContext): Promise<Readiness> {
-  const database: Dependency = { name: 'database', check: () => pingDatabase(context.views) };
-  const asked = [database, ...context.dependencies];
-  const [troubles, dependencies] = await Promise.all([readTroubleKinds(context), Promise.all(asked.map(checkOne))]);
-  const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
-  return {
-    status: statusOf(missing, troubles),
-    dependencies,
-    troubles,
-    model: context.modelInfo,
-    version: context.installation.holdfast,
-    environment: context.config.api.environment ?? null,
+/** Makes the check of readiness: it asks the database and all other dependencies, and never rejects. */
+export function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
+  const { outages, views } = context;
+  const database: Dependency = { name: 'database', outages, check: () => pingDatabase(views) };
+  const asked = [database, ...context.dependencies].map((dependency) => ({ dependency, check: checkOf(dependency) }));
+  return async () => {
+    const [troubles, dependencies] = await Promise.all([
+      readTroubleKinds(context),
+      Promise.all(asked.map(({ check }) => check())),
+    ]);
+    const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
+    return {
+      status: statusOf(
+        missing.map(({ dependency }) => dependency),
+        troubles,
+      ),
+      dependencies,
+      troubles,
+      model: context.modelInfo,
+      version: context.installation.holdfast,
+      environment: context.config.api.environment ?? null,
+    };
   };
 }
 
@@ -49,13 +67,19 @@ function statusOf(missing: Dependency[], troubles: HealthKind[]): Readiness['sta
   return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
 }
 
-async function checkOne(dependency: Dependency): Promise<Readiness['dependencies'][number]> {
-  const startedAt = performance.now();
-  const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
-  const checked = withDeadline({ ms: CHECK_MS_MAX, late }, async (signal) => await dependency.check(signal));
-  const error = await checked.then(() => null, errorName);
-  const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
-  return { name: dependency.name, status: error === null ? 'ok' : 'failed', durationMs, error };
+function checkOf(dependency: Dependency): () => Promise<DependencyState> {
+  const { name } = dependency;
+  let firstFailedAt: Date | null = null;
+  return async () => {
+    const startedAt = performance.now();
+    const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
+    const checked = withDeadline({ ms: CHECK_MS_MAX, late }, async (signal) => await dependency.check(signal));
+    const error = await checked.then(() => null, errorName);
+    const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+    firstFailedAt = error === null ? null : (firstFailedAt ?? new Date());
+    const failedSince = error === null ? null : (dependency.outages?.since ?? firstFailedAt);
+    return { name, status: error === null ? 'ok' : 'failed', durationMs, error, failedSince };
+  };
 }
 
 function errorName(error: unknown): string {

@@ -1821,6 +1821,8 @@ export interface Schemas {
       durationMs: number;
       /** The error; null: none */
       error: string | null;
+      /** Since when the dependency fails, as this process knows; null: it works */
+      failedSince: string | null;
     }[];
     /** Problems that keep the service from working; `GET /v1/attention` and `holdfast doctor` give details */
     troubles: ('model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held')[];

@@ -79,9 +79,10 @@ test('while the database is down, a page says so and greys its data with their t
   await settle();
 
   await server.kill();
-  const banner = page.getByText('something that it needs is away');
+  const banner = page.getByRole('status').filter({ hasText: 'The database is away since' });
   await banner.waitFor();
-  expect(await banner.locator('time').count()).toBe(1);
+  expect(await banner.locator('time').count()).toBe(2);
+  await banner.getByText('Nothing that was accepted is lost').waitFor();
   expect(await page.locator('main.stale').count()).toBe(1);
   await page.getByRole('article').getByText('before the outage', { exact: true }).waitFor();
   // Another screen shows the error, and recovers by itself afterwards.
@@ -97,4 +98,41 @@ test('while the database is down, a page says so and greys its data with their t
   await rig.post('/v1/sessions/kept/messages', { text: '[[reply: after the outage]]' });
   await rig.work('kept');
   await page.getByRole('article').getByText('after the outage', { exact: true }).waitFor();
+});
+
+test('a page that is loaded while the database is down, or does not answer, says what is away, and opens when it is back', async () => {
+  const server = await startTestPostgres();
+  onTestFinished(() => server.stop());
+  const rig = await openRig(server.url);
+  await rig.post('/v1/sessions/kept/messages', { text: '[[reply: before the outage]]' });
+  await rig.work('kept');
+  const url = await rig.listen();
+  const { page, signIn, open } = await browsing.openWindow(url);
+  await signIn();
+  await open('/sessions/agent:main:kept');
+  const stranger = await browsing.openWindow(url);
+
+  await server.kill();
+  await page.reload();
+  const note = page.getByRole('status').filter({ hasText: 'The database is away since' });
+  await note.waitFor();
+  await note.getByText('Nothing that was accepted is lost').waitFor();
+  // A link to another screen says the same, and so does the page of a person who has not signed in.
+  await page.goto(`${url}/turns`);
+  await note.waitFor();
+  await stranger.page.goto(url);
+  await stranger.page.getByLabel('API key').waitFor();
+  await stranger.page.getByText('The database is away since').waitFor();
+
+  await server.restart();
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
+  await stranger.page.getByText('The database is away since').waitFor({ state: 'detached' });
+
+  const thaw = server.freeze();
+  onTestFinished(thaw);
+  await page.reload();
+  await page.getByText('The service has not answered yet.').waitFor();
+  await note.waitFor();
+  thaw();
+  await page.getByRole('heading', { name: 'Turns' }).waitFor();
 });

@@ -23,6 +23,8 @@ export interface PostgresServer {
   createDatabase(name: string): Promise<string>;
   /** SIGKILLs the postmaster and all of its backends together: the files stay as after a power cut. */
   kill(): Promise<void>;
+  /** Stops all of its processes as a machine that hangs would; the function that it returns continues them. */
+  freeze(): () => void;
   /** Starts it again on the same data and port after `kill`; resolves when it accepts connections. */
   restart(): Promise<void>;
   /** Ends the server and removes its files. */
@@ -74,6 +76,13 @@ export async function startPostgresServer(
     },
     async kill() {
       await killTree(postmaster);
+    },
+    freeze() {
+      const pids = [postmaster.pid!, ...childrenOf(postmaster.pid!)];
+      for (const pid of pids) trySignal(pid, 'SIGSTOP');
+      return () => {
+        for (const pid of pids) trySignal(pid, 'SIGCONT');
+      };
     },
     async restart() {
       postmaster = await startAfterKill(cluster);
@@ -151,7 +160,7 @@ async function killTree(postmaster: ChildProcess): Promise<void> {
   const pid = postmaster.pid!;
   const children = childrenOf(pid);
   postmaster.kill('SIGSTOP');
-  for (const child of [...children, ...childrenOf(pid)]) tryKill(child);
+  for (const child of [...children, ...childrenOf(pid)]) trySignal(child, 'SIGKILL');
   postmaster.kill('SIGKILL');
   await exited;
 }
@@ -166,9 +175,9 @@ function childrenOf(pid: number): number[] {
     .map(([child]) => child!);
 }
 
-function tryKill(pid: number): void {
+function trySignal(pid: number, signal: NodeJS.Signals): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    process.kill(pid, signal);
   } catch {
     // It ended by itself.
   }

@@ -4,7 +4,9 @@ import { parseKeepingIntegers } from './format/json-text.ts';
 import { noteServerTime } from './format/time.ts';
 
 export { HoldfastError };
+export { deadlineError } from '../../src/client/holdfast-error.ts';
 
+export type Readiness = Schemas['Readiness'];
 export type Turn = Schemas['Turn'];
 export type Session = Schemas['SessionDetails'];
 export type Entry = Schemas['Entry'];
@@ -50,4 +52,9 @@ export const exactApi = createClient({ ...SERVICE, parse: parseKeepingIntegers }
 /** True when the browser has to sign in, for the first time or again. */
 export function isSignedOut(error: unknown): boolean {
   return error instanceof HoldfastError && error.status === 401;
+}
+
+/** True for an error that ends by itself: no answer, or one that says that the service cannot work now. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof HoldfastError && (error.status === null || error.status >= 500);
 }

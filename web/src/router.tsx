@@ -9,9 +9,10 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
-import { isSignedOut } from './api.ts';
+import { deadlineError, isOutage, isSignedOut } from './api.ts';
 import { readyQuery } from './live/outage.ts';
 import { me } from './me.ts';
+import { AwayScreen } from './screens/away-screen.tsx';
 import { MissingScreen } from './parts/missing-screen.tsx';
 import { Problem } from './parts/problem.tsx';
 import { NotFound, Shell } from './shell.tsx';
@@ -35,6 +36,20 @@ function texts<const Name extends string>(...names: Name[]) {
 const screenOf = (load: () => Promise<() => ReactElement>) =>
   lazyRouteComponent(async () => ({ default: await load().catch(() => MissingScreen) }));
 
+/** A page says within a second that it waits. */
+const ANSWER_MS_MAX = 700;
+
+/** Rejects with `no_answer_in_time` if there is none soon; the query goes on, and its answer is used when it comes. */
+async function soon(answer: Promise<unknown>): Promise<void> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(deadlineError(location.host, ANSWER_MS_MAX)), ANSWER_MS_MAX);
+  try {
+    await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 const rootRoute = createRootRouteWithContext<{ queries: QueryClient }>()({
   component: Outlet,
   errorComponent: ({ error, reset }) => (
@@ -54,20 +69,28 @@ const signInRoute = createRoute({
 const appRoute = createRoute({
   getParentRoute: () => rootRoute,
   id: 'app',
-  component: Shell,
+  component: App,
   notFoundComponent: NotFound,
   async beforeLoad({ context, location }) {
     // Read together: a banner that came later would push the screen down.
     const readiness = context.queries.prefetchQuery(readyQuery);
     try {
-      await context.queries.ensureQueryData(me);
-      await readiness;
+      await soon(context.queries.ensureQueryData({ ...me, retry: false }));
+      await soon(readiness).catch(() => undefined);
     } catch (error) {
       if (isSignedOut(error)) throw redirect({ to: '/sign-in', search: { to: location.href } });
-      throw error;
+      if (!isOutage(error)) throw error;
+      return { isAway: true };
     }
+    return { isAway: false };
   },
 });
+
+/** The frame with the screen; during an outage, what is away. */
+function App(): ReactElement {
+  const { isAway } = appRoute.useRouteContext();
+  return isAway ? <AwayScreen /> : <Shell />;
+}
 
 const screen = { getParentRoute: () => appRoute } as const;
 

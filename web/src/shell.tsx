@@ -7,6 +7,7 @@ import { ATTENTION_LOOK_MS } from './attention.ts';
 import { nameOfPath, pageTitle } from './format/title.ts';
 import { LiveProvider, useLive } from './live/live-provider.tsx';
 import { readyQuery, useOutage, useRecovery } from './live/outage.ts';
+import { Away, awayParts } from './parts/away.tsx';
 import { Empty, Time } from './parts/bits.tsx';
 import { clearRecent, noteRecent } from './parts/recent.ts';
 import { Environment } from './parts/environment.tsx';
@@ -190,15 +191,17 @@ function Banners(): ReactElement {
       )}
       {outage !== null && (
         <div className="banner" data-tone="bad" role="status">
-          {outage.what === 'service'
-            ? 'The service cannot be reached.'
-            : 'The service answers, but something that it needs is away, such as its database.'}{' '}
+          <Away ready={ready.data} error={ready.error} />{' '}
           {outage.readAt !== null && (
             <>
               What is shown is from <Time at={outage.readAt} />.
             </>
-          )}{' '}
-          The page tries again by itself.
+          )}
+        </div>
+      )}
+      {outage === null && awayParts(ready.data, null).length > 0 && (
+        <div className="banner" data-tone="bad" role="status">
+          <Away ready={ready.data} error={null} />
         </div>
       )}
       {ready.data?.model.isScripted === true && (

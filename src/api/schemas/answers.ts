@@ -57,6 +57,7 @@ const dependency = z.strictObject({
   status: z.enum(['ok', 'failed']),
   durationMs: z.number(),
   error: z.string().nullable(),
+  failedSince: z.iso.datetime().nullable(),
 });
 
 export const readiness = z.strictObject({

@@ -67,6 +67,7 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'discardDelivery.reason': 'Why; stored in the audit log',
   offset: 'The position of the first character, counted from 0',
   length: 'The number of characters; absent: all until the end',
+  'Readiness.dependencies.failedSince': 'Since when the dependency fails, as this process knows; null: it works',
   'Readiness.version': 'The version of Holdfast that answers',
   'Readiness.environment': 'The name of the environment as configured in `api.environment`; null: it has none',
   apiQueueMode: 'The queue mode of a message to the session that has neither `channel` nor `mode`',

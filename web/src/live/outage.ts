@@ -2,7 +2,7 @@
 // about it.
 import { queryOptions, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef } from 'react';
-import { api, HoldfastError } from '../api.ts';
+import { api } from '../api.ts';
 import { useSettings } from '../settings.tsx';
 import { useLive } from './live-provider.tsx';
 
@@ -11,23 +11,17 @@ const LOOK_MS = 4_000;
 export const readyQuery = queryOptions({ queryKey: ['ready'], queryFn: () => api.getReadiness(), retry: false });
 
 interface Outage {
-  /** The part that is down: the process, or one of its dependencies. */
-  what: 'service' | 'dependency';
   /** When the page has last read something; ISO 8601. Null: never. */
   readAt: string | null;
 }
 
-/** The part that is down now; null: none, or the page is paused. */
+/** Whether the service or what it needs is down now; null: it is not, or the page is paused. */
 export function useOutage(): Outage | null {
   const { isLive } = useSettings();
   const { state } = useLive();
   const { error, dataUpdatedAt } = useQuery({ ...readyQuery, refetchInterval: isLive ? LOOK_MS : false });
   if (!isLive || (error === null && state !== 'broken')) return null;
-  const isAnswered = error instanceof HoldfastError && error.status !== null;
-  return {
-    what: isAnswered ? 'dependency' : 'service',
-    readAt: dataUpdatedAt === 0 ? null : new Date(dataUpdatedAt).toISOString(),
-  };
+  return { readAt: dataUpdatedAt === 0 ? null : new Date(dataUpdatedAt).toISOString() };
 }
 
 /** Has everything that is shown read again when an outage is over. */

@@ -7,7 +7,11 @@ import { pageTitle } from '../format/title.ts';
 import { readyQuery } from '../live/outage.ts';
 import { noticeSignIn, onSignInElsewhere } from '../live/sign-in-notice.ts';
 import { Environment } from '../parts/environment.tsx';
+import { Away, awayParts } from '../parts/away.tsx';
 import { Problem } from '../parts/problem.tsx';
+
+/** How often the page looks whether the service works. */
+const LOOK_MS = 4_000;
 
 const route = getRouteApi('/sign-in');
 
@@ -82,7 +86,7 @@ export function SignIn(): ReactElement {
 /** What the person is about to sign in to. */
 function Installation(): ReactElement {
   // The one route that says so without a key.
-  const { data } = useQuery(readyQuery);
+  const { data, error } = useQuery({ ...readyQuery, refetchInterval: LOOK_MS });
   const environment = data?.environment;
   useEffect(() => {
     document.title = pageTitle('Sign in', environment);
@@ -96,6 +100,11 @@ function Installation(): ReactElement {
         {location.host}
         {data !== undefined && `, version ${data.version}`}
       </p>
+      {(error !== null || awayParts(data, null).length > 0) && (
+        <p className="banner" data-tone="bad" role="status">
+          <Away ready={data} error={error} />
+        </p>
+      )}
     </>
   );
 }
