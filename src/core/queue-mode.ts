@@ -65,6 +65,14 @@ export interface QueuedInput {
   /** The mode that was decided when it was accepted; null for inputs that are not messages. */
   mode: QueueMode | null;
   route: string;
+  /** The length of its body. */
+  chars: number;
+}
+
+/** How much a turn takes: the number of its messages, and the characters of all of them together. */
+export interface TurnRoom {
+  cap: number;
+  chars: number;
 }
 
 /** Modes whose messages share a turn when nothing took them apart. */
@@ -74,12 +82,12 @@ const SHARING: ReadonlySet<QueueMode> = new Set(['collect', 'steer', 'steer-back
  * The inputs that the next turn takes: a prefix of those that wait, in the order of their numbers, never empty unless none waits. It is
  * the longest run of messages of one route that may share a turn, or of announcements of one route; a message of mode `followup` or
  * `reject`, one that begins a new session (`isReset`), and anything else is claimed alone. A steering or interrupting message that
- * found no running turn is like a collected one. A turn takes at most `cap` messages; the rest wait for the next turn. The inputs may
- * come in any order and are not changed.
+ * found no running turn is like a collected one. A turn takes at most `cap` messages, and the first one with as many more as fit into the
+ * context of its model; the rest wait for the next turn. The inputs may come in any order and are not changed.
  */
 export function selectInputs<Input extends QueuedInput>(
   waiting: readonly Input[],
-  { cap, isReset }: { cap: number; isReset: (input: Input) => boolean },
+  { room, isReset }: { room: TurnRoom; isReset: (input: Input) => boolean },
 ): Input[] {
   const ordered = waiting.toSorted((a, b) => a.seq - b.seq);
   const [first] = ordered;
@@ -91,8 +99,16 @@ export function selectInputs<Input extends QueuedInput>(
       (input.kind === 'message' && SHARING.has(input.mode ?? DEFAULT_QUEUE_MODE) && !isReset(input)));
   const breakAt = ordered.findIndex((input) => !mayShare(input));
   const shared = breakAt < 0 ? ordered.length : breakAt;
-  const most = first.kind === 'message' ? Math.min(cap, COLLECTED_MESSAGES_MAX) : COLLECTED_MESSAGES_MAX;
-  return ordered.slice(0, Math.min(Math.max(shared, 1), most));
+  const most = first.kind === 'message' ? Math.min(room.cap, COLLECTED_MESSAGES_MAX) : COLLECTED_MESSAGES_MAX;
+  const taken = ordered.slice(0, Math.min(Math.max(shared, 1), most));
+  return taken.slice(0, Math.max(1, fittingCount(taken, room.chars)));
+}
+
+/** How many of the first inputs have at most so many characters together. */
+function fittingCount(inputs: readonly QueuedInput[], charsMax: number): number {
+  let chars = 0;
+  const over = inputs.findIndex((input) => (chars += input.chars) > charsMax);
+  return over < 0 ? inputs.length : over;
 }
 
 /** What joins a running turn, and whether more is left that would have joined it. */
@@ -103,11 +119,11 @@ export interface SelectedSteers<Input> {
 
 /**
  * What joins a running turn: the first waiting messages, as long as their mode is steer and their route is that of the turn; at most `cap`
- * together. The rest joins at the next step.
+ * together, and none that does not fit into the context of the turn. The rest joins at the next step, or waits for the next turn.
  */
 export function selectSteers<Input extends QueuedInput>(
   waiting: readonly Input[],
-  { route, cap }: { route: string; cap: number },
+  { route, room }: { route: string; room: TurnRoom },
 ): SelectedSteers<Input> {
   const ordered = waiting.toSorted((a, b) => a.seq - b.seq);
   const steers = (input: Input): boolean =>
@@ -116,6 +132,8 @@ export function selectSteers<Input extends QueuedInput>(
     (input.mode === 'steer' || input.mode === 'steer-backlog');
   const breakAt = ordered.findIndex((input) => !steers(input));
   const joining = breakAt < 0 ? ordered.length : breakAt;
-  const most = Math.min(cap, STEERS_MAX);
-  return { inputs: ordered.slice(0, Math.min(joining, most)), isCut: joining >= most };
+  const most = Math.min(room.cap, STEERS_MAX);
+  const taken = ordered.slice(0, Math.min(joining, most));
+  const inputs = taken.slice(0, fittingCount(taken, room.chars));
+  return { inputs, isCut: joining >= most || inputs.length < taken.length };
 }

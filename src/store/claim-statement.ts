@@ -9,13 +9,15 @@ import { literal } from './statement.ts';
 
 /** The largest number of waiting messages that a claim reads; a turn claims fewer. */
 const WAITING_READ_MAX = 200;
+/** The most characters of the bodies that are read of what waits, unless the first one has more: the rest is read the next time. */
+export const WAITING_CHARS_MAX = 4_000_000;
 
 /** The most dropped messages that a prompt names, and how much of each is read. */
 const OVERFLOW_READ_MAX = 50;
 const OVERFLOW_CHARS_MAX = 1_300;
 
 const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
-  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint)`;
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text))`;
 
 /** The fields of the claimed session `c`. */
 const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {
@@ -47,6 +49,7 @@ const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {
   steerSeq: 'c.steer_seq',
   overflowed: 'c.overflowed',
   lostClaims: 'c.lost_claims',
+  collectMax: 'c.collect_max',
   view: 'c.view',
 };
 
@@ -181,8 +184,9 @@ select input.session_id, judged.verdict, case when c.id is not null then ${jsonO
   (c.known_version <> c.transcript_version) as is_whole,
   case when c.waiting > 0 then (
     select json_agg(${INPUT_JSON} order by i.seq) from (
-      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit ${WAITING_READ_MAX}
-    ) as i
+      select *, sum(length(i.body::text)) over (order by i.seq) - length(i.body::text) as chars_before
+      from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit ${WAITING_READ_MAX}
+    ) as i where i.chars_before < ${WAITING_CHARS_MAX}
   ) end as inputs,
   (select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
       'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)

@@ -41,5 +41,7 @@ export interface ClaimedSession {
   overflowed: number;
   /** How often in a row the lock ran out before a turn was open. */
   lostClaims: number;
+  /** The most inputs that a turn takes, because the prompt of more was too long for the model; null: no such limit. */
+  collectMax: number | null;
   view: SessionView;
 }

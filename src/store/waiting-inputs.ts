@@ -1,6 +1,7 @@
 // The waiting inputs of a session, for the worker that runs it: a plain read, in the order of their numbers.
 import type { SessionId } from '../core/ids.ts';
 import type { WaitingInput } from './claim-session.ts';
+import { WAITING_CHARS_MAX } from './claim-statement.ts';
 import type { Database } from './database.ts';
 import { literal } from './statement.ts';
 
@@ -10,8 +11,11 @@ const READ_MAX = 50;
 export const WAITING_INPUTS = literal({
   name: 'waiting-inputs',
   purpose: 'Read the first inputs that wait, in the order of their numbers.',
-  text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
-from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}`,
+  text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", i.chars
+from (
+  select i.*, length(i.body::text) as chars, sum(length(i.body::text)) over (order by i.seq) - length(i.body::text) as chars_before
+  from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}
+) as i where i.chars_before < ${WAITING_CHARS_MAX} order by i.seq`,
 });
 
 /** The first inputs that wait. */

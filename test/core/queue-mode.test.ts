@@ -8,6 +8,7 @@ import {
   selectSteers,
   type QueueMode,
   type QueuedInput,
+  type TurnRoom,
 } from '../../src/core/queue-mode.ts';
 
 test.each([
@@ -29,11 +30,16 @@ const input = (seq: number, change: Partial<QueuedInput> = {}): QueuedInput => (
   kind: 'message',
   mode: null,
   route: 'r',
+  chars: 100,
   ...change,
 });
 const never = (): boolean => false;
-const taken = (waiting: QueuedInput[], isReset: (one: QueuedInput) => boolean = never, cap = 100_000): number[] =>
-  selectInputs(waiting, { cap, isReset }).map(({ seq }) => seq);
+const room = { cap: 100_000, chars: 1_000_000 };
+const taken = (
+  waiting: QueuedInput[],
+  isReset: (one: QueuedInput) => boolean = never,
+  own: Partial<TurnRoom> = {},
+): number[] => selectInputs(waiting, { room: { ...room, ...own }, isReset }).map(({ seq }) => seq);
 
 describe('selectInputs', () => {
   test('collect takes all messages of one route', () => {
@@ -72,9 +78,17 @@ describe('selectInputs', () => {
   });
 
   test('a turn takes at most `cap` messages, the oldest, and a cap leaves announcements alone (G3, G5)', () => {
-    expect(taken([input(3), input(1), input(2)], never, 2)).toEqual([1, 2]);
+    expect(taken([input(3), input(1), input(2)], never, { cap: 2 })).toEqual([1, 2]);
     const announced = { kind: 'announcement', mode: null } as const;
-    expect(taken([input(1, announced), input(2, announced)], never, 1)).toEqual([1, 2]);
+    expect(taken([input(1, announced), input(2, announced)], never, { cap: 1 })).toEqual([1, 2]);
+  });
+
+  test('a turn stops where the next message does not fit into its context, and always takes the oldest (G3, G5)', () => {
+    const sized = (...chars: number[]): QueuedInput[] => chars.map((size, index) => input(index + 1, { chars: size }));
+    expect(taken(sized(400, 500, 200, 50), never, { chars: 1_000 })).toEqual([1, 2]);
+    expect(taken(sized(5_000, 10), never, { chars: 1_000 })).toEqual([1]);
+    const announced = sized(600, 600).map((one) => ({ ...one, kind: 'announcement' }));
+    expect(taken(announced, never, { chars: 1_000 })).toEqual([1]);
   });
 
   test('a turn claims no more messages than its bound, for any cap', () => {
@@ -95,8 +109,8 @@ describe('selectInputs', () => {
     );
     fc.assert(
       fc.property(waiting, (rows) => {
-        const inputs = rows.map((row) => ({ ...row, id: `m${row.seq}` }));
-        const picked = selectInputs(inputs, { cap: 100_000, isReset: never });
+        const inputs = rows.map((row) => ({ ...row, id: `m${row.seq}`, chars: 100 }));
+        const picked = selectInputs(inputs, { room, isReset: never });
         const inOrder = inputs.toSorted((a, b) => a.seq - b.seq);
         expect(picked).toEqual(inOrder.slice(0, picked.length));
         expect(picked.length > 0).toBe(inputs.length > 0);
@@ -107,8 +121,10 @@ describe('selectInputs', () => {
 });
 
 describe('selectSteers', () => {
-  const joining = (waiting: QueuedInput[], cap = 100_000): number[] =>
-    selectSteers(waiting, { route: 'r', cap }).inputs.map(({ seq }) => seq);
+  const joined = (waiting: QueuedInput[], own: Partial<TurnRoom> = {}) =>
+    selectSteers(waiting, { route: 'r', room: { ...room, ...own } });
+  const joining = (waiting: QueuedInput[], own: Partial<TurnRoom> = {}): number[] =>
+    joined(waiting, own).inputs.map(({ seq }) => seq);
   const steer = (seq: number, change: Partial<QueuedInput> = {}): QueuedInput =>
     input(seq, { mode: 'steer', ...change });
 
@@ -118,8 +134,14 @@ describe('selectSteers', () => {
   });
 
   test('at most `cap` messages join together, and the result says that more are left (G5)', () => {
-    expect(joining([steer(1), steer(2), steer(3)], 2)).toEqual([1, 2]);
-    expect(selectSteers([steer(1), steer(2), steer(3)], { route: 'r', cap: 2 }).isCut).toBe(true);
-    expect(selectSteers([steer(1)], { route: 'r', cap: 2 }).isCut).toBe(false);
+    expect(joining([steer(1), steer(2), steer(3)], { cap: 2 })).toEqual([1, 2]);
+    expect(joined([steer(1), steer(2), steer(3)], { cap: 2 }).isCut).toBe(true);
+    expect(joined([steer(1)], { cap: 2 }).isCut).toBe(false);
+  });
+
+  test('a message that does not fit into the context of the turn waits, and so does what follows it (G3)', () => {
+    const waiting = [steer(1, { chars: 700 }), steer(2, { chars: 700 }), steer(3)];
+    expect(joined(waiting, { chars: 1_000 })).toEqual({ inputs: waiting.slice(0, 1), isCut: true });
+    expect(joining([steer(1, { chars: 5_000 }), steer(2)], { chars: 1_000 })).toEqual([]);
   });
 });

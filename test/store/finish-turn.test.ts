@@ -81,3 +81,23 @@ test('replies go to the outbox in order, with one ring, and a failed end leaves 
     { code: 'a_code', reason: 'a reason' },
   ]);
 });
+
+test('a turn that gives its inputs back leaves them waiting in their order, once, if its end is sent twice (G1, G3, G23)', async () => {
+  const sessionId = await rig.session();
+  for (let n = 1; n <= 3; n += 1) await rig.accept(rig.input(sessionId));
+  const { write } = await rig.opened(sessionId);
+  const end = goodEnd(write, {
+    entries: [],
+    status: 'aborted',
+    messageStatus: 'cancelled',
+    reply: null,
+    error: { code: 'split', message: 'Too long together.' },
+    hides: 'prompt',
+    collectMax: 2,
+  });
+  expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });
+  expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });
+  const next = await rig.claimed(sessionId, 'next');
+  expect(next.session).toMatchObject({ waiting: 3, collectMax: 2 });
+  expect(next.inputs.map(({ seq }) => seq)).toEqual([1, 2, 3]);
+});

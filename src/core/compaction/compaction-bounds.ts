@@ -23,6 +23,12 @@ export function thresholdTokens({ contextTokens, reserveTokens }: CompactionBoun
   return contextTokens - Math.min(reserveTokens, Math.floor(contextTokens * RESERVE_SHARE_MAX));
 }
 
+/** How many tokens of new messages fit into a context that has so many: what is free, or what a compaction makes free. */
+export function roomTokens(bounds: CompactionBounds, usedTokens: number): number {
+  const threshold = thresholdTokens(bounds);
+  return Math.max(threshold - usedTokens, Math.floor(threshold / 2));
+}
+
 /** How many tokens of the newest entries stay as they are, of `totalTokens` of all entries. `squeeze`: how often that was too much. */
 export function keepTokens(
   bounds: CompactionBounds,

@@ -13,7 +13,7 @@ import type { TurnEnd } from './turn-end.ts';
 import { ringsOf, type RungColumns } from '../rings.ts';
 import type { NeededRing } from '../session-locks.ts';
 import { droppedRequests, usedAnswers } from '../provider-lane/hop-parts.ts';
-import { cte, rows, statement } from '../statement.ts';
+import { cte, optional, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
 import { fence, head, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { ENDING_SQL, endingRun, lockedFamily, reachedSessions, reachesOut, stoppedRun } from './reach-out.ts';
@@ -83,6 +83,7 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
   announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
   poll_result: ['text', (end) => end.pollResult ?? null],
   is_awaited: ['boolean', (end) => end.isAwaited],
+  collect_max: ['int', (end) => end.collectMax ?? null],
 });
 
 const tail = cte(`tail as materialized (
@@ -100,9 +101,25 @@ const endedTurns = cte(`ended as (
 
 const settledMessages = cte(`settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
-  from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
+  from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is null
   returning i.*
 )`);
+
+// The prompt of these inputs was too long: they wait again, and so do the events that it has used up.
+const returnedInputs = optional('returned_inputs', (ends: Ends) => ends.some((end) => end.collectMax !== undefined))(
+  cte(
+    `returned_inputs as (
+  update holdfast.inbox i set status = 'waiting', turn_id = null
+  from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is not null
+  returning i.session_id
+)`,
+    { absent: 'returned_inputs as (select null::uuid as session_id where false)' },
+  ),
+  cte(`returned_events as (
+  update holdfast.system_events e set state = 'queued', turn_id = null, settled_at = null
+  from tail where e.session_id = tail.session_id and e.turn_id = tail.turn_id and e.state = 'consumed' and tail.collect_max is not null
+)`),
+);
 
 const updatedSessions = cte(`updated_sessions as (
   update holdfast.sessions s
@@ -123,6 +140,8 @@ const updatedSessions = cte(`updated_sessions as (
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
     output_tokens = s.output_tokens + fence.output_tokens,
     cost_micros = ${plusCostSql('s.cost_micros', 'fence.cost_micros')}, unpriced_calls = s.unpriced_calls + fence.unpriced_calls,
+    waiting = s.waiting + (select count(*) from returned_inputs where returned_inputs.session_id = s.id)::int,
+    collect_max = coalesce(tail.collect_max, case when s.waiting > 0 then s.collect_max end),
     is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
     ${VIEW_SQL},
     ${ENDING_SQL}
@@ -178,6 +197,7 @@ export const FINISH_TURN = statement<Ends>({
     tail,
     endedTurns,
     settledMessages,
+    ...returnedInputs,
     updatedSessions,
     nextInputs,
     rungDoorbells,

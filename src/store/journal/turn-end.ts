@@ -30,6 +30,11 @@ export interface TurnEnd extends JournalWrite {
    * to remember of it. Null: nothing.
    */
   hides: 'prompt' | 'turn' | 'poll' | null;
+  /**
+   * Set when its inputs are not settled but wait again: the most of them that a turn takes from now on, until none waits any more. Absent: they
+   * are settled.
+   */
+  collectMax?: number;
   /** The result of the heartbeat that it answered; absent: it answered none. */
   pollResult?: 'acknowledged' | 'alert' | 'duplicate' | 'failed';
   deadLetter: { id: string; code: string; reason: string } | null;

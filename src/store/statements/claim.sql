@@ -102,7 +102,7 @@ resumed as (
   returning t.*
 )
 select input.session_id, judged.verdict, case when c.id is not null then json_build_object('id', c.id, 'key', c.key, 'agentId', c.agent_id, 'kind', c.kind, 'lane', c.lane, 'parentId', c.parent_id, 'runId', c.run_id, 'depth', cardinality(c.ancestors), 'label', c.label, 'channel', c.channel, 'queueMode', c.queue_mode, 'model', c.model, 'thinking', c.thinking, 'reasoning', c.reasoning, 'epoch', c.epoch, 'waiting', c.waiting, 'transcriptNo', c.transcript_no, 'transcriptVersion', c.transcript_version, 'entrySeq', c.entry_seq, 'leafSeq', c.leaf_seq, 'contextTokens', c.context_tokens, 'wasAborted', c.was_aborted, 'stop', case when c.stop_reason is not null
-    then json_build_object('kind', coalesce(c.stop_kind, 'stopped'), 'message', c.stop_reason) end, 'queueDebounceMs', c.queue_debounce_ms, 'queueCap', c.queue_cap, 'steerSeq', c.steer_seq, 'overflowed', c.overflowed, 'lostClaims', c.lost_claims, 'view', c.view) end as session,
+    then json_build_object('kind', coalesce(c.stop_kind, 'stopped'), 'message', c.stop_reason) end, 'queueDebounceMs', c.queue_debounce_ms, 'queueCap', c.queue_cap, 'steerSeq', c.steer_seq, 'overflowed', c.overflowed, 'lostClaims', c.lost_claims, 'collectMax', c.collect_max, 'view', c.view) end as session,
   deferred.lane as ring_lane, deferred.rings, deferred.due_in_ms,
   case when c.overflowed > 0 then (
     select json_agg(json_build_object('id', o.id, 'text', left(o.body ->> 'text', 1300)) order by o.seq) from (
@@ -113,9 +113,10 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
   (c.known_version <> c.transcript_version) as is_whole,
   case when c.waiting > 0 then (
     select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
-  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from (
-      select * from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit 200
-    ) as i
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text)) order by i.seq) from (
+      select *, sum(length(i.body::text)) over (order by i.seq) - length(i.body::text) as chars_before
+      from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit 200
+    ) as i where i.chars_before < 4000000
   ) end as inputs,
   (select json_agg(json_build_object('id', e.id, 'text', e.text, 'isTrusted', e.is_trusted,
       'createdAt', (extract(epoch from e.created_at) * 1000)::bigint) order by e.id)
@@ -146,7 +147,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
         and not exists (select from holdfast.model_calls m where m.turn_id = t.id and m.call_no = t.calls)),
     'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
     'inputs', (select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
-  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text)) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
         'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,

@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 noticed_sessions uuid[], $4 new_entries json, $5 new_calls json, $6 new_intents json, $7 new_results json, $8 run_ends json, $9 new_ends json, $10 new_deliveries json, $11 new_notices json, $12 new_events json
 prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
 /* finish-turn */
@@ -123,8 +123,8 @@ stopped_run as (
   where r.child_id = fence.session_id and s.run_id is null and (r.ended_at is null or r.ended_at >= t.started_at)
 ),
 new_ends as (
-  select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited
-  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean)
+  select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
+  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -142,8 +142,17 @@ ended as (
 ),
 settled as (
   update holdfast.inbox i set status = tail.message_status, error = tail.error, settled_at = clock_timestamp()
-  from tail where i.turn_id = tail.turn_id and i.status = 'claimed'
+  from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is null
   returning i.*
+),
+returned_inputs as (
+  update holdfast.inbox i set status = 'waiting', turn_id = null
+  from tail where i.turn_id = tail.turn_id and i.status = 'claimed' and tail.collect_max is not null
+  returning i.session_id
+),
+returned_events as (
+  update holdfast.system_events e set state = 'queued', turn_id = null, settled_at = null
+  from tail where e.session_id = tail.session_id and e.turn_id = tail.turn_id and e.state = 'consumed' and tail.collect_max is not null
 ),
 updated_sessions as (
   update holdfast.sessions s
@@ -164,6 +173,8 @@ updated_sessions as (
     input_tokens = s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
     output_tokens = s.output_tokens + fence.output_tokens,
     cost_micros = case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end, unpriced_calls = s.unpriced_calls + fence.unpriced_calls,
+    waiting = s.waiting + (select count(*) from returned_inputs where returned_inputs.session_id = s.id)::int,
+    collect_max = coalesce(tail.collect_max, case when s.waiting > 0 then s.collect_max end),
     is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
     view = coalesce(fence.session_view, s.view),
     run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,

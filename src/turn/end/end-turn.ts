@@ -23,7 +23,7 @@ import { joined, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
   TurnNotices &
-  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'pollResult'>> & {
+  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'pollResult' | 'collectMax'>> & {
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
     /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */
@@ -44,6 +44,9 @@ const FAULTS_OF_PROMPT = new Set([
   'blocked',
   'malformed_history',
 ]);
+
+/** Failures of a prompt that a shorter one may not have. */
+const FAULTS_OF_LENGTH = new Set(['model_request_too_large', 'model_context_overflow', 'blocked']);
 
 /** Ends a turn with its last answer. */
 export async function endAnswered(
@@ -131,14 +134,41 @@ export async function endFailed(
 ): Promise<EndDecision> {
   const { code, message } = fault;
   const error = { code, message };
-  const open = openCallsWrite(turn, message);
   const isPromptLast = turn.transcript.entries.at(-1)?.kind === 'prompt';
+  if (isPromptLast && !isBare && FAULTS_OF_LENGTH.has(code) && turn.journal.at.inputs.length > 1)
+    return await endSplit(context, turn, fault);
+  const open = openCallsWrite(turn, message);
   return {
     write: isBare ? { ...open, storesView: false } : joined(open, await brokenCallWrite(context, turn)),
     result: {
       ...failureResult(context, turn, error),
       isBare,
       hides: isPromptLast && FAULTS_OF_PROMPT.has(code) ? 'prompt' : null,
+    },
+  };
+}
+
+/** Ends a turn whose messages are too long for one prompt: they wait again, and the next turn takes the first half of them (G3, G5). */
+async function endSplit(context: TurnContext, turn: OpenedTurn, { message, cause }: TurnFailed): Promise<EndDecision> {
+  const { length } = turn.journal.at.inputs;
+  const collectMax = Math.ceil(length / 2);
+  const reason = cause instanceof Error ? cause.message : message;
+  const error = {
+    code: 'split',
+    message: `The prompt of ${length} messages was too long for the model (${reason}). They wait again, and the next turn takes up to ${collectMax} of them.`,
+  };
+  return {
+    write: await brokenCallWrite(context, turn),
+    result: {
+      status: 'aborted',
+      messageStatus: 'cancelled',
+      reply: null,
+      error,
+      // The hint that an earlier turn was stopped is for the next prompt.
+      wasAborted: turn.session.wasAborted,
+      hides: 'prompt',
+      collectMax,
+      isInterrupted: true,
     },
   };
 }

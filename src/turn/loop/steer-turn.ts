@@ -14,7 +14,8 @@ import type { TakenSteers } from '../../store/journal.ts';
 import { readWaitingInputs } from '../../store/waiting-inputs.ts';
 import type { TurnContext } from '../context.ts';
 import { provenanceOf } from '../open/open-view.ts';
-import { capOf } from '../open/queue-cap.ts';
+import { roomOf } from '../open/queue-cap.ts';
+import { estimateNextRequest } from '../compact/request-tokens.ts';
 import { canSendMedia } from '../open/write-prompt.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
@@ -28,7 +29,7 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   const waiting = await readWaitingInputs(context.database, turn.session.id);
   const { inputs, isCut } = selectSteers(waiting, {
     route: routeOfTurn(turn) ?? waiting[0]?.route ?? '',
-    cap: capOf(context, turn.session),
+    room: roomOf(context, turn.session, turn.agent, estimateNextRequest(turn)),
   });
   // The remaining messages are read again at the next step.
   journal.note({ steersSeen: isCut ? Math.min(steerSeq, inputs.at(-1)?.seq ?? steerSeq) : steerSeq });

@@ -1,8 +1,23 @@
-// The number of messages that one turn of a session takes: the session's own setting, otherwise the configuration's.
+// How much one turn of a session takes: the number of messages that the session or the configuration sets, and what fits into its context.
+import type { AgentSettings } from '../../config.ts';
+import { roomTokens } from '../../core/compaction/compaction-bounds.ts';
+import type { TurnRoom } from '../../core/queue-mode.ts';
+import { CHARS_PER_TOKEN } from '../../core/token-estimate.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
 import type { TurnContext } from '../context.ts';
 
 /** The largest number of messages of one turn, and of messages that join it together. */
 export function capOf({ config }: Pick<TurnContext, 'config'>, { queueCap }: Pick<ClaimedSession, 'queueCap'>): number {
   return queueCap ?? config.messages.queue.cap;
+}
+
+/** What a turn of this agent takes beside the tokens that its context has already. */
+export function roomOf(
+  context: Pick<TurnContext, 'config'>,
+  session: Pick<ClaimedSession, 'queueCap'>,
+  { contextTokens, compaction }: Pick<AgentSettings, 'contextTokens' | 'compaction'>,
+  usedTokens: number,
+): TurnRoom {
+  const tokens = roomTokens({ contextTokens, ...compaction }, usedTokens);
+  return { cap: capOf(context, session), chars: tokens * CHARS_PER_TOKEN };
 }

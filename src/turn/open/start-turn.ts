@@ -16,7 +16,7 @@ import { chooseHarness } from '../loop/harness.ts';
 import type { HeldSession } from '../held-session.ts';
 import { viewOfTransform } from '../loop/input-transform.ts';
 import { beginsTranscript, isSuperfluous, leaveOut, settingsFor } from './own-inputs.ts';
-import { capOf } from './queue-cap.ts';
+import { roomOf } from './queue-cap.ts';
 import { completeViews, decidePast, familyView, providerView, provenanceOf } from './open-view.ts';
 import { requestsReset, resetTranscript, staleReason } from './reset-at-start.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -159,9 +159,11 @@ export function settingsOf(context: TurnContext, session: ClaimedSession): Agent
 }
 
 function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[] {
-  const waiting = claim.session.lostClaims < ALONE_FROM_LOST_CLAIMS ? claim.inputs : claim.inputs.slice(0, 1);
+  const { lostClaims, collectMax } = claim.session;
+  const most = lostClaims < ALONE_FROM_LOST_CLAIMS ? (collectMax ?? claim.inputs.length) : 1;
+  const waiting = claim.inputs.slice(0, most);
   const selected = selectInputs(waiting, {
-    cap: capOf(context, claim.session),
+    room: roomOf(context, claim.session, settingsOf(context, claim.session), claim.session.contextTokens),
     isReset: (input) => requestsReset(context, input),
   });
   return inputsWithEqualExpiry(selected, context.clock.now().getTime());
