@@ -5,12 +5,12 @@ import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
+import { UPLOAD_HOURS } from '../core/batch/batch.ts';
 import { Problem } from './problem.ts';
+import { arriving, type UploadLimits } from './upload.ts';
 
 export const LINE_TYPES = ['application/x-ndjson', 'application/jsonl'];
 
-/** The longest time without a byte. */
-const SILENT_MS_MAX = 60_000;
 /** A body that expands to less than this is not judged by its ratio. */
 const RATIO_FROM_BYTES = 1_048_576;
 
@@ -49,18 +49,22 @@ export class LineReader {
   readonly #isGzip: boolean;
   readonly #limits: LineLimits;
   readonly #hash = createHash('sha256');
-  readonly #silentMsMax: number;
+  readonly #uploadLimits: UploadLimits;
   #compressed = 0;
   #bytes = 0;
 
   constructor(
     source: Readable,
-    { isGzip, limits, silentMsMax = SILENT_MS_MAX }: { isGzip: boolean; limits: LineLimits; silentMsMax?: number },
+    {
+      isGzip,
+      limits,
+      ...more
+    }: { isGzip: boolean; limits: LineLimits } & Partial<Pick<UploadLimits, 'silentMsMax' | 'hoursMax'>>,
   ) {
     this.#source = source;
     this.#isGzip = isGzip;
     this.#limits = limits;
-    this.#silentMsMax = silentMsMax;
+    this.#uploadLimits = { noun: 'batch', bytesMax: limits.batchBytes, hoursMax: UPLOAD_HOURS, ...more };
   }
 
   /** The hash of all bytes read; called once, at the end. */
@@ -139,28 +143,10 @@ export class LineReader {
     return gunzip;
   }
 
-  /** The bytes as they arrive. Throws 408 when none has come for a minute. */
   async *#arriving(): AsyncGenerator<Buffer> {
-    let timer: NodeJS.Timeout | undefined;
-    const restart = (): void => {
-      clearTimeout(timer);
-      timer = setTimeout(() => {
-        const seconds = this.#silentMsMax / 1000;
-        const detail = `No byte of the body arrived for ${seconds} s, so nothing was kept. Submit the batch again.`;
-        this.#source.destroy(new Problem('request_timeout', detail));
-      }, this.#silentMsMax);
-    };
-    restart();
-    try {
-      for await (const chunk of this.#source as AsyncIterable<Buffer>) {
-        // While the reader is busy the time does not count.
-        clearTimeout(timer);
-        this.#compressed += chunk.length;
-        yield chunk;
-        restart();
-      }
-    } finally {
-      clearTimeout(timer);
+    for await (const chunk of arriving(this.#source, this.#uploadLimits)) {
+      this.#compressed += chunk.length;
+      yield chunk;
     }
   }
 }

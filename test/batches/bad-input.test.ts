@@ -1,7 +1,7 @@
 // The 24 kinds of bad input of a submission: each is refused with its status, code and place, and leaves no row.
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { PassThrough } from 'node:stream';
+import { PassThrough, Readable } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -219,6 +219,38 @@ describe('a submission that cannot be read as a whole is refused, and nothing is
     const reader = new LineReader(source, { isGzip: false, limits, silentMsMax: 20 });
     const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
     expect(fault).toBeInstanceOf(Problem);
+    expect(fault).toMatchObject({ code: 'request_timeout', status: 408 });
+  });
+});
+
+const immediately = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+describe('an upload that never ends is ended', () => {
+  test('when its gzip expands to nothing', async () => {
+    const empty = gzipSync('');
+    async function* members(): AsyncGenerator<Buffer> {
+      for (;;) {
+        await immediately();
+        yield empty;
+      }
+    }
+    const reader = new LineReader(Readable.from(members()), {
+      isGzip: true,
+      limits: { ...limits, batchBytes: 10_000 },
+    });
+    const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
+    expect(fault).toMatchObject({ code: 'body_too_large', status: 413 });
+  });
+
+  test('when it only drips', async () => {
+    async function* drips(): AsyncGenerator<Buffer> {
+      for (;;) {
+        await immediately();
+        yield Buffer.from(' ');
+      }
+    }
+    const reader = new LineReader(Readable.from(drips()), { isGzip: false, limits, hoursMax: 1e-6 });
+    const fault = await Array.fromAsync(reader.lines()).catch((error: unknown) => error);
     expect(fault).toMatchObject({ code: 'request_timeout', status: 408 });
   });
 });

@@ -1,7 +1,9 @@
 // A form with one file, read as it arrives: the fields before the file, then the file as a stream.
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { fieldProblem, Problem } from '../problem.ts';
+import { arriving } from '../upload.ts';
 
 export interface FormFile {
   filename: string;
@@ -12,8 +14,8 @@ export interface FormFile {
 const FIELDS_MAX = 20;
 const FIELD_BYTES_MAX = 10_000;
 const FILENAME_CHARS_MAX = 500;
-/** The longest time without a byte. */
-const SILENT_MS_MAX = 60_000;
+/** What a form may have around its file: the fields, the names and the boundaries. */
+const FRAME_BYTES_MAX = 1_048_576;
 
 /**
  * Reads a form up to its file, which must be the field `file`, and gives it to `take`. Fields that follow the file are in `fields` when its content has
@@ -61,15 +63,17 @@ export async function readForm<Result>(
     ended.resolve();
     if (found === null) taken.reject(fieldMissing());
   });
-  const watch = watchSilence(body);
-  body.on('error', (error) => form.destroy(error)).on('aborted', () => form.destroy(cutOff()));
-  body.pipe(form);
+  const limits = { noun: 'file', bytesMax: bytesMax + FRAME_BYTES_MAX, hoursMax: FILE_UPLOAD_HOURS };
+  const bytes = Readable.from(arriving(body, limits), { objectMode: false });
+  bytes.on('error', (error) => form.destroy(error));
+  body.on('aborted', () => form.destroy(cutOff()));
+  bytes.pipe(form);
   try {
     return await Promise.race([taken.promise, ended.promise.then(() => taken.promise)]);
   } finally {
-    watch.stop();
-    body.unpipe(form);
-    body.resume();
+    // The rest of a refused body is read, so that its sender reads the answer.
+    bytes.unpipe(form);
+    bytes.resume();
   }
 }
 
@@ -99,31 +103,6 @@ async function* contentOf(
     throw problemOf(error);
   }
   await ended;
-}
-
-/** Ends a body of which nothing arrives. */
-function watchSilence(body: Readable): { stop: () => void } {
-  const late = (): void => {
-    const seconds = SILENT_MS_MAX / 1000;
-    body.destroy(
-      new Problem(
-        'request_timeout',
-        `No byte of the file arrived for ${seconds} s, so nothing was kept. Send it again.`,
-      ),
-    );
-  };
-  let timer = setTimeout(late, SILENT_MS_MAX);
-  const restart = (): void => {
-    clearTimeout(timer);
-    timer = setTimeout(late, SILENT_MS_MAX);
-  };
-  body.on('data', restart);
-  return {
-    stop: () => {
-      clearTimeout(timer);
-      body.off('data', restart);
-    },
-  };
 }
 
 function problemOf(error: unknown): Problem {
