@@ -111,6 +111,7 @@ const onlyInLongForm = [
   'test/service/event-stream.test.ts',
   'test/service/fairness.test.ts',
   'test/service/first-release.test.ts',
+  'test/service/large-messages.test.ts',
   'test/service/lost-connections.test.ts',
   'test/service/model-outage.test.ts',
   'test/service/open-budgets.test.ts',

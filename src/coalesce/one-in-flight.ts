@@ -15,6 +15,8 @@ export interface BatchOptions<Row, Result> {
   run: (rows: Row[]) => Promise<Result[]>;
   /** The most rows in one batch. */
   rowsMax: number;
+  /** The length of a row, and the most of all rows of one batch unless its only row is longer: writing a batch must not take long. Absent: no bound. */
+  length?: { of: (row: Row) => number; max: number };
   /** The most rows that wait while a batch is in flight; the rows over it are rejected. */
   waitingMax: number;
   /**
@@ -55,7 +57,7 @@ interface WaitingRow<Row, Result> {
 
 /** Makes a batcher. */
 export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): OneInFlight<Row, Result> {
-  const { name, rowsMax, waitingMax } = options;
+  const { name, rowsMax, waitingMax, length } = options;
   const waiting: WaitingRow<Row, Result>[] = [];
   let sending: Promise<void> | null = null;
   let isClosed = false;
@@ -63,8 +65,15 @@ export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): On
   async function sendAll(): Promise<void> {
     // Callers that submit in the same tick of the event loop share the first batch.
     await Promise.resolve();
-    while (waiting.length > 0) await settle(waiting.splice(0, rowsMax));
+    while (waiting.length > 0) await settle(waiting.splice(0, rowsOfNext()));
     sending = null;
+  }
+
+  function rowsOfNext(): number {
+    if (length === undefined) return rowsMax;
+    let total = 0;
+    const over = waiting.slice(0, rowsMax).findIndex(({ row }) => (total += length.of(row)) > length.max);
+    return over < 0 ? rowsMax : Math.max(1, over);
   }
 
   async function settle(batch: WaitingRow<Row, Result>[]): Promise<void> {

@@ -40,7 +40,11 @@ export type StoredDisposition = 'queued' | 'steered' | 'interrupting' | 'command
 
 /** Makes the accepting function of a process; calls that overlap share statements. */
 export function createAccept(database: Database): RowSubmitter<NewInput, Committed<Acceptance | SessionGone>> {
-  return shareStatement('accept', (inputs) => acceptAll(database, inputs));
+  return shareStatement(
+    'accept',
+    (inputs) => acceptAll(database, inputs),
+    ({ body }) => body.length,
+  );
 }
 
 async function acceptAll(database: Database, inputs: NewInput[]): Promise<Committed<Acceptance | SessionGone>[]> {

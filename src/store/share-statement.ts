@@ -13,18 +13,26 @@ export type RowSubmitter<Row, Result> = (row: Row) => Promise<Result>;
  */
 const ROWS_MAX = 32;
 
+/** A statement is written in one piece: a million characters take about 20 ms, in which the process does nothing else. */
+const CHARS_MAX = 1_000_000;
+
 /** More rows than requests and turns of one process can submit at a time. */
 const WAITING_MAX = 20_000;
 
-/** Makes a function that shares statements among its callers. `run` sends one statement and returns one result per row, in the same order. */
+/**
+ * Makes a function that shares statements among its callers. `run` sends one statement and returns one result per row, in the same order.
+ * `charsOf` is for rows that may be long; absent: they are not.
+ */
 export function shareStatement<Row, Result>(
   name: string,
   run: (rows: Row[]) => Promise<Result[]>,
+  charsOf?: (row: Row) => number,
 ): RowSubmitter<Row, Result> {
   const { submit } = oneInFlight({
     name: `rows of the statement ${name}`,
     run: (rows: Row[]) => retryPassingFaults(() => run(rows), TURN_RETRY_MS),
     rowsMax: ROWS_MAX,
+    ...(charsOf === undefined ? {} : { length: { of: charsOf, max: CHARS_MAX } }),
     waitingMax: WAITING_MAX,
     isShared: isPassingFault,
   });

@@ -203,3 +203,11 @@ async function play(answers: fc.Scheduler, { groups, rowsMax, outages: lost }: P
   await close();
   return { batches, inFlightMax, ends: await Promise.all(ends) };
 }
+
+test('a batch takes rows up to its length, in their order, and a longer row goes alone', async () => {
+  const { submit, sent, open } = doubles({ length: { of: (n) => n, max: 10 } });
+  const answers = Promise.all([4, 5, 3, 20, 6, 4, 1].map(submit));
+  open();
+  expect(await answers).toEqual([8, 10, 6, 40, 12, 8, 2]);
+  expect(sent).toEqual([[4, 5], [3], [20], [6, 4], [1]]);
+});

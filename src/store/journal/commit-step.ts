@@ -1,5 +1,6 @@
 // `commit-step`: one step in the middle of a turn. See journal.ts.
 import type { Committed } from '../../after-commit.ts';
+import { estimateChars } from '../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
@@ -14,7 +15,11 @@ import { haveEvents, JOURNAL_EVENTS_SQL, newEvents, storedSteps } from './write-
 
 /** Makes the function that commits a step; steps of different turns share statements. */
 export function createCommitStep(database: Database): RowSubmitter<JournalWrite, Committed<Verdict>> {
-  return shareStatement('commit-step', (writes) => commitSteps(database, writes));
+  return shareStatement(
+    'commit-step',
+    (writes) => commitSteps(database, writes),
+    ({ entries }) => estimateChars(entries),
+  );
 }
 
 const progressedTurns = cte(`progressed_turns as (

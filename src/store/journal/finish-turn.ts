@@ -4,6 +4,7 @@
 import type { AfterCommit, Ring } from '../../after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { storableText } from '../../core/storable-text.ts';
+import { estimateChars } from '../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { plusCostSql } from '../cost-sql.ts';
 import { settledBudgets } from '../budgets/settle-parts.ts';
@@ -39,7 +40,11 @@ export interface TurnFigures {
 
 /** Makes the function that ends a turn; ends of different turns share statements. */
 export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, FinishResult> {
-  return shareStatement('finish-turn', (ends) => finishAll(database, ends));
+  return shareStatement(
+    'finish-turn',
+    (ends) => finishAll(database, ends),
+    ({ entries }) => estimateChars(entries),
+  );
 }
 
 /** Ends that reach into other sessions go by themselves, see `reach-out.ts`; all others together. */

@@ -7,6 +7,7 @@ import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
 import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
+import { estimateChars } from '../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, type NewEvent } from '../events.ts';
@@ -58,7 +59,11 @@ export type Opening = { kind: 'ok' } | { kind: 'fenced' } | { kind: 'stopped' };
 
 /** Makes the function that opens a turn; openings of different sessions share statements. */
 export function createOpenTurn(database: Database): RowSubmitter<NewTurn, Committed<Opening>> {
-  return shareStatement('open-turn', (turns) => openTurns(database, turns));
+  return shareStatement(
+    'open-turn',
+    (turns) => openTurns(database, turns),
+    ({ prompt }) => (prompt === null ? 0 : estimateChars([prompt])),
+  );
 }
 
 type Turns = readonly NewTurn[];
