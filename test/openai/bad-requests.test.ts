@@ -56,7 +56,7 @@ const CASES: BadRequest[] = [
   {
     name: 'a message between a call and its result',
     body: { messages: [user, answer('a'), user, { role: 'tool', tool_call_id: 'a', content: 'x' }] },
-    param: 'messages',
+    param: 'messages[3].tool_call_id',
   },
   { name: 'an unknown role', body: { messages: [{ role: 'robot', content: 'x' }] }, param: 'messages[0].role' },
   { name: 'null as content', body: { messages: [{ role: 'user', content: null }] }, param: 'messages[0].content' },

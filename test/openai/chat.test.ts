@@ -220,6 +220,55 @@ describe('a chat completion', () => {
     expect(again.response.headers.get('x-holdfast-turn-id')).toBe(turnId);
   });
 
+  test.each(['alone', 'with all that was said'])(
+    'after calls without results is answered, and each of the calls gets a result: sent %s',
+    async (form) => {
+      const create = (messages: OpenAI.ChatCompletionMessageParam[]) =>
+        openai.chat.completions
+          .create({ model: 'holdfast', messages, tools: [WEATHER], user: `leaves ${form}` })
+          .withResponse();
+      const asked: OpenAI.ChatCompletionMessageParam = {
+        role: 'user',
+        content:
+          'Weather? [[tool: weather {"city": "Oslo"}]] & [[tool: weather {"city": "Rome"}]] [[reply: Rain and sun.]]',
+      };
+      const first = await create([asked]);
+      const turnId = first.response.headers.get('x-holdfast-turn-id');
+      const called = first.data.choices[0]?.message;
+      const next = { role: 'user' as const, content: 'Never mind. [[reply: All right.]]' };
+      const second = await create(form === 'alone' || called === undefined ? [next] : [asked, called, next]);
+      expect(second.data.choices[0]?.message.content).toBe('All right.');
+      expect(
+        await holder.rig.rows(
+          `select t.error ->> 'code' as code, c.status as call from holdfast.turns t join holdfast.tool_calls c on c.turn_id = t.id where t.id = $1`,
+          [turnId],
+        ),
+      ).toEqual([1, 2].map(() => ({ code: 'interrupted', call: 'unknown' })));
+      // The model sees both calls, each with a result, and then the message.
+      const sent = JSON.stringify(holder.rig.model.requests.at(-1)?.body);
+      expect(sent.match(/"tool_result"/g)).toHaveLength(2);
+      expect(sent.match(/interrupted by a newer message/g)).toHaveLength(2);
+    },
+    SOON_MS,
+  );
+
+  test('in a new session takes a history whose calls were given up', async () => {
+    const { choices } = await openai.chat.completions.create({
+      model: 'holdfast',
+      messages: [
+        { role: 'user', content: 'Weather?' },
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'a', type: 'function', function: { name: 'weather', arguments: '{}' } }],
+        },
+        { role: 'user', content: 'Never mind. [[reply: All right.]]' },
+      ],
+    });
+    expect(choices[0]?.message.content).toBe('All right.');
+    expect(JSON.stringify(holder.rig.model.requests.at(-1)?.body).match(/"tool_result"/g)).toHaveLength(1);
+  });
+
   test('passes the schema of a tool to the model with every digit of its integers', async () => {
     const parameters = `{"type":"object","properties":{"id":{"type":"integer","maximum":9007199254740993}}}`;
     const tools = `[{"type":"function","function":{"name":"find","parameters":${parameters}}}]`;

@@ -1,6 +1,6 @@
 // What a conversation means that a client of OpenAI sends whole: instructions, a history, and what is new. A message of a known session is
 // never stored twice: of the request, only what follows its last answer is new.
-import type { ContentBlock, ImageBlock, ToolResultBlock } from '../content.ts';
+import { toolUsesOf, type ContentBlock, type ImageBlock, type ToolResultBlock } from '../content.ts';
 
 /** A picture or a text of a message, in the order of the message. */
 export type ClientPart = { type: 'text'; text: string } | ImageBlock;
@@ -68,18 +68,22 @@ export function readConversation(messages: readonly ClientMessage[], list: strin
   const text = instructions.join('\n\n').trim();
   return {
     instructions: text === '' ? null : text,
-    history: historyOf(spoken.slice(0, answerAt + 1)),
+    history: historyOf(spoken.slice(0, answerAt + 1), fresh[0]?.role === 'user'),
     fresh: freshOf(fresh),
   };
 }
 
 type Placed = Exclude<ClientMessage, { role: 'system' }> & { path: string };
 
-/** Each result follows its call, and each call of an answer that is not the last has one. */
+/** The result of a call that has none: the user wrote something else instead. */
+const GIVEN_UP = 'No result: a new message came instead.';
+
+/** Each result follows its call. An answer has results for all of its calls, or a message of the user instead of all of them. */
 function checkCalls(spoken: readonly Placed[], list: string): void {
   // Results alone: the calls are stored.
   if (spoken.every(({ role }) => role === 'tool')) return;
   let open = new Set<string>();
+  let isUntouched = false;
   for (const message of spoken) {
     if (message.role === 'tool') {
       if (!open.delete(message.callId))
@@ -87,12 +91,15 @@ function checkCalls(spoken: readonly Placed[], list: string): void {
           `${message.path}.tool_call_id`,
           `no call ${message.callId} is open: the answer before has none of this id, or it has a result already`,
         );
+      isUntouched = false;
       continue;
     }
+    if (open.size > 0 && message.role === 'user' && isUntouched) open = new Set();
     if (open.size > 0)
       throw new ConversationFault(list, `results are missing for the tool calls ${[...open].join(', ')}`);
     if (message.role !== 'assistant') continue;
     open = new Set(message.calls.map(({ id }) => id));
+    isUntouched = true;
     if (open.size < message.calls.length)
       throw new ConversationFault(`${message.path}.tool_calls`, 'two calls have the same id');
   }
@@ -119,9 +126,11 @@ function freshOf(fresh: readonly Placed[]): Conversation['fresh'] {
   return { kind: 'message', text: texts.join('\n\n'), images };
 }
 
-function historyOf(messages: readonly Placed[]): ClientEntry[] {
+/** `isAnswered`: what follows is a message, so that no result of the last answer comes any more. */
+function historyOf(messages: readonly Placed[], isAnswered: boolean): ClientEntry[] {
   const entries: ClientEntry[] = [];
   for (const message of messages) {
+    if (message.role === 'user') giveUpCalls(entries);
     if (message.role === 'tool') {
       const block: ToolResultBlock = { type: 'tool_result', tool_use_id: message.callId, content: message.text };
       const last = entries.at(-1);
@@ -137,7 +146,19 @@ function historyOf(messages: readonly Placed[]): ClientEntry[] {
         entries.push({ kind: 'answer', role: 'assistant', content: [...text, ...calls] });
     }
   }
+  if (isAnswered) giveUpCalls(entries);
   return entries;
+}
+
+/** Gives each call of a last answer its result. */
+function giveUpCalls(entries: ClientEntry[]): void {
+  const last = entries.at(-1);
+  const results = last?.kind === 'answer' ? toolUsesOf(last.content).map(({ id }) => givenUp(id)) : [];
+  if (results.length > 0) entries.push({ kind: 'results', role: 'user', content: results });
+}
+
+function givenUp(callId: string): ToolResultBlock {
+  return { type: 'tool_result', tool_use_id: callId, content: GIVEN_UP, is_error: true };
 }
 
 function textOfParts(parts: readonly ClientPart[]): string {

@@ -10,7 +10,9 @@ with input as (
   from json_to_recordset($1::json) as records (n int, id uuid, session_id uuid, kind text, body text, route text, inline_mode text, platform_key text, waiting_max int, default_mode text, cap int, drop_policy text, command_reply text, traceparent text, scope text, key text, sha256 text)
 ),
 locked as materialized (
-  select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
+  select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy,
+    s.turn_id is not null and s.owner is null
+      and coalesce((select t.park_code from holdfast.turns t where t.id = s.turn_id and t.status = 'parked') = 'caller', false) as awaits_caller
   from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
 ),
 fitting as materialized (
@@ -26,7 +28,7 @@ inserted_keys as (
   returning resource_id
 ),
 numbered as materialized (
-  select fitting.*, s.is_busy, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
+  select fitting.*, s.is_busy, s.awaits_caller and fitting.body -> 'caller' is not null as is_instead, s.inbox_seq + row_number() over (partition by fitting.session_id order by fitting.n) as seq,
     case when default_mode is not null then coalesce(inline_mode, s.queue_mode, default_mode) end as mode,
     default_mode is not null and coalesce(s.queue_drop, drop_policy) = 'new' and would_wait > coalesce(s.queue_cap, cap) as is_over
   from fitting join locked s on s.id = fitting.session_id
@@ -36,7 +38,8 @@ judged as materialized (
   select *, case
       when command_reply is not null or kind = 'compaction' then 'command'
       when is_over or is_busy and mode = 'reject' then 'rejected'
-      when is_busy and mode in ('interrupt', 'rollback') then 'interrupting'
+      -- A client writes this message instead of the results for which the turn waits.
+      when is_instead or is_busy and mode in ('interrupt', 'rollback') then 'interrupting'
       when is_busy and mode in ('steer', 'steer-backlog') then 'steered'
       else 'queued'
     end as disposition
