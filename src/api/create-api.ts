@@ -3,6 +3,7 @@
 // requests are not logged.
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
@@ -103,7 +104,7 @@ export function createApi(
   });
   for (const route of ROUTES) {
     app.route({
-      method: route.method,
+      method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
       url: route.path.replaceAll(/\{(\w+)\}/g, ':$1'),
       config: {
         isPublic: route.isPublic === true,
@@ -181,6 +182,10 @@ function createHandler(route: Route, context: ApiContext, services: ApiServices)
     if (answer === ANSWERED) return reply;
     reply.code(answer.status);
     if (answer.headers !== undefined) reply.headers(answer.headers);
+    if (request.method === 'HEAD' && answer.body instanceof Readable) {
+      answer.body.destroy();
+      return reply.send();
+    }
     return reply.send(bodyOf(answer));
   };
 }

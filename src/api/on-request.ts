@@ -80,7 +80,9 @@ function matcherOf(path: string): RegExp {
 /** The refusal of a method that the path does not have, with `Allow`, or of a path that does not exist. */
 export function unknownRoute(request: FastifyRequest, reply: FastifyReply): Problem {
   const path = pathOf(request);
-  const allowed = METHODS_OF.filter(({ matches }) => matches.test(path)).map(({ method }) => method);
+  const allowed = METHODS_OF.filter(({ matches }) => matches.test(path)).flatMap(({ method }) =>
+    method === 'GET' ? [method, 'HEAD'] : [method],
+  );
   if (allowed.length === 0) return notFound(`${request.method} ${path}`);
   const allow = [...new Set(allowed)].join(', ');
   reply.header('allow', allow);

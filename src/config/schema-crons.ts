@@ -14,7 +14,7 @@ import {
   timetableOf,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
-import { count, deliveryUrl, duration, timeZone, word } from './schema-scalars.ts';
+import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
 
 const NAME_CHARS_MAX = 200;
 const EVENT_CHARS_MAX = 10_000;
@@ -30,16 +30,14 @@ const notBlank = (max: number) =>
     .refine((text) => text.trim() !== '', 'must not be blank')
     .refine((text) => text.isWellFormed() && !text.includes('\0'), 'a text without NUL characters or lone surrogates');
 
-const instant = z.iso.datetime({ offset: true, error: 'an ISO 8601 time such as "2026-01-31T09:00:00Z"' });
-
 /** When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see `schedule/cron-definition.ts`. */
 const scheduleInput = z
   .discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('at'), at: instant.transform((at) => new Date(at).toISOString()) }),
+    z.strictObject({ kind: z.literal('at'), at: timeText.transform((at) => new Date(at).toISOString()) }),
     z.strictObject({
       kind: z.literal('every'),
       everyMs: duration(1, EVERY_MS_MIN, EVERY_MS_MAX),
-      anchor: instant.transform((at) => new Date(at).toISOString()).exactOptional(),
+      anchor: timeText.transform((at) => new Date(at).toISOString()).exactOptional(),
     }),
     z.strictObject({
       kind: z.literal('cron'),

@@ -1,5 +1,6 @@
 // The scalars that the configuration file is made of: durations, counts, names, paths, URLs. What each refuses says what is allowed.
 import { z } from 'zod';
+import { isInTimeRange } from '../core/time-range.ts';
 import { API_KEY, API_KEY_TEXT } from './choices.ts';
 import { formatDuration, parseDuration } from './durations.ts';
 
@@ -32,6 +33,10 @@ export const ratio = z.number().min(0).max(1);
 export const text = z.string().min(1).max(TEXT_MAX);
 /** A text that is part of a prompt, of many lines. */
 export const promptText = z.string().min(1).max(200_000);
+/** A time with its zone. All times that come from outside as a text pass this check. */
+export const timeText = z.iso
+  .datetime({ offset: true, abort: true, error: 'expected a time with its zone, such as 2026-11-25T08:00:00Z' })
+  .refine((text) => isInTimeRange(Date.parse(text)), 'expected a time of the years 1 to 9999');
 export const word = z
   .string()
   .min(1)

@@ -4,6 +4,7 @@
 import { createRequire } from 'node:module';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
 import { nextSlot, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
+import { isInTimeRange } from '../core/time-range.ts';
 import { isZone, zoneOf } from '../core/schedule/zone.ts';
 
 type NodeCron = typeof import('node-cron');
@@ -137,7 +138,7 @@ function weekDayOf(value: number | string): WeekDay {
 
 function instantOf(field: 'at' | 'anchor', text: string): number {
   const instantMs = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
-  if (Number.isNaN(instantMs)) {
+  if (!isInTimeRange(instantMs)) {
     throw new InvalidScheduleError(
       field,
       `${JSON.stringify(text)} is not an ISO 8601 time such as "2026-01-31T09:00:00Z"`,

@@ -4,6 +4,7 @@ import { Agent, request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { createApi } from '../../src/api/create-api.ts';
+import { ROUTES } from '../../src/api/route-table.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -245,12 +246,79 @@ describe('a query', () => {
   });
 });
 
+test('HEAD is answered as GET without the body, on every path and without a key where GET needs none', async () => {
+  const { app } = holder.rig;
+  const paths = ROUTES.filter(({ method }) => method === 'GET').map(({ path }) => path.replaceAll(/\{\w+\}/g, 'x'));
+  const headers = { authorization: `Bearer ${ADMIN_KEY}` };
+  for (const url of new Set(paths)) {
+    const head = await app.inject({ method: 'HEAD', url, headers });
+    expect([url, head.rawPayload.length]).toEqual([url, 0]);
+    // The stream of all events has no end.
+    const get = url === '/v1/events' ? { statusCode: 200 } : await app.inject({ url, headers });
+    expect([url, head.statusCode]).toEqual([url, get.statusCode]);
+    if (url === '/v1/events') expect(head.headers['content-type']).toBe('text/event-stream; charset=utf-8');
+  }
+  for (const url of ['/healthz', '/readyz']) expect((await app.inject({ method: 'HEAD', url })).statusCode).toBe(200);
+  expect((await app.inject({ method: 'HEAD', url: '/v1/sessions' })).statusCode).toBe(401);
+});
+
+const TOO_LATE = ['9999-12-31T23:59:59-12:00', '0000-01-01T00:00:00+12:00', '0000-06-01T00:00:00Z'];
+
+test.each(TOO_LATE)('a time that the database cannot have is refused with its field: %s', async (time) => {
+  const { rig } = holder;
+  const bodies = [
+    ['/v1/sessions/late/messages', { text: 'x', deliverAt: time }, 'deliverAt'],
+    ['/v1/sessions/late/messages', { text: 'x', expiresAt: time }, 'expiresAt'],
+    ['/v1/sessions/late/messages', { text: 'x', timestamp: time }, 'timestamp'],
+    ['/v1/keys', { name: 'late', role: 'viewer', expiresAt: time }, 'expiresAt'],
+    ['/v1/crons', { schedule: { kind: 'at', at: time }, payload: { kind: 'systemEvent', text: 'x' } }, 'schedule.at'],
+    [
+      '/v1/crons',
+      { schedule: { kind: 'every', everyMs: 60_000, anchor: time }, payload: { kind: 'systemEvent', text: 'x' } },
+      'schedule.anchor',
+    ],
+    ['/v1/bulk-actions', { action: 'retry', target: 'turns', filter: { since: time } }, 'filter.since'],
+    ['/v1/batches', { items: [{ text: 'x', deliverAt: time }] }, 'items[0].deliverAt'],
+  ] as const;
+  for (const [url, body, path] of bodies) {
+    const answer = await rig.post(url, body);
+    expect([url, answer.status, answer.body.errors?.[0]?.path]).toEqual([url, 400, path]);
+  }
+  for (const { path, query } of ROUTES.filter(({ method, path }) => method === 'GET' && !path.includes('{'))) {
+    for (const name of Object.keys((query as { shape?: object } | undefined)?.shape ?? {})) {
+      if (!['since', 'until', 'from', 'to'].includes(name)) continue;
+      const answer = await rig.get(`${path}?${name}=${encodeURIComponent(time)}`);
+      expect([path, name, answer.status, answer.body.errors?.[0]?.path]).toEqual([path, name, 400, name]);
+    }
+  }
+});
+
+test('the first and the last time that is taken can be asked for everywhere', async () => {
+  for (const { path, query } of ROUTES.filter(({ method, path }) => method === 'GET' && !path.includes('{'))) {
+    for (const name of Object.keys((query as { shape?: object } | undefined)?.shape ?? {})) {
+      if (!['since', 'until', 'from', 'to'].includes(name)) continue;
+      for (const time of ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z']) {
+        const answer = await holder.rig.get(`${path}?${name}=${time}`);
+        expect([path, name, time, answer.status >= 500]).toEqual([path, name, time, false]);
+      }
+    }
+  }
+});
+
+test('a number of milliseconds beyond the year 9999 is refused', async () => {
+  const late = { text: 'x', deliverAt: 253_402_300_800_000 };
+  expect(await holder.rig.post('/v1/sessions/late/messages', late)).toMatchObject({
+    status: 400,
+    body: { errors: [{ path: 'deliverAt' }] },
+  });
+});
+
 test.each([
-  ['DELETE', '/v1/sessions', 'GET'],
-  ['PUT', '/v1/crons', 'GET, POST'],
+  ['DELETE', '/v1/sessions', 'GET, HEAD'],
+  ['PUT', '/v1/crons', 'GET, HEAD, POST'],
   ['GET', '/v1/turns/01a200b2-af01-73e8-8681-83b97fe6f9f3/abort', 'POST'],
-  ['POST', '/healthz', 'GET'],
-  ['DELETE', '/v1/crons/01a200b2-af01-73e8-8681-83b97fe6f9f3/fires', 'GET'],
+  ['POST', '/healthz', 'GET, HEAD'],
+  ['DELETE', '/v1/crons/01a200b2-af01-73e8-8681-83b97fe6f9f3/fires', 'GET, HEAD'],
 ] as const)('a method that its path does not take is 405 with Allow: %s %s', async (method, url, allow) => {
   const answer = await holder.rig.ask(method, url);
   expect(answer).toMatchObject({ status: 405, headers: { allow }, body: { code: 'method_not_allowed' } });

@@ -7,7 +7,8 @@ import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { prices, topCosts, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
-import { countText, timeText } from '../schemas/queries.ts';
+import { timeText } from '../../config/schema-scalars.ts';
+import { countText } from '../schemas/queries.ts';
 
 const getPrices = defineRoute({
   operationId: 'getPrices',

@@ -150,6 +150,10 @@ async function stream(
   }
   services.admission.leave(reply.request);
   beginEventStream(reply);
+  if (reply.request.method === 'HEAD') {
+    reply.raw.end();
+    return ANSWERED;
+  }
   try {
     await services.streams.run(new EventStream({ ...options, response: reply.raw, tail: services.tail }));
   } catch {

@@ -119,7 +119,7 @@ function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{re
     query: z.looseObject({ stream: text, starting_after: text }),
     answers,
     async handle(request, api) {
-      const isStreaming = request.query.stream === 'true';
+      const isStreaming = request.query.stream === 'true' && request.reply.request.method !== 'HEAD';
       const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
       if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
       const { starting_after: after = '-1' } = request.query;

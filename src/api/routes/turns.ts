@@ -1,5 +1,6 @@
 // Turns: their steps, their model requests, and the routes to stop or retry them.
 import { z } from 'zod';
+import { timeText } from '../../config/schema-scalars.ts';
 import { LANES } from '../../config.ts';
 import { microsOf } from '../../core/prices/call-cost.ts';
 import { TURN_KINDS } from '../../core/turn-kind.ts';
@@ -24,7 +25,6 @@ import {
   pageQuery,
   searchText,
   sessionKeyText,
-  timeText,
 } from '../schemas/queries.ts';
 import { listedTurn, turn } from '../schemas/views.ts';
 

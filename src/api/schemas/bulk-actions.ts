@@ -14,6 +14,7 @@ import { TURN_KINDS } from '../../core/turn-kind.ts';
 import type { BulkActionView, BulkItemView } from '../../store/views/bulk-actions.ts';
 import { DELIVERY_STATUSES } from '../../store/views/deliveries.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
+import { timeText } from '../../config/schema-scalars.ts';
 import { sessionKeyText } from './queries.ts';
 
 const time = z.iso.datetime();
@@ -42,8 +43,8 @@ const bulkFilter = z.strictObject({
     .exactOptional(),
   kind: z.enum([...TURN_KINDS, ...LETTER_KINDS]).exactOptional(),
   lane: z.enum(LANES).exactOptional(),
-  since: z.iso.datetime({ offset: true }).exactOptional(),
-  until: z.iso.datetime({ offset: true }).exactOptional(),
+  since: timeText.exactOptional(),
+  until: timeText.exactOptional(),
   code: name.exactOptional(),
   agent: name.exactOptional(),
   model: name.exactOptional(),

@@ -2,8 +2,9 @@
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
-import { deliveryUrl } from '../../config/schema-scalars.ts';
+import { deliveryUrl, timeText } from '../../config/schema-scalars.ts';
 import { MESSAGE_VIAS, type InboundMessage } from '../../core/inbound.ts';
+import { TIME_MS_MAX } from '../../core/time-range.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
 const PRIORITY_MAX = 10;
@@ -16,10 +17,9 @@ const URL_CHARS_MAX = 2000;
 
 const name = z.string().max(NAME_CHARS_MAX).exactOptional();
 const text = z.string().exactOptional();
-const EPOCH_MS_MAX = 8_640_000_000_000_000;
 const time = z
-  .union([z.iso.datetime({ offset: true }).transform((iso) => Date.parse(iso)), z.int().min(0).max(EPOCH_MS_MAX)], {
-    error: 'expected an ISO 8601 time or epoch milliseconds',
+  .union([timeText.transform((iso) => Date.parse(iso)), z.int().min(0).max(TIME_MS_MAX)], {
+    error: 'expected an ISO 8601 time or epoch milliseconds, up to the year 9999',
   })
   .exactOptional();
 

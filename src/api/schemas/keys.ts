@@ -1,5 +1,6 @@
 // API keys, sign-ins and the audit log on the wire.
 import { z } from 'zod';
+import { timeText } from '../../config/schema-scalars.ts';
 import { KEY_ROLES } from '../../core/access/key-role.ts';
 
 const role = z.enum(KEY_ROLES);
@@ -33,7 +34,7 @@ export const keyRequest = z.strictObject({
       '1 to 64 characters of letters, digits, . _ and -, the first a letter or a digit',
     ),
   role,
-  expiresAt: time.exactOptional(),
+  expiresAt: timeText.exactOptional(),
 });
 
 export const apiKey = z.strictObject({

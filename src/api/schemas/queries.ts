@@ -38,12 +38,6 @@ export const sessionKeyText = z.string().min(1).max(1000);
 /** A name or an id in a query. */
 export const nameText = z.string().min(1).max(200);
 
-/** A time in a query. */
-export const timeText = z.iso.datetime({
-  offset: true,
-  error: 'expected a time with its zone, such as 2026-11-25T08:00:00Z',
-});
-
 /** The search text: an id, a session key, the platform id of a message, an error code, or a part of a key. */
 export const searchText = z.string().trim().min(1).max(200);
 
