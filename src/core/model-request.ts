@@ -99,6 +99,8 @@ export interface ModelAnswer {
   content: ContentBlock[];
   stopReason: ModelStopReason;
   usage: Usage;
+  /** What the provider reported, where the request cannot have used that: `usage` is an estimate then. Absent: `usage` was reported. */
+  impossibleUsage?: Usage;
   /**
    * Tool calls whose arguments were no JSON object, by tool use id, with the raw text; their `input` in `content` is `{}`. Such a
    * call is never run: it is answered with an error result. Absent when there is none.

@@ -5,6 +5,7 @@ import type { Redact } from '../config/redact-secrets.ts';
 import type { ProviderFamily } from '../core/history/provider-family.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
+import { believableUsage } from '../core/stream/believable-usage.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
@@ -120,7 +121,9 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     },
     onEvent(event) {
       const text = reducer.take(event);
-      if (isReport(event) && reducer.reported !== null) onUsage?.(reducer.reported);
+      const { reported } = reducer;
+      if (isReport(event) && reported !== null)
+        onUsage?.({ ...reported, usage: believableUsage(reported.usage, request, []) });
       const thought = event.type === 'content_block_delta' ? event.delta?.thinking : undefined;
       if (typeof thought === 'string' && thought !== '' && !signal.aborted) onReasoning?.(thought);
       if (!signal.aborted) onChunk?.(text);
@@ -128,7 +131,12 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
     },
   });
   if (reducer.answer === null) throw new StreamFault('cut_stream', 'The answer ended before it was complete.');
-  return reducer.answer;
+  return withBelievableUsage(reducer.answer, request);
+}
+
+function withBelievableUsage(answer: ModelAnswer, request: ModelRequest): ModelAnswer {
+  const usage = believableUsage(answer.usage, request, answer.content);
+  return usage === answer.usage ? answer : { ...answer, usage, impossibleUsage: answer.usage };
 }
 
 /** The events in which a provider reports tokens. */

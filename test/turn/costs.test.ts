@@ -1,6 +1,7 @@
 // The cost of turns, from the tokens that the provider reported: each figure is compared with the requests that the model server received.
 import { describe, expect, test } from 'vitest';
 import { priceCall } from '../../src/core/prices/price-book.ts';
+import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { priceBookOf } from '../../src/config.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -225,4 +226,31 @@ test('the calls of a compaction cost their turn and their session', async () => 
   expect(sumOf(received)).toBeGreaterThan(0);
   expect(turn).toMatchObject({ cost_micros: sumOf(received) });
   expect(session).toMatchObject({ cost_micros: sumOf(received) });
+});
+
+describe('an impossible figure of the provider', () => {
+  test.each([
+    ['an answer', '[[usage: output=1000000000000]]'],
+    ['a prompt', '[[usage: input=1000000000000]]'],
+    ['a prompt in the cache', '[[usage: cache-read=9000000000000 cache-write=9000000000000]]'],
+  ])('for %s is not charged: an estimate is, and it is logged', async (_part, usage) => {
+    const name = `impossible-${usage.length}`;
+    const lines: { msg: string }[] = [];
+    const destination = { write: (line: string) => void lines.push(JSON.parse(line) as (typeof lines)[number]) };
+    const logger = createLogger({ level: 'warn', format: 'json', name: 'test', destination });
+    const worker = rig.worker({ logger });
+    await rig.send(name, `${usage} [[reply: a short answer]]`);
+    await worker.run(name);
+    worker.stop();
+    const { turn, calls } = await storedOf(name);
+    expect(turn).toMatchObject({ status: 'completed', unpriced_calls: 0 });
+    expect(calls).toMatchObject([{ is_estimated: true, status: 'ok' }]);
+    expect(calls[0]?.['input_tokens']).toBeLessThan(100_000);
+    expect(calls[0]?.['output_tokens']).toBeLessThan(1_000);
+    expect(turn?.['cost_micros']).toBeLessThan(1_000_000);
+    expect(turn?.['cost_micros']).toBeGreaterThan(0);
+    expect(lines.map(({ msg }) => msg)).toEqual([
+      'Provider reported tokens that the request cannot have used; an estimate is charged',
+    ]);
+  });
 });

@@ -1,15 +1,16 @@
 // The tokens and the cost of an answer in the results of a batch: read from its line before any turn uses it.
+import { CALL_TOKENS_MAX } from '../stream/believable-usage.ts';
 import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../prices/price-table.ts';
 import { refOfModel } from '../model-ref.ts';
 import { cacheTokensMinOf } from './cache-markers.ts';
 import { liveCostMicros } from './live-cost.ts';
 
-/** The tokens that the provider reports with an answer; missing ones are 0. */
+/** The tokens that the provider reports with an answer; missing ones, and those that no request can have, are 0. */
 export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTokens: number } {
   const count = (of: unknown, name: string): number => {
     const value = (of as Record<string, unknown> | null | undefined)?.[name];
-    return typeof value === 'number' && Number.isFinite(value) ? value : 0;
+    return typeof value === 'number' && value >= 0 && value <= CALL_TOKENS_MAX ? value : 0;
   };
   return {
     inputTokens: count(usage, 'input_tokens'),

@@ -11,7 +11,7 @@ import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';
-import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
+import { logIdsOf, originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { callCodeOf, type StopReason } from '../turn-end.ts';
 import { ModelSilent } from './idle-clock.ts';
 
@@ -113,6 +113,19 @@ export class CallRecord {
       ...(repairs === undefined ? {} : { repairs }),
       ...(way?.way === 'live' ? { way: way.reason } : {}),
     };
+    if (answer?.impossibleUsage !== undefined) {
+      const { model } = this.#begun;
+      const facts = {
+        ...logIdsOf(this.#context, this.#turn),
+        model,
+        reported: answer.impossibleUsage,
+        charged: answer.usage,
+      };
+      this.#context.logger.warn(
+        facts,
+        'Provider reported tokens that the request cannot have used; an estimate is charged',
+      );
+    }
     const known = 'answer' in end ? end.answer.usage : end.usage;
     const { cacheWrite1hTokens = 0, ...usage } = known ?? this.#reported?.usage ?? NO_USAGE;
     const responseId = answer?.id ?? this.#reported?.id ?? null;
@@ -130,7 +143,7 @@ export class CallRecord {
       ...usage,
       cacheWrite1hTokens,
       ...price,
-      isEstimated: known === undefined && this.#begun.requestSha256 !== null,
+      isEstimated: (known === undefined || answer?.impossibleUsage !== undefined) && this.#begun.requestSha256 !== null,
       isSimulated: isScriptedId(responseId),
       endedAt: this.#context.clock.now(),
     };
