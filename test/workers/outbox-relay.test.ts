@@ -151,6 +151,31 @@ test.each(['1798761600', '1798761600000', '99999999999999999999', 'Thu, 01 Jan 2
   },
 );
 
+test.each([
+  [400, 'failed'],
+  [503, 'pending'],
+])('a receiver that answers %i and never ends its body has answered: the delivery is %s', async (status, expected) => {
+  const dripping = createServer((request, response) => {
+    request.resume();
+    response.writeHead(status).write('no such hook');
+  });
+  await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
+  try {
+    const url = `http://127.0.0.1:${(dripping.address() as AddressInfo).port}/hook`;
+    const channel = createWebhookChannel({ ...onLoopback, trustedUrl: url, timeoutMs: 3_000 });
+    const sessionId = await sessionWithReplies(['dripped'], { url });
+    await relayDeliveries({ ...relay, channels: new Map([['webhook', channel]]) }, sessionId, never);
+    const rows = await rig.rows(
+      'select status, last_status, last_error from holdfast.deliveries where session_id = $1',
+      [sessionId],
+    );
+    expect(rows).toEqual([{ status: expected, last_status: status, last_error: `HTTP ${status}: no such hook` }]);
+  } finally {
+    dripping.closeAllConnections();
+    dripping.close();
+  }
+});
+
 test('the receiver decides the minimum wait', async () => {
   const sessionId = await sessionWithReplies(['patient']);
   answers = [{ status: 429, headers: { 'retry-after': '3600' } }];

@@ -122,13 +122,17 @@ async function resultOf(
   return { kind: 'refused', status, error };
 }
 
-/** The beginning of a body of any size. */
+/** The beginning of a body of any size, as far as it arrives in time: the status has decided already. */
 async function beginningOf(response: IncomingMessage): Promise<string> {
   let text = '';
   response.setEncoding('utf8');
-  for await (const chunk of response as AsyncIterable<string>) {
-    text += chunk;
-    if (text.length >= BODY_CHARS_READ) break;
+  try {
+    for await (const chunk of response as AsyncIterable<string>) {
+      text += chunk;
+      if (text.length >= BODY_CHARS_READ) break;
+    }
+  } catch {
+    // The connection broke, or the time is up.
   }
   return text;
 }
