@@ -16,6 +16,10 @@ export const waitingCountSql = (max: number): string =>
 
 const msSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::float8`;
 
+/** SQL of until when messages are gathered, from the doorbell `d` and its session. */
+const gatherUntilSql = (session: string): string =>
+  `least(${session}.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)`;
+
 /** SQL of `WaitFacts` as json, of a message of the session whose id the SQL `sessionId` gives. */
 export function waitFactsSql(sessionId: string, receivedAt: string): string {
   return `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'lane', ws.lane,
@@ -26,7 +30,7 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
       'expiresAt', ${msSql('ws.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
     'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
     'gatherUntil', case when d.quiet_ms is not null then
-      ${msSql("least(ws.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)")} end,
+      ${msSql(gatherUntilSql('ws'))} end,
     'pause', ${pauseFactsSql('ws')},
     'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end)
   from holdfast.sessions ws left join holdfast.doorbells d on d.session_id = ws.id left join holdfast.turns t on t.id = ws.turn_id
@@ -43,7 +47,11 @@ const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval 
 export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
     json_build_object('workers', served.workers, 'slots', served.slots, 'due', (select count(*) from (
         select from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
-        where d.lane = served.lane and d.due_at <= clock_timestamp() and not ${isPausedSql('s')} limit served.slots + 1) as due),
+        where d.lane = served.lane and d.due_at <= clock_timestamp() and not ${isPausedSql('s')}
+          and (s.owner is null or s.lease_expires_at <= clock_timestamp())
+          and (d.quiet_ms is null or ${gatherUntilSql('s')} <= clock_timestamp())
+          and (select t.status from holdfast.turns t where t.id = s.turn_id) is distinct from 'parked'
+        limit served.slots + 1) as due),
        'queueAwaySince', served.away_since, 'lastSeenAt', served.last_seen_at,
       'inUse', (select count(*) from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.lane = served.lane
         and t.worker = any (served.names)))), '{}'))

@@ -63,7 +63,7 @@ export interface ServedLane {
   slots: number;
   /** Turns of these workers in the lane. */
   inUse: number;
-  /** Sessions of the lane that are due or held, without those that are paused; counted up to one more than the slots. */
+  /** Sessions of the lane that only a slot keeps from running; counted up to one more than the slots. */
   due: number;
   /** Since when none of them can reach the queue; null: one can. */
   queueAwaySince: number | null;
@@ -157,7 +157,7 @@ function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: Serv
     );
   // Slots become free and are taken between two looks, and jobs of one lane are fetched in their order.
   const isQueued = lane.inUse > 0 && now - Math.max(rungAt ?? 0, dueAt ?? 0) < QUEUED_MS;
-  if (lane.due > lane.slots || isQueued)
+  if (lane.due > lane.slots - lane.inUse || isQueued)
     return why('lane_full', `The workers of the lane ${name} run its due sessions in order, ${lane.slots} at a time.`, {
       since,
       by: name,
