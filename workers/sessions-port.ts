@@ -53,7 +53,7 @@ async function spawnByCall(
   { sessionKey, turnId, idempotencyKey }: ToolCall,
   request: Parameters<SessionsPort['spawn']>[1],
 ): ReturnType<SessionsPort['spawn']> {
-  const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, idempotency: null };
+  const origin = { sessionKey, turnId, causeKey: `call:${idempotencyKey}`, sentBy: null, idempotency: null };
   const spawned = await spawnSubagent(service, origin, request);
   switch (spawned.kind) {
     case 'spawned':
@@ -89,7 +89,7 @@ async function steer(
   text: string,
 ): ReturnType<SessionsPort['steer']> {
   const from = { key: sessionKey, turnId };
-  const message = { runId, text, from, causeKey: `call:${idempotencyKey}`, idempotency: null };
+  const message = { runId, text, from, causeKey: `call:${idempotencyKey}`, sentBy: null, idempotency: null };
   const steered = await steerSubagent(service, message);
   switch (steered.kind) {
     case 'steered':

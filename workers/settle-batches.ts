@@ -7,8 +7,8 @@ import type { DeliveryId } from '../src/core/ids.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
-import { stopTurn } from '../src/service/stop-session.ts';
-import { closeItems, readTurnsToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
+import { stopRun, stopTurn } from '../src/service/stop-session.ts';
+import { closeItems, readRunsToStop, readTurnsToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
 import type { Tracing } from '../src/tracing.ts';
 import {
   endBatch,
@@ -20,8 +20,11 @@ import {
   type JudgedBatch,
 } from '../src/store/batches/guard.ts';
 import { moveProbes } from '../src/store/batches/probe.ts';
-import { settleItems } from '../src/store/batches/settle.ts';
+import { settleCharged, settleItems } from '../src/store/batches/settle.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
+
+/** The reason of the ends of runs. */
+const CANCELLED = 'The batch was cancelled.';
 
 export interface SettlerParts extends Service {
   logger: Logger;
@@ -32,13 +35,18 @@ export interface SettlerParts extends Service {
 /** Settles ended items; true when something changed. */
 export async function settleBatches(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
   const { database, publish } = parts;
-  let settled = await settleItems(database);
-  let hasChanged = settled.ended > 0;
-  while (settled.hasMore && !signal.aborted) settled = await settleItems(database);
+  let hasChanged = false;
+  for (const settle of [settleItems, settleCharged]) {
+    let settled = await settle(database);
+    hasChanged ||= settled.ended > 0;
+    while (settled.hasMore && !signal.aborted) settled = await settle(database);
+  }
   const open = await readOpenBatches(database);
   if (open.some(({ via }) => via === 'auto')) await moveProbes(database);
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
     while (!signal.aborted && (await closeItems(database)));
+    for (const runId of await readRunsToStop(database))
+      await stopRun(parts, { runId, reason: CANCELLED, isTold: true });
     publish(await withdrawInputs(database));
     for (const turnId of await readTurnsToStop(database)) await stopTurn(parts, turnId, null);
     hasChanged = true;

@@ -38,12 +38,13 @@ export function percentOf(batch: Pick<BatchAnswer, 'counts'>): number {
 
 /** One line: progress, speed and cost. */
 export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'>): string {
-  const { counts, eta, ratePerMinute } = batch;
+  const { counts, eta, followUps, ratePerMinute } = batch;
   const failed = counts.failed + counts.expired;
   return [
     `${percentOf(batch)}%`,
     `${doneOf(batch)}/${counts.total}`,
     ...(failed === 0 ? [] : [`${failed} failed`]),
+    ...(followUps === 0 ? [] : [`${followUps} follow-ups`]),
     ...(batch.status === 'paused' ? [`paused: ${batch.pauseReason ?? ''}`] : []),
     ...(ratePerMinute === null ? [] : [`${Math.round(ratePerMinute)}/min`]),
     ...(eta === null ? [] : [`ends ${terminal.time(eta.from)} to ${terminal.time(eta.to)}`]),

@@ -69,6 +69,8 @@ export interface Schemas {
       /** Items that expired because they had not started by the deadline */
       expired: number;
     };
+    /** Subagents and other inputs that its items have started and that have not ended; the batch ends after them */
+    followUps: number;
     /** Items that ended per minute recently; null: not known */
     ratePerMinute: number | null;
     /** When it is expected to end; null: not known */

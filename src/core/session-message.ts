@@ -23,6 +23,8 @@ export interface SessionMessage extends Omit<InboundMessage, 'deliver'> {
   provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
   /** Of an exchange between agents. */
   exchange?: Exchange;
+  /** What the costs of its turn count for (src/store/charged-inputs.ts). */
+  chargedTo?: object;
 }
 
 /** True for a message of another session. Messages from outside were checked when they were accepted: they have no such mark. */

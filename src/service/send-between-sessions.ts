@@ -38,11 +38,12 @@ export async function sendBetweenSessions(
   const targetKey = target.key;
   if (target.id === viewer.id) return { kind: 'itself' };
   if (target.runId !== null) return { kind: 'subagent', targetKey };
+  const answered = await readTurnOrigin(database, cause.turnId);
   const exchange = beginExchange({
     id: newId<string>(),
     from: { id: viewer.id, key: viewer.key },
     to: { id: target.id, key: targetKey },
-    answered: await readTurnOrigin(database, cause.turnId),
+    answered,
     turnsMax: config.session.agentToAgent.maxPingPongTurns,
   });
   if (exchange === null) return { kind: 'nested' };
@@ -50,6 +51,7 @@ export async function sendBetweenSessions(
     text: storableText(message.text),
     provenance: { kind: 'inter_session', sourceSession: viewer.key, sourceTool: 'sessions_send' },
     ...(message.wantsAnswer ? { exchange } : {}),
+    ...(answered === null ? {} : { chargedTo: answered.chargedTo }),
   };
   const acceptance = publish(
     await inbox.accept({
@@ -61,6 +63,7 @@ export async function sendBetweenSessions(
       mode: null,
       platformKey: JSON.stringify(['call', cause.idempotencyKey]),
       idempotency: null,
+      chargedTo: answered?.chargedTo,
       waitingMax: config.limits.waitingPerSession,
     }),
   );

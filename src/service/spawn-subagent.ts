@@ -26,6 +26,8 @@ export interface SpawnOrigin {
   turnId: string | null;
   /** Unique without a time limit: a second call with it spawns nothing. Null: each call spawns another subagent. */
   causeKey: string | null;
+  /** The name of the API key of a request; null: it has none, or a tool call spawns. */
+  sentBy: string | null;
   /** The key of the request that spawns. */
   idempotency: KeyedRequest | null;
 }

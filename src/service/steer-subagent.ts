@@ -16,6 +16,8 @@ export interface SteerMessage {
   text: string;
   from: { key: string; turnId: string } | null;
   causeKey: string | null;
+  /** The name of the API key of a person's request; null: it has none, or a tool call steers. */
+  sentBy: string | null;
   idempotency: KeyedRequest | null;
 }
 
@@ -71,8 +73,8 @@ async function startAgain(service: Service, run: RunFacts, message: SteerMessage
     mode: run.mode,
     deliver: run.deliver,
   };
-  const { from, causeKey, idempotency } = message;
-  const origin = { turnId: from?.turnId ?? null, causeKey, idempotency };
+  const { from, causeKey, sentBy, idempotency } = message;
+  const origin = { turnId: from?.turnId ?? null, causeKey, sentBy, idempotency };
   const again = { childId: run.childId, childKey: run.childKey };
   const spawned = await spawnPlanned(service, { parent, origin, plan, again });
   return spawned.kind === 'spawned'

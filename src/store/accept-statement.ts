@@ -1,5 +1,6 @@
 // The statement that accepts messages, and the one that says why some were not stored (accept-messages.ts).
 import type { MessageId } from '../core/ids.ts';
+import { chargedPart } from './charged-inputs.ts';
 import type { NewInput } from './new-input.ts';
 import { insertedEvents } from './events.ts';
 import { KEY_COLUMNS } from './idempotency.ts';
@@ -111,6 +112,13 @@ const stored = cte(`stored as (
   returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
 )`);
 
+const charged = optional('charged', (inputs: Inputs) => inputs.some((input) => input.chargedTo !== undefined))(
+  cte(`charged_messages as (
+  select stored.id, judged.body -> 'chargedTo' as charged_to from stored join judged on judged.id = stored.id where stored.status = 'waiting'
+)`),
+  cte(chargedPart('charged_messages')),
+);
+
 export const counted = cte(`counted as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as arrived,
     coalesce(max(seq) filter (where disposition = 'steered'), 0) as steer_seq,
@@ -191,6 +199,7 @@ export const ACCEPT = statement<Inputs>({
     numbered,
     judged,
     stored,
+    ...charged,
     counted,
     updatedSessions,
     rungDoorbells,

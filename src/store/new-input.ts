@@ -23,6 +23,8 @@ export interface NewInput {
   idempotency: { scope: string; key: string; sha256: string } | null;
   /** The `traceparent` header of its request, when that is valid and trusted; absent: its trace begins with it. */
   traceparent?: string;
+  /** What the costs of its turn count for, as its body says; absent: it is the first of its kind. */
+  chargedTo?: object | undefined;
   /** Of the message, among the sessions that wait in its lane; absent: 0. */
   priority?: number | undefined;
   /** The most messages that may wait in this session; over it the input is refused, and nothing is written (G27). */

@@ -1,6 +1,7 @@
 // Parts of statements that insert inputs into the inboxes of sessions that they have locked: the end of a subagent, an answer for
 // another agent, the end of a wait. The statement provides `locked` (the current session rows) and `incoming` (the new inputs), and
 // updates the session rows itself from `arrived`, because a statement may change a row only once.
+import { chargedPart } from './charged-inputs.ts';
 import { ringSql } from './session-locks.ts';
 
 /** SQL of a new UUIDv7, for rows that a statement makes by itself. */
@@ -9,7 +10,7 @@ export const NEW_ID_SQL = `encode(set_bit(set_bit(overlay(uuid_send(gen_random_u
 
 /**
  * CTEs that store `incoming` (id, session_id, kind, body, route, mode, cause_key, status, disposition, error): `inserted_inputs`, the rows
- * that were stored, and `arrived`, what they change in their sessions. A row whose cause is already in an inbox is left out.
+ * that were stored, `charged`, and `arrived`, what they change in their sessions. A row whose cause is already in an inbox is left out.
  */
 export const PUT_PARTS: readonly string[] = [
   `numbered as materialized (
@@ -22,8 +23,9 @@ export const PUT_PARTS: readonly string[] = [
     case when status <> 'waiting' then clock_timestamp() end
   from numbered
   on conflict do nothing
-  returning id, session_id, seq, kind, status, disposition, cause_key
+  returning id, session_id, seq, kind, status, disposition, cause_key, case when status = 'waiting' then body -> 'chargedTo' end as charged_to
 )`,
+  chargedPart('inserted_inputs'),
   `arrived as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as waiting,
     coalesce(max(seq) filter (where status = 'waiting' and disposition = 'steered'), 0) as steer_seq

@@ -3,6 +3,7 @@
 // names the old one as its cause. Either way its dead letter is closed, and a second retry finds nothing to do.
 import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
+import { chargedPart } from './charged-inputs.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
@@ -88,8 +89,13 @@ copied as (
   select ${NEW_ID_SQL}, fit.id, fit.inbox_seq + row_number() over (order by own.seq), own.kind, own.body, own.route, own.mode,
     'retry:' || own.id, 'queued'
   from fit join own on true where fit.verdict = 'moved-on'
-  returning id, session_id, seq, kind
+  returning id, session_id, seq, kind, body -> 'chargedTo' as charged_to
 ),
+-- What they cost again counts, too.
+charged_again as (
+  update holdfast.charged_inputs c set is_counted = false from again where c.message_id = again.id
+),
+${chargedPart('copied')},
 hidden as (
   update holdfast.entries e set state = 'hidden', retired_seq = fit.entry_seq + 1
   from fit

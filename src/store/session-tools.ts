@@ -3,6 +3,7 @@
 import type { ContentBlock } from '../core/content.ts';
 import type { Exchange } from '../core/exchange.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
+import { chargeOfTurnSql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
@@ -91,6 +92,8 @@ export interface TurnOrigin {
   /** `deliver` absent: the default of the configuration; null: nowhere. */
   origin: Exchange['origin'];
   exchange: Exchange | null;
+  /** What its costs count for (charged-inputs.ts). */
+  chargedTo: object;
 }
 
 export const TURN_ORIGIN = literal({
@@ -98,7 +101,7 @@ export const TURN_ORIGIN = literal({
   purpose: 'Read where the answer of a turn is sent, and the exchange that it is part of.',
   text: `select i.body -> 'exchange' as exchange,
   case when i.body -> 'deliver' is null then json_build_object('route', i.route)
-    else json_build_object('route', i.route, 'deliver', i.body -> 'deliver') end as origin
+    else json_build_object('route', i.route, 'deliver', i.body -> 'deliver') end as origin, ${chargeOfTurnSql('$1')} as "chargedTo"
 from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
 });
 

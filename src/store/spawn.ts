@@ -8,6 +8,7 @@ import type { Committed } from '../after-commit.ts';
 import type { SpawnPlan, SpawnRefusal } from '../core/subagent-spawn.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
+import { chargedBodySql, chargedPart, chargeOfTurnSql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { isKeyTaken, isUniqueViolation, keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
@@ -36,6 +37,8 @@ export interface NewSpawn {
   causeKey: string | null;
   /** The turn whose tool call it is; null: it is spawned from outside. */
   turnId: string | null;
+  /** The name of the API key of the request that spawns it; null or absent: none, or it is a tool call. */
+  sentBy?: string | null;
   /** The way that the answer to its announcement goes when it is spawned from outside. */
   originRoute: string;
   limits: { depthMax: number; childrenMax: number; descendantsMax: number };
@@ -71,7 +74,7 @@ export const SPAWN = literal({
     $6::uuid as message_id, $7::json as body, $8::text as route, $9::text as task, $10::text as label, $11::text as model,
     $12::text as thinking, $13::text as cleanup, $14::text as mode, $15::int as timeout_seconds, $16::text as cause_key,
     $17::uuid as turn_id, $18::text as origin_route, $19::int as depth_max, $20::int as children_max, $21::int as descendants_max,
-    $25::json as deliver
+    $25::json as deliver, coalesce(${chargeOfTurnSql('$17::uuid')}, $26::json) as charged_to
 ),
 earlier as materialized (
   select r.id, c.id as child_id, c.key as child_key from (
@@ -116,18 +119,19 @@ origin as materialized (
 ),
 run as (
   insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, label, task, cleanup, mode, deadline_at, cause_key, route,
-    deliver)
+    deliver, charged_to)
   select granted.run_id, granted.parent_id, child.id, granted.root_id, granted.depth, granted.label, granted.task, granted.cleanup,
     granted.mode, case when granted.timeout_seconds > 0 then clock_timestamp() + granted.timeout_seconds * interval '1 second' end,
-    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver, granted.deliver)
+    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver, granted.deliver), granted.charged_to
   from child cross join granted left join origin on true
 ),
 stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key)
-  select granted.message_id, child.id, child.inbox_seq, 'message', granted.body, granted.route, 'followup', 'spawn:' || granted.run_id
+  select granted.message_id, child.id, child.inbox_seq, 'message', ${chargedBodySql('granted.body', 'granted.charged_to')}, granted.route, 'followup', 'spawn:' || granted.run_id
   from child cross join granted
-  returning id, session_id, seq, kind
+  returning id, session_id, seq, kind, body -> 'chargedTo' as charged_to
 ),
+${chargedPart('stored')},
 rung_doorbells as (
   ${ringSql('child')}
 ),
@@ -186,6 +190,7 @@ function columnsOf({
   route,
   causeKey,
   turnId,
+  sentBy = null,
   originRoute,
   limits,
   again,
@@ -216,5 +221,6 @@ function columnsOf({
     limits.descendantsMax,
     ...keyValues(idempotency),
     plan.deliver === null ? null : JSON.stringify(plan.deliver),
+    sentBy === null ? null : JSON.stringify({ sentBy }),
   ];
 }

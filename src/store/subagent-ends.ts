@@ -6,6 +6,7 @@
 // next.
 //
 // The statement provides `locked`, the rows of the subagent and of all sessions above it, and `ending`, the runs that end.
+import { chargedBodySql } from './charged-inputs.ts';
 import { announcementBodySql, NEW_ID_SQL } from './put-inputs.ts';
 
 /** The queue modes for messages to a busy session, where the session itself has none. */
@@ -46,7 +47,7 @@ export const STORED_TOTALS: SessionTotals = {
 /** SQL of the columns of `ending`, from a row `run` of subagent_runs; the totals are those of its session. */
 export function endingColumnsSql(totals: SessionTotals): string {
   return `run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
-    run.cleanup, ${ownSql('input_tokens', totals.input)} as input_tokens, ${ownSql('output_tokens', totals.output)} as output_tokens,
+    run.cleanup, run.charged_to, ${ownSql('input_tokens', totals.input)} as input_tokens, ${ownSql('output_tokens', totals.output)} as output_tokens,
     ${ownCostSql(totals.cost)} as cost_micros, ${ownSql('unpriced_calls', totals.unpriced)} as unpriced_calls,
     ${totals.isSimulated} as is_simulated`;
 }
@@ -86,7 +87,7 @@ export const END_RUN_PARTS: readonly string[] = [
 )`,
   `announcements as materialized (
   select announcement_id as id, session_id, 'announcement' as kind,
-    ${announcementBodySql('facts', 'deliver')} as body,
+    ${chargedBodySql(announcementBodySql('facts', 'deliver'), 'charged_to')} as body,
     route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
     case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
     case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')

@@ -2,6 +2,7 @@
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { RunStatus } from '../core/announcement.ts';
+import { chargedBodySql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
@@ -132,9 +133,9 @@ earlier as materialized (
   select i.session_id from holdfast.inbox i where i.id = $2::uuid or i.cause_key = $5::text
 ),
 incoming as materialized (
-  select $2::uuid as id, l.id as session_id, 'message' as kind, $3::json as body, $4::text as route, 'steer' as mode, $5::text as cause_key,
+  select $2::uuid as id, l.id as session_id, 'message' as kind, ${chargedBodySql('$3::json', 'run.charged_to')} as body, $4::text as route, 'steer' as mode, $5::text as cause_key,
     'waiting' as status, case when l.is_busy then 'steered' else 'queued' end as disposition, null::json as error
-  from locked l where l.run_id = $1::uuid
+  from locked l join holdfast.subagent_runs run on run.id = l.run_id where l.run_id = $1::uuid
 ),
 ${PUT_PARTS.join(',\n')},
 updated_sessions as (

@@ -1,5 +1,6 @@
 // Routes to spawn, view, steer and stop subagents.
 import { z } from 'zod';
+import { keyNameOf } from '../../core/budget/budget.ts';
 import { spawnSubagent, type SpawnAnswer } from '../../service/spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts';
 import { stopRun } from '../../service/stop-session.ts';
@@ -27,8 +28,8 @@ const postSpawn = defineEffect({
     409: { description: 'The session has too many sessions above it, or its own run has ended' },
     429: { description: 'Too many subagents are active; nothing was stored' },
   },
-  async perform({ params: { key }, body, idempotency }, { context }) {
-    const origin = { sessionKey: key, turnId: null, causeKey: null, idempotency };
+  async perform({ params: { key }, body, idempotency, principal }, { context }) {
+    const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
     return spawnedOf(await spawnSubagent(context.service, origin, body), key);
   },
   answer: async ({ runId, childSessionKey }) => ({ status: 202, body: { runId, childSessionKey } }),
@@ -116,9 +117,9 @@ const postSteer = defineEffect({
     409: { description: 'The subagent has ended and accepts no further tasks' },
     429: { description: 'Too many subagents are active; nothing was stored' },
   },
-  async perform({ params: { runId }, body, idempotency }, { context }) {
+  async perform({ params: { runId }, body, idempotency, principal }, { context }) {
     const text = body.text ?? body.message ?? '';
-    const message = { runId, text, from: null, causeKey: null, idempotency };
+    const message = { runId, text, from: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
     return steeredOf(await steerSubagent(context.service, message), runId);
   },
   async answer(result, { params: { runId } }) {

@@ -36,6 +36,8 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   expectedCostUsd: 'The expected total cost, once 20 items have ended; null: not known',
   expired: 'Items that expired because they had not started by the deadline',
   fallback: 'What happens to a request that the provider has not answered by the deadline',
+  followUps:
+    'Subagents and other inputs that its items have started and that have not ended; the batch ends after them',
   format: 'The format of the lines; absent: lines may have different formats',
   'getBatchResults.format': 'The format of the lines',
   'Batch.eta.from': 'The earliest expected end',

@@ -175,6 +175,7 @@ export const batch = z.strictObject({
   maxFailurePercent: count,
   deadlineAt: time.nullable(),
   counts,
+  followUps: count,
   ratePerMinute: z.number().nullable(),
   eta: z.strictObject({ from: time, to: time }).nullable(),
   usage,

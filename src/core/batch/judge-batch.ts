@@ -14,6 +14,8 @@ export interface BatchState extends EndCounts {
   status: 'running' | 'paused' | 'cancelling';
   itemCount: number;
   inFlight: number;
+  /** What its items have started and has not ended. */
+  followUps: number;
   /** The first items that run alone; null: no pilot, or it is over. */
   pilot: number | null;
   maxFailurePercent: number;
@@ -47,7 +49,8 @@ export function endedOf({ answered, silent, failed, cancelled, expired }: EndCou
 
 /** The verdict on the present counts. */
 export function judgeBatch(batch: BatchState): BatchVerdict {
-  if (endedOf(batch) >= batch.itemCount) return { kind: 'end', outcome: outcomeOf(batch) };
+  const haveItemsEnded = endedOf(batch) >= batch.itemCount;
+  if (haveItemsEnded && batch.followUps === 0) return { kind: 'end', outcome: outcomeOf(batch) };
   if (batch.pauseReason === 'budget' && batch.budget === null) return { kind: 'resume' };
   if (batch.pauseReason === 'cost_cap' && batch.isCapFreed && !isOverCap(batch)) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
@@ -62,6 +65,7 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
     const detail = `The ended items cost ${dollarsOf(batch.costMicros ?? 0)} of at most ${dollarsOf(batch.maxCostMicros ?? 0)}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
+  if (haveItemsEnded) return { kind: 'continue' };
   if (batch.pilot !== null && endedOf(batch) >= batch.pilot) return judgePilot(batch, batch.pilot);
   const failures = batch.recent.split('x').length - 1;
   if (batch.recent.length >= FAILURE_WINDOW && isOverRate(failures, FAILURE_WINDOW, batch.maxFailurePercent)) {

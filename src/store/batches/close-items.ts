@@ -2,6 +2,7 @@
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Committed } from '../../after-commit.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
+import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { changeOf, allOf } from '../rings.ts';
@@ -51,15 +52,19 @@ export async function closeItems(database: Database): Promise<boolean> {
 
 const WITHDRAWN_MAX = 500;
 
+/** The inputs of cancelled batches that have not ended, as `x` with their batch `b`: of items, and those that turns of items have started. */
+const INPUTS_SQL = `holdfast.batches b cross join lateral (
+    select i.message_id from holdfast.batch_items i where i.batch_id = b.id and i.status = 'fed'
+    union all select c.message_id from holdfast.charged_inputs c where c.batch_id = b.id and not c.is_counted
+  ) as own join holdfast.inbox x on x.id = own.message_id and b.status = 'cancelling'`;
+
 // Every run finds all items that have not ended, so nothing that a crash leaves out is lost.
 export const WITHDRAW_INPUTS = literal({
   name: 'withdraw-batch-inputs',
   purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',
   locking: 'The session rows in the order of their ids, then the inputs.',
   text: `with fed as materialized (
-  select i.message_id, i.session_id from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
-  join holdfast.inbox x on x.id = i.message_id
-  where b.status = 'cancelling' and b.stops_running and i.status = 'fed' and x.status = 'waiting'
+  select x.id as message_id, x.session_id from ${INPUTS_SQL} where b.stops_running and x.status = 'waiting'
   limit ${WITHDRAWN_MAX}
 ),
 locked as materialized (
@@ -93,11 +98,10 @@ export async function withdrawInputs(database: Database): Promise<Committed<{ se
 export const TURNS_TO_STOP = literal({
   name: 'batch-turns-to-stop',
   purpose: 'Read the open turns of cancelled batches that have not been asked to stop.',
-  text: `select x.turn_id as "turnId" from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
-join holdfast.inbox x on x.id = i.message_id join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
-where b.status = 'cancelling' and (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}')
-  and i.status = 'fed' and x.status = 'claimed' and s.turn_id = x.turn_id
-  and s.stop_reason is null
+  text: `select distinct x.turn_id as "turnId" from ${INPUTS_SQL}
+join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
+where (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}') and x.status = 'claimed' and ${IS_FIRST_SQL}
+  and s.turn_id = x.turn_id and s.stop_reason is null
 limit ${WITHDRAWN_MAX}`,
 });
 
@@ -105,4 +109,17 @@ limit ${WITHDRAWN_MAX}`,
 export async function readTurnsToStop(database: Database): Promise<TurnId[]> {
   const rows = await sendQuery<{ turnId: TurnId }>(database.hot, TURNS_TO_STOP.prepared([]));
   return rows.map(({ turnId }) => turnId);
+}
+
+export const RUNS_TO_STOP = literal({
+  name: 'batch-runs-to-stop',
+  purpose: 'Read the runs that turns of cancelled batches have started and that are to be stopped, those above first.',
+  text: `select r.id as "runId" from holdfast.batches b join holdfast.subagent_runs r on r.charged_to ->> 'batchId' = b.id::text
+where b.status = 'cancelling' and b.stops_running and r.status = 'running' and r.charged_to is not null order by r.depth limit ${WITHDRAWN_MAX}`,
+});
+
+/** The runs of subagents that count for cancelled batches whose running turns are stopped. */
+export async function readRunsToStop(database: Database): Promise<string[]> {
+  const rows = await sendQuery<{ runId: string }>(database.hot, RUNS_TO_STOP.prepared([]));
+  return rows.map(({ runId }) => runId);
 }

@@ -242,7 +242,8 @@ export const DELETE_BATCH = literal({
 deleted as (delete from holdfast.batches b using found where b.id = found.id and found.status = 'ended' returning b.id),
 deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id),
 deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
-deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id)
+deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
+deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)
 select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
 });
 
@@ -277,7 +278,8 @@ deleted_items as (
 deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX}
   returning b.id),
 deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
-deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id)
+deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
+deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)
 select count(*)::int as batches from old`,
 });
 

@@ -5,6 +5,7 @@ import type { BatchOutcome, BatchVia, PauseReason } from '../../core/batch/batch
 import type { BatchState } from '../../core/batch/judge-batch.ts';
 import type { SessionId } from '../../core/ids.ts';
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
+import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { deliveryRing } from '../rings.ts';
@@ -32,7 +33,8 @@ export const OPEN_BATCHES = literal({
   b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
   b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue",
   b.pause_reason as "pauseReason", b.created_by as "createdBy", ${isCapReachedSql('b')} as "isCapReached",
-  ${isCapFreedSql('b')} as "isCapFreed"
+  ${isCapFreedSql('b')} as "isCapFreed",
+  ${FOLLOW_UPS_SQL} as "followUps"
 from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
 });
 

@@ -1,6 +1,7 @@
 // The ends of items: derived from the rows of their inputs by the schedulers, and never written by a turn. Each end is written to its item and
 // added to the counts of its batch in one statement, under the lock of the batch.
 import { FAILURE_WINDOW } from '../../core/batch/judge-batch.ts';
+import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { sendQuery } from '../send-query.ts';
@@ -109,5 +110,60 @@ select coalesce(sum(ended), 0)::int as ended from counted`,
 export async function settleItems(database: Database): Promise<{ ended: number; hasMore: boolean }> {
   const rows = await sendQuery<{ ended: number }>(database.hot, SETTLE_ITEMS.prepared([]));
   const ended = rows[0]?.ended ?? 0;
+  return { ended, hasMore: ended >= SETTLED_MAX };
+}
+
+// Also for a batch that has ended: a person can steer a subagent, or retry a turn, after that.
+export const SETTLE_CHARGED = literal({
+  name: 'settle-charged-inputs',
+  purpose:
+    'Add what the turns of items have started, and has ended, to the costs of the items and their batches. Answers how many inputs.',
+  locking:
+    'The batches, skipping those that are locked, in the order of their ids, then the rows of the inputs, then the items.',
+  text: `with held as materialized (
+  select b.id from holdfast.batches b
+  where b.id in (select c.batch_id from holdfast.charged_inputs c where c.batch_id is not null and not c.is_counted)
+  order by b.id for no key update skip locked
+),
+ended as materialized (
+  select c.message_id, c.batch_id, c.batch_n, ${TOKENS.map((name) => `coalesce(t.${name}, 0) as ${name}`).join(', ')}, t.cost_micros,
+    coalesce(t.unpriced_calls, 0) as unpriced_calls, coalesce(t.is_simulated, false) as is_simulated
+  from held join holdfast.charged_inputs c on c.batch_id = held.id left join holdfast.inbox x on x.id = c.message_id
+  left join holdfast.turns t on t.id = x.turn_id and ${IS_FIRST_SQL}
+  where not c.is_counted and (x.id is null or x.settled_at is not null) limit ${SETTLED_MAX}
+  for no key update of c
+),
+counted as (
+  update holdfast.charged_inputs c set is_counted = true from ended where c.message_id = ended.message_id
+),
+of_items as (
+  update holdfast.batch_items i
+  set ${TOKENS.map((name) => `${name} = i.${name} + sums.${name}`).join(', ')},
+    cost_micros = coalesce(i.cost_micros + sums.cost_micros, sums.cost_micros, i.cost_micros)
+  from (
+    select batch_id, batch_n, ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}, sum(cost_micros)::bigint as cost_micros
+    from ended group by batch_id, batch_n
+  ) as sums
+  where i.batch_id = sums.batch_id and i.n = sums.batch_n
+),
+updated as (
+  update holdfast.batches b
+  set ${TOKENS.map((name) => `${name} = b.${name} + sums.${name}`).join(', ')},
+    cost_micros = coalesce(b.cost_micros + sums.cost_micros, sums.cost_micros, b.cost_micros),
+    unpriced_calls = b.unpriced_calls + sums.unpriced_calls, is_simulated = b.is_simulated or sums.is_simulated
+  from (
+    select batch_id, ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}, sum(cost_micros)::bigint as cost_micros,
+      sum(unpriced_calls)::int as unpriced_calls, bool_or(is_simulated) as is_simulated
+    from ended group by batch_id
+  ) as sums
+  where b.id = sums.batch_id
+)
+select count(*)::int as ended from ended`,
+});
+
+/** Counts what turns of items have started and has ended; resolves with how many inputs, and whether there may be more. */
+export async function settleCharged(database: Database): Promise<{ ended: number; hasMore: boolean }> {
+  const [row] = await sendQuery<{ ended: number }>(database.hot, SETTLE_CHARGED.prepared([]));
+  const ended = row?.ended ?? 0;
   return { ended, hasMore: ended >= SETTLED_MAX };
 }

@@ -82,6 +82,10 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
     'hidden_responses',
     'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))',
   ),
+  ofSessions(
+    'charged_inputs',
+    'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))',
+  ),
   ofSessions('inbox'),
   EVENTS_OF_SESSIONS,
 ];
@@ -98,7 +102,7 @@ export const ERASED_OTHERWISE: readonly string[] = [
 ];
 
 /** Tables whose rows are not found by a column `session_id`. */
-const INDIRECT: ReadonlySet<string> = new Set(['process_inputs', 'pauses', 'hidden_responses']);
+const INDIRECT: ReadonlySet<string> = new Set(['process_inputs', 'pauses', 'hidden_responses', 'charged_inputs']);
 const COUNTED = ERASED_ROWS.filter((rows) => rows !== turns).flatMap(({ tables }) => tables);
 
 export const COUNT_ERASED = literal({

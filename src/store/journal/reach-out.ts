@@ -2,6 +2,7 @@
 // answer to another agent. A part of `finish-turn`, so a turn's end and its effects on other sessions are one commit (G18).
 //
 // The turns that do so end in statements of their own: one that ends several turns could change a session's row twice.
+import { chargedBodySql, chargeOfTurnSql } from '../charged-inputs.ts';
 import { plusCostSql } from '../cost-sql.ts';
 import { noEventsSql } from '../events.ts';
 import { ARRIVED_SQL, PUT_EVENTS_SQL, PUT_PARTS, rungForPart } from '../put-inputs.ts';
@@ -116,8 +117,9 @@ export const reachedSessions: Cte<Ends>[] = [
     }),
     cte(`incoming as materialized (
   select * from announcements
-  union all select notice.id, notice.session_id, 'message', notice.body, notice.route, 'followup', notice.cause_key, 'waiting', 'queued', null::json
-  from new_notices notice join locked l on l.id = notice.session_id cross join fence where l.archived_at is null
+  union all select notice.id, notice.session_id, 'message', ${chargedBodySql('notice.body', 'charge.charged_to')}, notice.route, 'followup', notice.cause_key, 'waiting', 'queued', null::json
+  from new_notices notice join locked l on l.id = notice.session_id cross join fence
+    cross join lateral (select ${chargeOfTurnSql('fence.turn_id')} as charged_to) as charge where l.archived_at is null
 )`),
     ...PUT_PARTS.map((text) =>
       text.startsWith('arrived ')

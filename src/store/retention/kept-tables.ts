@@ -25,6 +25,7 @@ export const TABLE_FATES: Readonly<Record<string, TableFate>> = {
   bulk_action_items: elsewhere('with their action'),
   bulk_actions: elsewhere('batches.retention'),
   cache_rates: kept('one for each account and model'),
+  charged_inputs: pass('messages'),
   client_batches: elsewhere('batches.retention'),
   client_file_parts: elsewhere('with their file'),
   client_files: elsewhere('openai.fileDays'),

@@ -107,11 +107,17 @@ export const DELETE_OLD_MESSAGES = simplePass({
     and (r.kind not in ('message', 'batch') or exists (
       select from holdfast.inbox later where later.session_id = r.session_id and later.seq > r.seq and later.kind = 'message'))
     and not exists (select from holdfast.yields y where y.session_id = r.session_id and y.turn_id = r.turn_id)
+    and not exists (select from holdfast.charged_inputs c where c.message_id = r.id and c.batch_id is not null and not c.is_counted)
     and not exists (select from holdfast.cron_fires f where f.message_id = r.id and f.status = 'claimed')
     and not exists (select from holdfast.heartbeats h where h.message_id = r.id and h.result is null)
     and not (r.kind = 'batch' and exists (select from holdfast.batches b where b.id::text = split_part(r.cause_key, ':', 2)))`,
   endedSql: 'r.settled_at',
-  more: 'deleted_responses as (delete from holdfast.hidden_responses h where h.message_id = any (array(select id from gone))),\n',
+  more: ['hidden_responses', 'charged_inputs']
+    .map(
+      (table) =>
+        `deleted_${table} as (delete from holdfast.${table} part where part.message_id = any (array(select id from gone))),\n`,
+    )
+    .join(''),
 });
 
 // Keys and ended transcripts have no ids that grow with time, so their passes walk along an index on a time. The chunk has only rows that are

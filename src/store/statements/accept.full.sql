@@ -1,7 +1,7 @@
 -- accept
 -- Purpose: Store the inputs that are new and fit. Answers a row per stored input.
 -- Locking: The session rows in the order of their ids.
--- Options: keys (of keys)
+-- Options: keys, charged (of keys, charged)
 -- Parameters: $1 input json, $2 sessions uuid[]
 prepare "accept" (json, uuid[]) as
 /* accept */
@@ -73,6 +73,15 @@ stored as (
   from judged join locked s on s.id = judged.session_id
   on conflict do nothing
   returning id, session_id, seq, kind, mode, disposition, status, error, reply, received_at, settled_at
+),
+charged_messages as (
+  select stored.id, judged.body -> 'chargedTo' as charged_to from stored join judged on judged.id = stored.id where stored.status = 'waiting'
+),
+charged as (
+  insert into holdfast.charged_inputs (message_id, root_id, batch_id, batch_n)
+  select id, (charged_to ->> 'messageId')::uuid, (charged_to ->> 'batchId')::uuid, (charged_to ->> 'item')::int
+  from charged_messages where charged_to ->> 'messageId' is not null
+  on conflict do nothing
 ),
 counted as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as arrived,

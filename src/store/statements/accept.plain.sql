@@ -1,7 +1,7 @@
 -- accept
 -- Purpose: Store the inputs that are new and fit. Answers a row per stored input.
 -- Locking: The session rows in the order of their ids.
--- Options: none (of keys)
+-- Options: none (of keys, charged)
 -- Parameters: $1 input json, $2 sessions uuid[]
 prepare "accept" (json, uuid[]) as
 /* accept */

@@ -104,7 +104,7 @@ run_ends as (
 ),
 ending as materialized (
   select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
-    run.cleanup, greatest(0, s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens - coalesce((select sum(before.input_tokens) from holdfast.subagent_runs before
+    run.cleanup, run.charged_to, greatest(0, s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens - coalesce((select sum(before.input_tokens) from holdfast.subagent_runs before
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as input_tokens, greatest(0, s.output_tokens + fence.output_tokens - coalesce((select sum(before.output_tokens) from holdfast.subagent_runs before
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as output_tokens,
     case when case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end is not null then greatest(0, case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end - coalesce((select sum(before.cost_micros) from holdfast.subagent_runs before
@@ -266,8 +266,10 @@ judged_end as materialized (
 ),
 announcements as materialized (
   select announcement_id as id, session_id, 'announcement' as kind,
-    case when deliver is null then json_build_object('announcement', facts)
-      else json_build_object('announcement', facts, 'deliver', deliver) end as body,
+    case when coalesce(charged_to::text, '{}') = '{}' then case when deliver is null then json_build_object('announcement', facts)
+      else json_build_object('announcement', facts, 'deliver', deliver) end
+      else (left((case when deliver is null then json_build_object('announcement', facts)
+      else json_build_object('announcement', facts, 'deliver', deliver) end)::text, -1) || ',"chargedTo":' || charged_to::text || '}')::json end as body,
     route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
     case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
     case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')
@@ -298,8 +300,13 @@ new_notices as (
 ),
 incoming as materialized (
   select * from announcements
-  union all select notice.id, notice.session_id, 'message', notice.body, notice.route, 'followup', notice.cause_key, 'waiting', 'queued', null::json
-  from new_notices notice join locked l on l.id = notice.session_id cross join fence where l.archived_at is null
+  union all select notice.id, notice.session_id, 'message', case when coalesce(charge.charged_to::text, '{}') = '{}' then notice.body
+      else (left((notice.body)::text, -1) || ',"chargedTo":' || charge.charged_to::text || '}')::json end, notice.route, 'followup', notice.cause_key, 'waiting', 'queued', null::json
+  from new_notices notice join locked l on l.id = notice.session_id cross join fence
+    cross join lateral (select (select coalesce(i.body -> 'chargedTo', json_strip_nulls(json_build_object('sentBy', i.body -> 'sentBy', 'batchId', i.body -> 'batchId',
+      'item', case when i.cause_key like 'batch:%' then split_part(i.cause_key, ':', 3)::int end,
+      'messageId', case when i.cause_key like 'batch:%' or i.cause_key like 'cron:%' then i.id end)))
+    from holdfast.inbox i where i.turn_id = fence.turn_id order by i.seq limit 1) as charged_to) as charge where l.archived_at is null
 ),
 numbered as materialized (
   select incoming.*, l.inbox_seq + row_number() over (partition by incoming.session_id order by incoming.cause_key) as seq
@@ -311,7 +318,13 @@ inserted_inputs as (
     case when status <> 'waiting' then clock_timestamp() end
   from numbered
   on conflict do nothing
-  returning id, session_id, seq, kind, status, disposition, cause_key
+  returning id, session_id, seq, kind, status, disposition, cause_key, case when status = 'waiting' then body -> 'chargedTo' end as charged_to
+),
+charged as (
+  insert into holdfast.charged_inputs (message_id, root_id, batch_id, batch_n)
+  select id, (charged_to ->> 'messageId')::uuid, (charged_to ->> 'batchId')::uuid, (charged_to ->> 'item')::int
+  from inserted_inputs where charged_to ->> 'messageId' is not null
+  on conflict do nothing
 ),
 arrived as materialized (
   select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as waiting,

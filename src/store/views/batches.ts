@@ -15,6 +15,7 @@ import {
   type HopTimes,
 } from '../../core/batch/progress.ts';
 import { dollarsSql } from '../cost-sql.ts';
+import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
 import { HIT_RATE_SQL } from '../provider-lane/hit-rate-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -53,6 +54,8 @@ export interface BatchView {
   maxFailurePercent: number;
   deadlineAt: string | null;
   counts: Counts;
+  /** Subagents and inputs that its items have started and that have not ended. */
+  followUps: number;
   ratePerMinute: number | null;
   eta: { from: string; to: string } | null;
   usage: TokenUsage;
@@ -84,7 +87,7 @@ const SAMPLE_CHARS_MAX = 500;
 const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pauseReason", b.pause_detail as "pauseDetail", b.via,
   b.agent_id as "agentId", b.concurrency, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
-  b.cancelled, b.expired, (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
+  b.cancelled, b.expired, case when b.status = 'ended' then 0 else ${FOLLOW_UPS_SQL} end as "followUps", (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
   case when b.status = 'running' then (
     select json_agg(json_build_object('startsAtMs', (extract(epoch from m.starts_at) * 1000)::float8, 'ended', m.ended)) from holdfast.batch_minutes m
     where m.batch_id = b.id and m.starts_at > clock_timestamp() - interval '${RANGE_MINUTES + 2} minutes'
@@ -173,6 +176,7 @@ type BatchRow = Pick<
   | 'pilot'
   | 'maxFailurePercent'
   | 'deadlineAt'
+  | 'followUps'
   | 'usage'
   | 'costMicros'
   | 'unpricedCalls'

@@ -2,6 +2,7 @@
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
 import { sql } from '../drizzle.ts';
 import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
+import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { dollarsSql, type CostFacts } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -9,7 +10,7 @@ import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.t
 
 export const FIRE_STATUSES = ['claimed', 'completed', 'failed', 'missed', 'skipped'] as const;
 
-/** With what its turn cost so far. */
+/** With what its turn, and what that has started, cost so far. */
 export interface FireView extends CostFacts {
   cronId: string;
   scheduledFor: string;
@@ -44,17 +45,27 @@ export async function listCrons(
 // A claimed fire has ended with its input, also before a scheduler has seen that.
 const IS_ENDED_SQL = `f.status = 'claimed' and i.settled_at is not null`;
 
-/** SQL of the columns of `FireView`: of a fire `f`, its input `i` and its turn `t`. A fire without a turn has cost nothing. */
+/** SQL of the columns of `FireView`: of a fire `f`, its input `i` and what its turns have `paid`. A fire without a turn has cost nothing. */
 const FIRE_COLUMNS = `f.cron_id as "cronId", ${isoSql('f.scheduled_for')} as "scheduledFor",
       case when not (${IS_ENDED_SQL}) then f.status when i.status in ('answered', 'silent') then 'completed' else 'failed' end as status,
       f.reason, f.slots, f.is_manual as "isManual", f.message_id as "messageId", coalesce(f.turn_id, i.turn_id) as "turnId",
       ${isoSql('f.fired_at')} as "firedAt", ${isoSql(`case when ${IS_ENDED_SQL} then i.settled_at else f.ended_at end`)} as "endedAt",
-      case when t.id is null then 0 else ${dollarsSql('t.cost_micros')} end as "costUsd",
-      case when t.id is null then 0 else t.cost_micros::float8 end as "costMicros", coalesce(t.unpriced_calls, 0) as "unpricedCalls",
-      coalesce(t.is_simulated, false) as simulated`;
+      ${dollarsSql('paid.cost_micros')} as "costUsd", paid.cost_micros::float8 as "costMicros", paid.unpriced_calls as "unpricedCalls",
+      paid.is_simulated as simulated`;
 
 const FIRE_JOINS = `left join holdfast.inbox i on i.id = f.message_id
-      left join holdfast.turns t on t.id = coalesce(f.turn_id, i.turn_id)`;
+      left join holdfast.turns t on t.id = coalesce(f.turn_id, i.turn_id)
+      cross join lateral (
+        select case when count(one.id) = 0 then 0 else sum(one.cost_micros)::bigint end as cost_micros,
+          coalesce(sum(one.unpriced_calls), 0)::int as unpriced_calls, coalesce(bool_or(one.is_simulated), false) as is_simulated
+        from (
+          select t.id, t.cost_micros, t.unpriced_calls, t.is_simulated
+          union all
+          select started.id, started.cost_micros, started.unpriced_calls, started.is_simulated from holdfast.charged_inputs c
+          join holdfast.inbox x on x.id = c.message_id join holdfast.turns started on started.id = x.turn_id
+          where c.root_id = f.message_id and ${IS_FIRST_SQL}
+        ) as one
+      ) as paid`;
 
 /** The fires of a cron, newest slot first. The key of a page is the time of a slot. */
 export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {

@@ -1,4 +1,4 @@
-// What cost the most of the newest turns: the turns themselves, their sessions and their crons.
+// What cost the most of the newest turns: the turns themselves, their sessions and the crons that caused them.
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -42,9 +42,11 @@ top_sessions as (
 ),
 of_crons as (
   select paid.cost_micros,
-    (select split_part(i.cause_key, ':', 2)::uuid from holdfast.inbox i
-      where i.turn_id = paid.id and i.cause_key like 'cron:%' order by i.seq limit 1) as cron_id
-  from paid where paid.kind in ('cron', 'heartbeat')
+    -- The input of its tick: its own, or the one that it was started for.
+    (select split_part(tick.cause_key, ':', 2)::uuid from holdfast.inbox i left join holdfast.charged_inputs c on c.message_id = i.id
+      join holdfast.inbox tick on tick.id = coalesce(c.root_id, i.id)
+      where i.turn_id = paid.id and tick.cause_key like 'cron:%' order by i.seq limit 1) as cron_id
+  from paid
 ),
 top_crons as (
   select o.cron_id, count(*)::int as turns, sum(o.cost_micros)::bigint as cost_micros from of_crons o

@@ -76,9 +76,10 @@ export async function reserveCost(
   throw parked(context, turn, { budget, text, waitMs, retries });
 }
 
-/** The facts by which budgets match a turn: they follow from the message that began it. */
+/** The facts by which budgets match a turn: they follow from the message that began it, and what that one was started by. */
 export function factsOf({ agent, session, journal }: OpenedTurn): BudgetFacts {
-  const { sentBy, batchId } = (journal.at.inputs[0]?.body ?? {}) as { sentBy?: unknown; batchId?: unknown };
+  const body = (journal.at.inputs[0]?.body ?? {}) as { chargedTo?: object };
+  const { sentBy, batchId } = (body.chargedTo ?? body) as { sentBy?: unknown; batchId?: unknown };
   return {
     agentId: agent.id,
     sessionKey: session.key,

@@ -5,6 +5,7 @@ const running: BatchState = {
   status: 'running',
   itemCount: 100,
   inFlight: 10,
+  followUps: 0,
   answered: 0,
   silent: 0,
   failed: 0,
@@ -28,6 +29,14 @@ test.each([
   ['cancelled', { cancelled: 100 }],
 ])('a batch of which every item has ended is %s', (outcome, counts) => {
   expect(judgeBatch({ ...running, inFlight: 0, ...counts })).toEqual({ kind: 'end', outcome });
+});
+
+test('a batch whose items have ended waits for what they have started, under its cap and its budgets', () => {
+  const working = { ...running, inFlight: 0, answered: 60, failed: 40, recent: 'x'.repeat(50), followUps: 1 };
+  expect(judgeBatch(working)).toEqual({ kind: 'continue' });
+  expect(judgeBatch({ ...working, isCapReached: true })).toMatchObject({ kind: 'pause', reason: 'cost_cap' });
+  expect(judgeBatch({ ...working, budget: 'all per day' })).toMatchObject({ kind: 'pause', reason: 'budget' });
+  expect(judgeBatch({ ...working, followUps: 0 })).toEqual({ kind: 'end', outcome: 'partly' });
 });
 
 test('more failures than allowed among the last 50 ends pause a batch, and fewer ends never do', () => {

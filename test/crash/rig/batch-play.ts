@@ -23,8 +23,11 @@ export function batchPlay(
     const name = `${via}-scene-${(scenes += 1)}`;
     const items = Array.from({ length: itemCount }, (_, at) => {
       const tools = ['a', 'b'].map((key) => `[[tool: http_effect {"key": "${name}-${at + 1}-${key}"}]]`).join(' ');
+      // What a turn starts counts for its batch, too.
+      const task = `[[tool: http_effect {"key": "${name}-below"}]] [[reply: below]]`;
+      const spawn = at === 0 && via === 'live' ? `[[tool: sessions_spawn ${JSON.stringify({ task })}]]` : '';
       const shared = at % 4 === 3 ? { sessionKey: `${name}-shared-${Math.floor(at / 8)}` } : {};
-      return { text: `${name} ${tools} [[reply: done ${at + 1}]]`, customId: `row-${at + 1}`, ...shared };
+      return { text: `${name} ${tools} ${spawn} [[reply: done ${at + 1}]]`, customId: `row-${at + 1}`, ...shared };
     });
     // All turns of a hop go into one provider batch.
     const concurrency = via === 'live' ? 5 : itemCount;

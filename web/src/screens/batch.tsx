@@ -76,12 +76,15 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
 }
 
 function Figures({ batch }: { batch: Batch }): ReactElement {
-  const { counts, ratePerMinute, eta, costMicros, maxCostUsd, reservedUsd, expectedCostUsd } = batch;
+  const { counts, followUps, ratePerMinute, eta, costMicros, maxCostUsd, reservedUsd, expectedCostUsd } = batch;
   const { liveCostUsd, savedPercent, wastedUsd } = batch;
   return (
     <>
       <dl className="figures">
-        <Figure name="Ended items" note={`of ${countText(counts.total)}`}>
+        <Figure
+          name="Ended items"
+          note={`of ${countText(counts.total)}${followUps === 0 ? '' : `, ${countText(followUps)} follow-ups`}`}
+        >
           {percentText(endedItems(counts), counts.total)}
         </Figure>
         <Figure name="Items a minute">{ratePerMinute === null ? '—' : countText(Math.round(ratePerMinute))}</Figure>

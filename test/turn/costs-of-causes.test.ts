@@ -1,0 +1,136 @@
+// What a turn starts counts for the cause of the turn: the API key whose message it answers, and the tick of the cron.
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { expect, test } from 'vitest';
+import type { InboundMessage } from '../../src/core/inbound.ts';
+import type { SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { createBudget } from '../../src/store/budgets/budgets.ts';
+import { retryTurn } from '../../src/store/retry-turn.ts';
+import { spawnSubagent } from '../../src/service/spawn-subagent.ts';
+import { listFires } from '../../src/store/views/crons.ts';
+import { viewTopCosts } from '../../src/store/views/top-costs.ts';
+import { recordedService } from '../service/recorded-service.ts';
+import { withTestDatabase } from '../servers/postgres.ts';
+import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { fireAll, makeCron, schedulerParts } from '../store/cron-rig.ts';
+import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
+
+let rig: FamilyRig;
+
+shareAmongTests(async (onEnd) => {
+  const database = await withTestDatabase();
+  onEnd(() => database.drop());
+  rig = await createFamilyRig(database.url, {
+    agents: { defaults: { subagents: { maxSpawnDepth: 2 } } },
+    tools: { sessions: { visibility: 'all' } },
+  });
+  const made = rig;
+  onEnd(() => made.close());
+});
+
+/** Runs turns until no session has work. */
+async function workAll(): Promise<void> {
+  const worker = rig.worker();
+  for (;;) {
+    const rows = await rig.rows('select id from holdfast.sessions where waiting > 0');
+    if (rows.length === 0) break;
+    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now()');
+    for (const { id } of rows) await worker.runSession(id as SessionId);
+  }
+  worker.stop();
+}
+
+/** A budget of the messages of an API key. */
+async function keyBudget(name: string): Promise<string> {
+  const id = newId<string>();
+  const settings = { per: 'total', zone: 'UTC', warnPercent: 80, action: 'pause', strict: false } as const;
+  const cause = { createdBy: 'admin', idempotency: null };
+  await createBudget(rig.database, { id, scope: `key:${name}`, limitMicros: 1e9, ...settings }, cause);
+  await rig.budgets.read();
+  return id;
+}
+
+async function spentOf(budgetId: string): Promise<number> {
+  const [row] = await rig.rows('select spent_micros::int as spent from holdfast.budget_windows where budget_id = $1', [
+    budgetId,
+  ]);
+  return Number(row?.['spent'] ?? 0);
+}
+
+/** The cost of the turns of all sessions whose keys do not begin with `but`. */
+async function costOfAll(since: Date): Promise<{ cost: number; turns: number }> {
+  const [row] = await rig.rows(
+    'select sum(cost_micros)::int as cost, count(*)::int as turns from holdfast.turns where started_at >= $1',
+    [since],
+  );
+  return row as { cost: number; turns: number };
+}
+
+async function now(): Promise<Date> {
+  const [row] = await rig.rows('select clock_timestamp() as at');
+  return row?.['at'] as Date;
+}
+
+test('the budget of an API key covers the subagents of its messages, those below them, and the answers to their results', async () => {
+  const budget = await keyBudget('shop');
+  const since = await now();
+  const below = `${spawnCall('[[reply: deep]]')} [[reply: wait]]`;
+  await rig.send('asked', `${spawnCall(below)} [[reply: started]]`, { sentBy: 'shop' } as Partial<InboundMessage>);
+  await workAll();
+  const { cost, turns } = await costOfAll(since);
+  // Message, subagent, the one below it, and an answer to each result.
+  expect(turns).toBe(5);
+  expect(await spentOf(budget)).toBe(cost);
+});
+
+test('a subagent that a request spawns counts for its API key, also when it is steered and its turn is retried', async () => {
+  const budget = await keyBudget('spawner');
+  await rig.sessionOf('spawning');
+  const since = await now();
+  const { service } = recordedService(rig);
+  const origin = {
+    sessionKey: 'agent:main:spawning',
+    turnId: null,
+    causeKey: null,
+    sentBy: 'spawner',
+    idempotency: null,
+  };
+  const spawned = await spawnSubagent(service, origin, { task: '[[error: 400 times=1]] [[reply: done]]' });
+  expect(spawned).toMatchObject({ kind: 'spawned' });
+  await workAll();
+  const [failed] = await rig.rows("select id from holdfast.turns where status = 'failed' order by id desc limit 1");
+  expect(await retryTurn(rig.database, String(failed?.['id']))).toMatchObject({ kind: 'ok' });
+  await workAll();
+  const { cost, turns } = await costOfAll(since);
+  expect(turns).toBe(3);
+  expect(await spentOf(budget)).toBe(cost);
+});
+
+test('the cost of a tick has that of the subagents and of the messages to other sessions that its turn has started', async () => {
+  await rig.send('colleague', 'Hello.');
+  await workAll();
+  const since = await now();
+  const message = { sessionKey: 'agent:main:colleague', message: 'Please look. [[reply: I have.]]' };
+  const cron = await makeCron(
+    rig.database,
+    {
+      name: 'report',
+      schedule: { kind: 'every', everyMs: 60_000 },
+      target: 'isolated',
+      payload: {
+        kind: 'agentTurn',
+        message: `${spawnCall('[[reply: below]]')} & [[tool: sessions_send ${JSON.stringify(message)}]] [[reply: sent]]`,
+      },
+    },
+    { dueAgoMs: 61_000 },
+  );
+  await fireAll(schedulerParts(rig.database));
+  await workAll();
+  const { cost, turns } = await costOfAll(since);
+  expect(turns).toBeGreaterThanOrEqual(5);
+  const views = drizzle({ client: rig.database.views });
+  const { items } = await listFires(views, cron.id, { limit: 10, after: null });
+  expect(items).toMatchObject([{ status: 'completed', costMicros: cost }]);
+  const { crons } = await viewTopCosts(views, since, 5);
+  expect(crons).toMatchObject([{ id: cron.id, costMicros: cost, turns }]);
+});
