@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
-import { findBackwardRange } from '../core/schedule/backward-range.ts';
+import { misreadingOf } from '../core/schedule/misread-expression.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import {
@@ -48,9 +48,8 @@ const scheduleInput = z
   ])
   .superRefine((schedule, context) => {
     if (schedule.kind !== 'cron') return;
-    const backward = findBackwardRange(schedule.expr);
-    if (backward !== null) {
-      const message = `the range ${JSON.stringify(backward)} begins after its end; write it the other way round, or as two ranges such as "22-23,0-2"`;
+    const message = misreadingOf(schedule.expr);
+    if (message !== null) {
       context.addIssue({ code: 'custom', path: ['expr'], message, input: schedule });
       return;
     }

@@ -86,7 +86,8 @@ export function cronFieldsOf(expr: string): CronFields {
   if (expr.length > EXPRESSION_CHARS_MAX) {
     throw new InvalidScheduleError('expr', `${shown}… is longer than ${EXPRESSION_CHARS_MAX} characters`);
   }
-  const { valid, fields, errors } = nodeCron().validateDetailed(expr.trim());
+  const words = expr.trim().split(/[ \t]+/);
+  const { valid, fields, errors } = nodeCron().validateDetailed(words.join(' '));
   if (!valid || fields === undefined) {
     const reasons = errors.map(({ field, message }) => (field === 'expression' ? message : `${field}: ${message}`));
     throw new InvalidScheduleError(
@@ -101,6 +102,8 @@ export function cronFieldsOf(expr: string): CronFields {
     months: ascending(fields.month),
     monthDays: isFull(fields.dayOfMonth, EVERY_MONTHDAY) ? null : fields.dayOfMonth.map((day) => monthDayOf(day)),
     weekDays: isFull(fields.dayOfWeek, EVERY_WEEKDAY) ? null : fields.dayOfWeek.map((day) => weekDayOf(day)),
+    // The star of Quartz for no value, `?`, is one, too.
+    daysMatch: [words.at(-3), words.at(-1)].some((word = '*') => /^[*?]/.test(word)) ? 'both' : 'either',
   };
 }
 

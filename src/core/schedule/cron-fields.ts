@@ -1,5 +1,6 @@
-// What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Unix: when both the day of the
-// month and the day of the week are limited, either of them is enough.
+// What a cron expression says, parsed: the wall times that it means. Days are meant in the way of Vixie cron: if both fields of days begin with
+// something else than a star, a day that matches either of them is meant, otherwise one that matches both. So `*/2` is no restriction that
+// stands for itself, and `1-31` is one, which every day matches.
 import { dateOf, DAY_MS, daysInMonth, daysOf, HOUR_MS, MINUTE_MS, SECOND_MS, weekdayOf } from './civil-time.ts';
 
 /** `last`: this many days before the month's last. `near`: the weekday that is nearest to the day, within the month. */
@@ -23,6 +24,8 @@ export interface CronFields {
   monthDays: readonly MonthDay[] | null;
   months: readonly number[];
   weekDays: readonly WeekDay[] | null;
+  /** Which of the two fields of days have to match. */
+  daysMatch: 'both' | 'either';
 }
 
 /** How far ahead a match is searched: every combination of leap day and weekday recurs within 40 years. */
@@ -91,9 +94,10 @@ function nextTimeOfDay({ hours, minutes, seconds }: CronFields, fromMs: number):
   return null;
 }
 
-function isDayMeant({ monthDays, weekDays }: CronFields, day: number): boolean {
-  if (monthDays === null) return weekDays === null || weekDays.some((one) => isWeekDay(one, day));
-  return monthDays.some((one) => isMonthDay(one, day)) || (weekDays?.some((one) => isWeekDay(one, day)) ?? false);
+function isDayMeant({ monthDays, weekDays, daysMatch }: CronFields, day: number): boolean {
+  const isInMonth = monthDays === null || monthDays.some((one) => isMonthDay(one, day));
+  const isInWeek = weekDays === null || weekDays.some((one) => isWeekDay(one, day));
+  return daysMatch === 'both' ? isInMonth && isInWeek : isInMonth || isInWeek;
 }
 
 function isMonthDay(meant: MonthDay, day: number): boolean {

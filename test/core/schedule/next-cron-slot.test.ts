@@ -215,6 +215,7 @@ describe('against brute force', () => {
     minutes: fc.oneof(some(59, 4), fc.constant([0, 15, 30, 45]), every(60)),
     hours: fc.oneof(some(23, 4), fc.constant([0, 1, 2, 3]), every(24)),
     monthDays: fc.constant(null),
+    daysMatch: fc.constant('both'),
     months: fc.constant([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]),
     weekDays: fc.oneof(
       fc.constant(null),
