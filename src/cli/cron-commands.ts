@@ -26,6 +26,7 @@ export interface CronOptions {
   misfire?: string;
   deliver?: string;
   deleteAfterRun?: boolean;
+  yes?: boolean;
   disabled?: boolean;
   idempotencyKey?: string;
 }
@@ -105,8 +106,12 @@ function settings(command: Command): Command {
     .option('--tz <zone>', 'with --cron: an IANA zone, such as Europe/Berlin')
     .option('--stagger <duration>', 'with --cron: delay by up to this much; 0: exactly on time')
     .option('--every <duration>', 'when: at intervals, such as 10m')
-    .option('--anchor <time>', 'with --every: where the intervals begin, ISO 8601')
-    .option('--at <time>', 'when: once, ISO 8601 or a duration from now such as 20m')
+    .option('--anchor <time>', 'with --every: where the intervals begin, ISO 8601; without a zone that of this machine')
+    .option(
+      '--at <time>',
+      'when: once, ISO 8601 (without a zone that of this machine) or a duration from now such as 20m',
+    )
+    .option('--yes', 'with --at: do not ask about a time in the past, which runs immediately')
     .option('--message <text>', 'what: a turn with this message')
     .option('--event <text>', 'what: a line in the next prompt')
     .option('--model <model>', 'with --message: provider/model or an alias')

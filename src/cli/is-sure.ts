@@ -20,13 +20,17 @@ export function careful(command: Command): Command {
 }
 
 /** Asks at a terminal. Throws `CliError` elsewhere, where --yes has to say it. */
-export async function isSure(question: string, terminal: Terminal): Promise<boolean> {
+export async function isSure(
+  question: string,
+  terminal: Terminal,
+  fix = 'pass --yes to confirm, or --dry-run to count only',
+): Promise<boolean> {
   if (!isAsked(terminal)) {
     throw new CliError({
       code: 'not_confirmed',
       exitCode: EXIT.usage,
       message: question,
-      fix: 'pass --yes to confirm, or --dry-run to count only',
+      fix,
     });
   }
   return ask(question);

@@ -1,28 +1,60 @@
 // Times in options and arguments: a time in ISO 8601, or a duration from now.
 import { parseDuration } from '../config/durations.ts';
+import { daysInMonth } from '../core/schedule/civil-time.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Other forms would be guessed at: JavaScript takes `5` for a day in 2001. */
-const ISO_DATE = /^\d{4}-\d{2}-\d{2}/;
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3})\d*)?)?)?(Z|[+-]\d{2}:?\d{2})?$/i;
+
+const FUTURE_EXAMPLE = '30d, or a time such as 2027-01-31T12:00:00Z';
 
 /** A time before now, as ISO 8601; `30m` was 30 minutes ago. Throws `CliError` for any other text. */
 export function pastTime(text: string): string {
   return timeOf(text, { sign: -1, example: '30m, or a time such as 2026-01-31T12:00:00Z' });
 }
 
-/** A time after now, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text. */
+/** A time, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text. */
+export function timeFromNow(text: string): string {
+  return timeOf(text, { sign: 1, example: FUTURE_EXAMPLE });
+}
+
+/** A time after now, as ISO 8601; `30d` is in 30 days. Throws `CliError` for any other text, and for a time in the past. */
 export function futureTime(text: string): string {
-  return timeOf(text, { sign: 1, example: '30d, or a time such as 2027-01-31T12:00:00Z' });
+  const time = timeFromNow(text);
+  if (Date.parse(time) > Date.now()) return time;
+  throw badTime(`${JSON.stringify(text)} is in the past`, FUTURE_EXAMPLE);
 }
 
 function timeOf(text: string, { sign, example }: { sign: 1 | -1; example: string }): string {
   const ms = parseDuration(text);
-  const time = ms === undefined ? Date.parse(ISO_DATE.test(text) ? text : '') : Date.now() + sign * ms;
-  if (!Number.isNaN(time)) return new Date(time).toISOString();
-  throw new CliError({
-    code: 'bad_time',
-    exitCode: EXIT.usage,
-    message: `${JSON.stringify(text)} is not a time`,
-    fix: `pass a duration such as ${example}`,
-  });
+  const time = ms === undefined ? instantOf(text) : Date.now() + sign * ms;
+  if (time !== null && Number.isFinite(new Date(time).getTime())) return new Date(time).toISOString();
+  throw badTime(`${JSON.stringify(text)} is not a time${dayFaultOf(text)}`, example);
+}
+
+/** Without a zone, a day is meant in the same zone as a time of day: that of this machine. */
+function instantOf(text: string): number | null {
+  const [whole, year, month, day, hour = '0', minute = '0', second = '0', fraction = '0', zone] =
+    ISO.exec(text.trim()) ?? [];
+  if (whole === undefined || dayFaultOf(whole) !== '') return null;
+  const [y = 0, m = 0, d = 0, ...time] = [year, month, day, hour, minute, second, fraction.padEnd(3, '0')].map(Number);
+  const [h = 0, min = 0, s = 0, ms = 0] = time;
+  if (zone === undefined) return new Date(y, m - 1, d, h, min, s, ms).getTime();
+  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d{2}):?(\d{2})$/.exec(zone) ?? [];
+  const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+  return Date.UTC(y, m - 1, d, h, min, s, ms) - offsetMinutes * 60_000;
+}
+
+/** JavaScript takes the 30th of February for a day in March. */
+function dayFaultOf(text: string): string {
+  const [whole, year, month, day] = /^(\d{4})-(\d{2})-(\d{2})/.exec(text.trim()) ?? [];
+  if (whole === undefined) return '';
+  if (Number(month) < 1 || Number(month) > 12) return `: there is no month ${month}`;
+  const days = daysInMonth(Number(year), Number(month));
+  return Number(day) < 1 || Number(day) > days ? `: ${year}-${month} has the days 1 to ${days}` : '';
+}
+
+function badTime(message: string, example: string): CliError {
+  return new CliError({ code: 'bad_time', exitCode: EXIT.usage, message, fix: `pass a duration such as ${example}` });
 }

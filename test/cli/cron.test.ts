@@ -97,6 +97,15 @@ test.each([
   [['add', '--every', '10m', '--at', '5m', '--message', 'x'], 'more than one schedule'],
   [['add', '--every', 'often', '--message', 'x'], 'is not a duration'],
   [['add', '--at', 'soon', '--message', 'x'], 'is not a time'],
+  [
+    ['add', '--at', '2030-02-30T09:00', '--message', 'x'],
+    '"2030-02-30T09:00" is not a time: 2030-02 has the days 1 to 28',
+  ],
+  [['add', '--at', '2030-13-01', '--message', 'x'], '"2030-13-01" is not a time: there is no month 13'],
+  [['add', '--at', '2030-01-31T25:00Z', '--message', 'x'], 'is not a time'],
+  [['add', '--every', '1h', '--anchor', '2030-02-29T09:00Z', '--message', 'x'], 'has the days 1 to 28'],
+  [['add', '--at', '2020-01-31T09:00Z', '--message', 'x'], 'is in the past'],
+  [['edit', '0198f000-0000-7000-8000-000000000000', '--at', '2020-01-31'], 'is in the past'],
   [['add', '--tz', 'UTC', '--every', '1m', '--message', 'x'], 'belong to --cron'],
   [['add', '--cron', '61 * * * *', '--message', 'x'], 'is not a cron expression'],
   [['edit', '0198f000-0000-7000-8000-000000000000'], 'no option says what to change'],
@@ -104,6 +113,34 @@ test.each([
   const result = await run('cron', ...args);
   expect(result.code).toBe(2);
   expect(result.stderr).toContain(message);
+});
+
+test('a time in the past runs immediately when --yes says so', async () => {
+  const id = await add('--at', '2020-01-31T09:00:00Z', '--message', 'x', '--yes');
+  expect(await cronOf(id)).toMatchObject({ schedule: { kind: 'at', at: '2020-01-31T09:00:00.000Z' } });
+});
+
+test('a day and a time of day without a zone mean the zone of the machine', async () => {
+  const env = { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY, TZ: 'America/New_York' };
+  const times = [
+    '2040-01-31',
+    '2040-01-31T00:00',
+    '2040-01-31 00:00:00',
+    '2040-01-31T00:00Z',
+    '2040-01-31T00:00:00.5+0530',
+  ];
+  const found: unknown[] = [];
+  for (const at of times) {
+    const { stdout } = await runCli(['cron', 'add', '--at', at, '--event', 'x'], { cwd, env });
+    found.push((await cronOf(stdout.trim())).schedule.at);
+  }
+  expect(found).toEqual([
+    '2040-01-31T05:00:00.000Z',
+    '2040-01-31T05:00:00.000Z',
+    '2040-01-31T05:00:00.000Z',
+    '2040-01-31T00:00:00.000Z',
+    '2040-01-30T18:30:00.500Z',
+  ]);
 });
 
 test('heartbeats poll and list', async () => {

@@ -6,10 +6,11 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { cronIdOf } from '../cron-id.ts';
 import type { CronOptions } from '../cron-commands.ts';
 import type { PageOptions } from '../options.ts';
+import { isSure } from '../is-sure.ts';
 import { printList } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
-import { futureTime } from '../time-option.ts';
+import { timeFromNow } from '../time-option.ts';
 
 const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
 
@@ -41,6 +42,7 @@ export async function runCronAdd(options: CronOptions, flags: ClientFlags, termi
   const fields = fieldsOf(options);
   if (fields['schedule'] === undefined) throw usage('the schedule is missing', 'pass --cron, --every or --at');
   if (fields['payload'] === undefined) throw usage('the payload is missing', 'pass --message or --event');
+  if (!(await isMeant(options, fields, terminal))) return EXIT.interrupted;
   const body = await connectApi(flags).createCron(
     { body: fromOptions({ ...fields, ...(options.disabled === true ? { enabled: false } : {}) }) },
     { idempotencyKey: options.idempotencyKey },
@@ -63,6 +65,7 @@ export async function runCronEdit(
   const fields = fieldsOf(options);
   if (Object.keys(fields).length === 0)
     throw usage('no option says what to change', 'pass at least one option; --help shows them');
+  if (!(await isMeant(options, fields, terminal))) return EXIT.interrupted;
   return change(await cronIdOf(connectApi(flags), id), fields, flags, terminal);
 }
 
@@ -132,6 +135,18 @@ async function change(id: string, fields: object, flags: ClientFlags, terminal: 
   return EXIT.ok;
 }
 
+/** A one-time cron in the past runs immediately, which a mistake in the date seldom means. */
+async function isMeant(
+  { at, yes }: CronOptions,
+  fields: Record<string, unknown>,
+  terminal: Terminal,
+): Promise<boolean> {
+  const time = (fields['schedule'] as { at?: string } | undefined)?.at;
+  if (time === undefined || yes === true || Date.parse(time) >= Date.now()) return true;
+  const question = `${JSON.stringify(at)} is ${time}, which is in the past. Run it immediately?`;
+  return isSure(question, terminal, 'pass a time in the future, or --yes to run it immediately');
+}
+
 function fieldsOf(options: CronOptions): Record<string, unknown> {
   const { name, agent: agentId, target, wake, misfire, deliver, deleteAfterRun } = options;
   const fields = {
@@ -164,9 +179,13 @@ function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): obje
     };
   }
   if (every !== undefined) {
-    return { kind: 'every', everyMs: durationOf('--every', every), ...(anchor === undefined ? {} : { anchor }) };
+    return {
+      kind: 'every',
+      everyMs: durationOf('--every', every),
+      ...(anchor === undefined ? {} : { anchor: timeFromNow(anchor) }),
+    };
   }
-  return at === undefined ? undefined : { kind: 'at', at: futureTime(at) };
+  return at === undefined ? undefined : { kind: 'at', at: timeFromNow(at) };
 }
 
 function payloadOf({ message, event, model, thinking, timeout }: CronOptions): object | undefined {
