@@ -23,8 +23,8 @@ export interface PollInput {
   zone: EnvelopeZone;
 }
 
-/** The last alert that was sent: the hash of its text, and when. */
-export interface LastAlert {
+/** An alert that was sent: the hash of its text, and when. */
+export interface SentAlert {
   sha256: string;
   atMs: number;
 }
@@ -45,9 +45,14 @@ export function occasionOf(contextKeys: readonly (string | null)[]): PollOccasio
   return contextKeys.some((key) => key?.startsWith(EXEC_CONTEXT)) ? 'exec' : 'interval';
 }
 
-/** True when an alert repeats the last one, which is recent. */
-export function isRepeated(alert: LastAlert, last: LastAlert | undefined, dedupeHours: number): boolean {
-  return last !== undefined && last.sha256 === alert.sha256 && alert.atMs - last.atMs < dedupeHours * HOUR_MS;
+/** So many different alerts are remembered; more within `dedupeHours` may be sent twice. */
+const ALERTS_MAX = 100;
+
+/** The alerts to remember when one is sent, oldest first; null: it repeats one that was sent less than `dedupeHours` ago. */
+export function alertsAfter(sent: readonly SentAlert[], alert: SentAlert, dedupeHours: number): SentAlert[] | null {
+  const recent = sent.filter(({ atMs }) => alert.atMs - atMs < dedupeHours * HOUR_MS);
+  if (recent.some(({ sha256 }) => sha256 === alert.sha256)) return null;
+  return [...recent, alert].slice(-ALERTS_MAX);
 }
 
 function bodyOf({ occasion, prompt, tasks, hasMore, faults, isDelivered }: PollInput): string {

@@ -1,7 +1,7 @@
 // Views: the decisions how the rows of a session become a request, stored with those rows. With them a request can be derived
 // again, byte for byte, long after it was sent; without an entry in a view, rows are shown as they are. Everything in a view is
 // plain JSON; `seq` is always the number of an entry of the session; a `sha256` names a snapshot (table `snapshots`).
-import type { LastAlert } from './heartbeat-poll.ts';
+import type { SentAlert } from './heartbeat-poll.ts';
 import type { ProviderFamily } from './history/provider-family.ts';
 import type { HarnessReason } from './harness-selection.ts';
 import type { Sampling, ThinkingSetting } from './model-request.ts';
@@ -29,8 +29,15 @@ export interface SessionView {
   groupIntroduced?: 'always-on' | 'trigger-only';
   /** Hashes of the states of the workspace's size that have been warned of, oldest first. */
   budgetWarnings?: string[];
-  /** The last alert of a heartbeat: the same one is not sent again soon. */
-  lastAlert?: LastAlert;
+  /** The alerts of heartbeats that are not sent again soon, oldest first. Kept by a reset. */
+  alerts?: SentAlert[];
+  /** Of views that were written before several alerts were remembered: the last one. */
+  lastAlert?: SentAlert;
+}
+
+/** What a new transcript keeps of the view of its session. */
+export function viewAfterReset({ alerts }: SessionView): SessionView {
+  return alerts === undefined ? {} : { alerts };
 }
 
 /** The facts that the opening of a turn fixed for all its requests. */

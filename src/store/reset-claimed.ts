@@ -7,6 +7,9 @@ import { insertEventsSql } from './events.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
+/** What a new transcript keeps of the view of a session `s`: which alerts were sent lately. */
+export const KEPT_VIEW_SQL = `case when s.view -> 'alerts' is null then '{}'::json else json_build_object('alerts', s.view -> 'alerts') end`;
+
 export const RESET_CLAIMED = literal({
   name: 'reset-claimed',
   purpose: 'Begin a new transcript of a session that this worker has claimed.',
@@ -21,7 +24,7 @@ ended as (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
+  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = ${KEPT_VIEW_SQL},
     context_tokens = 0, was_aborted = false, updated_at = clock_timestamp()
   from fit where s.id = fit.id
   returning s.id, s.transcript_no

@@ -8,6 +8,7 @@ import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { RUNG_AGAIN_SQL } from './session-locks.ts';
+import { KEPT_VIEW_SQL } from './reset-claimed.ts';
 import { literal } from './statement.ts';
 
 /** `running`: a turn is open; end it first. `unknown`: no such session. */
@@ -30,7 +31,7 @@ ended as (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = '{}',
+  set transcript_no = s.transcript_no + 1, transcript_version = s.transcript_version + 1, leaf_seq = null, view = ${KEPT_VIEW_SQL},
     context_tokens = 0, was_aborted = false, stop_kind = null, stop_reason = null, epoch = s.epoch + 1, owner = null,
     lease_expires_at = null, updated_at = clock_timestamp()
   from fit where s.id = fit.id

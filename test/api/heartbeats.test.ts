@@ -105,6 +105,17 @@ describe('a requested poll', () => {
     await answerWith('The disk is on fire.');
     await rig.work('main');
     expect(await pollOf(third.id)).toMatchObject({ result: 'alert' });
+    const fourth = await poll();
+    await answerWith('The disk is full.');
+    await rig.work('main');
+    expect(await pollOf(fourth.id)).toMatchObject({ result: 'duplicate' });
+    // A new conversation does not make it news.
+    await rig.post('/v1/sessions/main/messages', { text: '/new Start again. [[reply: Yes.]]' });
+    await rig.work('main');
+    const fifth = await poll();
+    await answerWith('The disk is on fire.');
+    await rig.work('main');
+    expect(await pollOf(fifth.id)).toMatchObject({ result: 'duplicate' });
   });
 
   test('can add three hundred characters to the token, and is sent without it when it adds more', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readHeartbeatAnswer } from '../../src/core/heartbeat-ack.ts';
 import { firstPoll, isWithinHours } from '../../src/core/heartbeat-due.ts';
 import { dueTasks, timesAfter } from '../../src/core/heartbeat-file.ts';
-import { isRepeated, occasionOf, pollText, type PollInput } from '../../src/core/heartbeat-poll.ts';
+import { alertsAfter, occasionOf, pollText, type PollInput } from '../../src/core/heartbeat-poll.ts';
 import { readHeartbeatFile } from '../../src/schedule/read-heartbeat-file.ts';
 
 describe('an answer to a poll', () => {
@@ -34,11 +34,19 @@ describe('an answer to a poll', () => {
   });
 
   test('that repeats the last alert is sent again only after an interval', () => {
-    const last = { sha256: 'a', atMs: 0 };
-    expect(isRepeated({ sha256: 'a', atMs: 24 * 3_600_000 - 1 }, last, 24)).toBe(true);
-    expect(isRepeated({ sha256: 'a', atMs: 24 * 3_600_000 }, last, 24)).toBe(false);
-    expect(isRepeated({ sha256: 'b', atMs: 1 }, last, 24)).toBe(false);
-    expect(isRepeated({ sha256: 'a', atMs: 1 }, undefined, 24)).toBe(false);
+    const day = 24 * 3_600_000;
+    const [a, b] = [
+      { sha256: 'a', atMs: 0 },
+      { sha256: 'b', atMs: 1 },
+    ];
+    expect(alertsAfter([], a, 24)).toEqual([a]);
+    expect(alertsAfter([a], b, 24)).toEqual([a, b]);
+    // Also when another alert was sent between.
+    expect(alertsAfter([a, b], { sha256: 'a', atMs: day - 1 }, 24)).toBeNull();
+    expect(alertsAfter([a, b], { sha256: 'a', atMs: day }, 24)).toEqual([b, { sha256: 'a', atMs: day }]);
+    expect(alertsAfter([a, b], { sha256: 'a', atMs: 2 }, 0)).toEqual([{ sha256: 'a', atMs: 2 }]);
+    const many = Array.from({ length: 100 }, (_, n) => ({ sha256: `${n}`, atMs: n }));
+    expect(alertsAfter(many, { sha256: 'a', atMs: 100 }, 24)).toHaveLength(100);
   });
 });
 

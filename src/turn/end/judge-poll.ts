@@ -1,7 +1,7 @@
 // The result of a heartbeat poll. A poll that found nothing leaves no trace in what the model sees: its entries are pruned in the
 // statement that ends its turn (G15: the rows stay). A recent alert is not sent again.
 import { createHash } from 'node:crypto';
-import { isRepeated } from '../../core/heartbeat-poll.ts';
+import { alertsAfter } from '../../core/heartbeat-poll.ts';
 import type { TurnEnd } from '../../store/journal/turn-end.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -18,11 +18,12 @@ export function judgePoll(context: TurnContext, turn: OpenedTurn, text: string |
   const hides = isOnlyPoll(turn) ? 'poll' : null;
   if (text === null) return { pollResult: 'acknowledged', hides };
   const sha256 = createHash('sha256').update(text).digest('hex');
+  const { lastAlert, ...view } = sessionView;
+  const sent = view.alerts ?? (lastAlert === undefined ? [] : [lastAlert]);
   const alert = { sha256, atMs: context.clock.now().getTime() };
-  if (isRepeated(alert, sessionView.lastAlert, turn.agent.heartbeat.dedupeHours)) {
-    return { pollResult: 'duplicate', hides };
-  }
-  turn.journal.note({ sessionView: { ...sessionView, lastAlert: alert } });
+  const alerts = alertsAfter(sent, alert, turn.agent.heartbeat.dedupeHours);
+  if (alerts === null) return { pollResult: 'duplicate', hides };
+  turn.journal.note({ sessionView: { ...view, alerts } });
   return { pollResult: 'alert', hides: null };
 }
 

@@ -3,6 +3,7 @@
 import { agentOf, isAgent } from '../../config.ts';
 import { isReset, mayCommand } from '../../core/chat-command.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
+import { viewAfterReset } from '../../core/view.ts';
 import { resetDue } from '../../core/reset-policy.ts';
 import type { SessionClaim, WaitingInput } from '../../store/claim-session.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
@@ -55,7 +56,7 @@ export async function resetTranscript<Claim extends SessionClaim>(
       transcriptVersion: transcriptVersion + 1,
       leafSeq: null,
       wasAborted: false,
-      view: {},
+      view: viewAfterReset(session.view),
       contextTokens: 0,
     },
   };

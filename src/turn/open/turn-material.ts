@@ -1,5 +1,6 @@
 // The inputs of a turn's assembly, and what its steps need of the claim.
 import type { AgentSettings } from '../../config.ts';
+import { viewAfterReset } from '../../core/view.ts';
 import type { TurnId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { isOwnKind } from '../../core/prompt/user-prompt.ts';
@@ -45,7 +46,7 @@ export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
     messages,
     message: isOwnKind(kind) ? null : (messages.at(-1) ?? null),
     isNewSession,
-    view: isNewSession ? {} : session.view,
+    view: isNewSession ? viewAfterReset(session.view) : session.view,
   };
 }
 
