@@ -14,8 +14,11 @@ import { fileURLToPath } from 'node:url';
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), '..');
 const DIST = join(ROOT, 'dist');
 const MANIFEST = join(ROOT, 'package.json');
-/** The manifest of the checkout, while the other one is in its place. */
-const KEPT = join(ROOT, 'package.checkout.json');
+/** The files of the checkout that others take the place of while npm packs, and where they are kept meanwhile. */
+const REPLACED = [
+  [MANIFEST, join(ROOT, 'package.checkout.json')],
+  [join(ROOT, 'README.md'), join(ROOT, 'checkout.readme.md')],
+];
 const PACKED_BYTES_MAX = 3 * 1024 * 1024;
 /** The beginnings of the paths that a package may have. */
 const ALLOWED = [
@@ -55,8 +58,19 @@ function build() {
   // Code that reads files relative to modules finds the manifest where a checkout has it.
   const { name, version, type, dependencies } = manifest;
   writeJson(join(DIST, 'package.json'), { name, version, type, dependencies });
-  renameSync(MANIFEST, KEPT);
+  const readme = packedReadme(readFileSync(join(ROOT, 'README.md'), 'utf8'));
+  for (const [path, kept] of REPLACED) renameSync(path, kept);
   writeJson(MANIFEST, packedManifest(manifest));
+  writeFileSync(join(ROOT, 'README.md'), readme);
+}
+
+/** The README of the package: its links lead to the pages in the package, and those that lead to other files of a checkout are texts. */
+function packedReadme(text) {
+  return text.replaceAll(/(!?)\[([^\]]*)\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g, (link, isImage, label, path, anchor = '') => {
+    const packed = ['LICENSE', 'CHANGELOG.md'].includes(path) ? path : `dist/${path}`;
+    if (existsSync(join(ROOT, packed))) return `[${label}](${packed}${anchor})`;
+    return isImage ? '' : label;
+  });
 }
 
 /** The manifest of the package: compiled files in place of sources, and nothing that is only for a checkout. */
@@ -81,7 +95,7 @@ function packedManifest({
 }
 
 function restore() {
-  if (existsSync(KEPT)) renameSync(KEPT, MANIFEST);
+  for (const [path, kept] of REPLACED) if (existsSync(kept)) renameSync(kept, path);
 }
 
 function size() {

@@ -3,6 +3,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, delimiter, dirname, join } from 'node:path';
@@ -78,6 +79,15 @@ describe.skipIf(!isLongForm())('the installed package', () => {
     await run('chmod', ['-R', 'a-w', join(folder, 'node_modules/holdfast')]);
     onEnd(() => run('chmod', ['-R', 'u+w', join(folder, 'node_modules/holdfast')]));
     Object.assign(holder, { copy, folder, tarball, env });
+  });
+
+  test('has a README whose links lead to files of the package', async () => {
+    const root = join(holder.folder, 'node_modules/holdfast');
+    const readme = await readFile(join(root, 'README.md'), 'utf8');
+    const links = [...readme.matchAll(/\]\(([^)#]+)/g)].map(([, target]) => target!);
+    const inside = links.filter((target) => !target.startsWith('https://'));
+    expect(inside).toContain('dist/docs/api.md');
+    expect(inside.filter((target) => !existsSync(join(root, target)))).toEqual([]);
   });
 
   test('runs the demo', async () => {
