@@ -1,6 +1,6 @@
-// Commands in the text of a message: `/stop`, `/status`, `/help`, `/compact`, `/think`, `/reasoning` and `/queue`, and the triggers that
-// begin a new session. Only owners may give them, or every sender where none is configured; from other senders, and in text that a program
-// has submitted, they are ordinary text.
+// Commands in the text of a message: `/stop`, `/status`, `/usage`, `/help`, `/compact`, `/model`, `/think`, `/reasoning` and `/queue`, and the
+// triggers that begin a new session. Only owners may give them, or every sender where none is configured; from other senders, and in text that a
+// program has submitted, they are ordinary text.
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
@@ -21,8 +21,11 @@ export interface QueueChange {
 export type ChatCommand =
   | { kind: 'stop' }
   | { kind: 'status' }
+  | { kind: 'usage' }
   | { kind: 'help' }
   | { kind: 'compact'; instructions: string }
+  /** `model` null: show it; `default`: that of the agent. */
+  | { kind: 'model'; model: string | null }
   /** `level` null: show it. */
   | { kind: 'think'; level: ThinkingLevel | null }
   | { kind: 'reasoning'; level: ReasoningLevel | null }
@@ -79,10 +82,14 @@ export function readChatCommand(text: string): ChatCommand | null {
       return rest.length === 0 ? { kind: 'stop' } : null;
     case '/status':
       return rest.length === 0 ? { kind: 'status' } : null;
+    case '/usage':
+      return rest.length === 0 ? { kind: 'usage' } : null;
     case '/help':
       return rest.length === 0 ? { kind: 'help' } : null;
     case '/compact':
       return { kind: 'compact', instructions: rest.join(' ').slice(0, INSTRUCTIONS_CHARS_MAX) };
+    case '/model':
+      return rest.length > 1 ? null : { kind: 'model', model: rest[0] ?? null };
     case '/think':
     case '/thinking':
       return thinkCommand(rest);

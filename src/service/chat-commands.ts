@@ -14,6 +14,7 @@ import type { SessionPatch } from '../store/patch-session.ts';
 import type { SessionFacts } from '../store/session-facts.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Service } from './service.ts';
+import { modelFaultOf } from './override-session.ts';
 import { stopSession } from './stop-session.ts';
 
 /** A command on its way. */
@@ -24,6 +25,9 @@ export interface GivenCommand {
   /** Its row. */
   input: Omit<NewCommand, 'reply'>;
 }
+
+/** Takes the model of the session away. */
+const DEFAULT_MODEL = 'default';
 
 /** The effect of a level of reasoning, for people. */
 const MEANING: Readonly<Record<ReasoningLevel, string>> = {
@@ -49,6 +53,22 @@ export async function carryOutCommand(service: Service, given: GivenCommand): Pr
       }
     case 'status':
       return patch(service, given, {}, statusReply(config, await viewSession(views, sessionKey)));
+    case 'usage':
+      return patch(service, given, {}, usageReply(await viewSession(views, sessionKey)));
+    case 'model': {
+      const { model } = command;
+      if (model === null) {
+        const { value, source } = settingsOf(config, sessionKey, await viewSession(views, sessionKey)).model;
+        return patch(service, given, {}, `Model: ${value} (${source}).`);
+      }
+      if (model.toLowerCase() === DEFAULT_MODEL) {
+        const own = settingsOf(config, sessionKey, null).model.value;
+        return patch(service, given, { model: null }, `The model of this session is the default again: ${own}.`);
+      }
+      const fault = modelFaultOf(config, sessionKey, model);
+      if (fault !== null) return patch(service, given, {}, `The model was not changed: ${fault}.`);
+      return patch(service, given, { model }, `The model of this session is ${model} from its next turn on.`);
+    }
     case 'think': {
       const { level } = command;
       if (level !== null) {
@@ -103,6 +123,22 @@ function statusReply(config: Config, session: SessionFacts | null): string {
     `Waiting: ${session.waitingMessages} messages, ${session.systemEvents} system events`,
   ].join('\n');
 }
+
+function usageReply(session: SessionFacts | null): string {
+  if (session === null) return 'There is no session yet.';
+  const { tokens, costUsd, unpricedCalls, simulated } = session;
+  const cost = costUsd === null ? 'not known' : `$${costUsd.toFixed(COST_DIGITS)}`;
+  const notes = [
+    ...(simulated ? ['simulated'] : []),
+    ...(unpricedCalls > 0 ? [`without ${unpricedCalls} calls whose cost is not known`] : []),
+  ];
+  return [
+    `Tokens: ${tokens.input} in, ${tokens.output} out, ${tokens.context} in context`,
+    `Cost: ${cost}${notes.length === 0 ? '' : ` (${notes.join(', ')})`}`,
+  ].join('\n');
+}
+
+const COST_DIGITS = 4;
 
 /** The settings of a session that may not exist yet. */
 function settingsOf(config: Config, sessionKey: SessionKey, session: SessionFacts | null): SessionSettings {

@@ -82,7 +82,32 @@ test('an unauthorised sender does not change it, and PATCH clears it', async () 
 
 test('/help names every command', async () => {
   const { reply } = (await say('helped', '/help')).body.message;
-  for (const command of ['/help', '/status', '/stop', '/new', '/reset', '/compact', '/think', '/reasoning', '/queue'])
+  for (const command of '/help /status /usage /stop /new /reset /compact /model /think /reasoning /queue'.split(' '))
     expect(reply).toContain(`${command}`);
   expect(reply).toContain('/reasoning <off|on|stream>');
+});
+
+test('/model shows and sets the model of the session, and names what is allowed', async () => {
+  const reply = async (text: string) => (await say('modelled', text)).body.message.reply;
+  const before = await reply('/model');
+  expect(before).toMatch(/^Model: anthropic\/\S+ \(.+\)\.$/);
+  expect(await reply('/model nobody/none')).toMatch(
+    /^The model was not changed: no provider serves .*"nobody\/none"; use /,
+  );
+  expect(await reply('/model')).toBe(before);
+  expect(await reply('/model anthropic/claude-haiku-5-5')).toContain(
+    'is anthropic/claude-haiku-5-5 from its next turn on',
+  );
+  expect((await holder.rig.get('/v1/sessions/modelled')).body.model).toBe('anthropic/claude-haiku-5-5');
+  expect(await reply('/model default')).toMatch(/is the default again: anthropic\//);
+  expect(await reply('/model')).toBe(before);
+  expect((await say('modelled', '/model is a word here')).body.disposition).toBe('queued');
+});
+
+test('/usage shows the tokens and the cost of the session', async () => {
+  const { reply: nothing } = (await say('used', '/usage')).body.message;
+  expect(nothing).toBe('Tokens: 0 in, 0 out, 0 in context\nCost: $0.0000');
+  await think('used');
+  const { reply } = (await say('used', '/usage')).body.message;
+  expect(reply).toMatch(/^Tokens: [1-9]\d* in, [1-9]\d* out, [1-9]\d* in context\nCost: (\$0\.\d{4}|not known)/);
 });
