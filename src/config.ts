@@ -41,6 +41,7 @@ export {
   processEnvironment,
   reloadablePartOf,
 };
+export { DOCS_PATH } from './config/defaults.ts';
 export type { Config, ConfigChange, Lane, Setting };
 export type { ProviderSettings } from './config/config-type.ts';
 export type { AgentSettings } from './config/agent-type.ts';

@@ -25,7 +25,7 @@ const HEARTBEAT_PROMPT =
   'If nothing needs attention, reply HEARTBEAT_OK.';
 
 /** The documentation that is installed with the sources. */
-const DOCS_PATH = join(import.meta.dirname, '..', '..', 'docs');
+export const DOCS_PATH = join(import.meta.dirname, '..', '..', 'docs');
 
 function batchDefaults(): FileSettings['batches'] {
   return {

@@ -207,6 +207,9 @@ describe("Holdfast's facts about itself", () => {
     const [place = '', files = ''] = sectionOf(full.systemText, '## Documentation');
     const folder = place.replace('Holdfast docs: ', '');
     expect(files).toMatch(/^Files, to be read with `read` by their whole path: .*\bprompts\.md\b/);
+    // Nothing for developers: an agent cannot change Holdfast.
+    expect(files).not.toMatch(/internals|style|guarantees|behaviour|benchmarks/);
+    expect(files.match(/\w+\.md/g)?.length).toBeLessThanOrEqual(10);
     const { service } = holder;
     const call = JSON.stringify({ file_path: `${folder}/prompts.md`, view_range: [1, 1] });
     const { requests } = await service.say(service.newSession(), `[[tool: read ${call}]] [[reply: ok]]`);

@@ -3,7 +3,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import os from 'node:os';
-import type { AgentSettings, Config } from '../../config.ts';
+import { DOCS_PATH, type AgentSettings, type Config } from '../../config.ts';
 import type { AttributedContribution, RuntimeFacts, SystemPromptInput } from '../../core/prompt/system-input.ts';
 
 /** The part of a system prompt's input that the configuration decides. */
@@ -28,6 +28,12 @@ export type AgentFacts = Pick<
 
 const HASH_CHARS = 12;
 const DOCS_MAX = 50;
+/** The pages of Holdfast's own documentation that help an agent and its user; the others are for who operates or develops it. */
+const PAGES = new Set(
+  'batches cli configuration costs deliveries limits plugins prompts schedule sessions'
+    .split(' ')
+    .map((page) => `${page}.md`),
+);
 const TTS_HINT =
   'Replies are read out aloud. Keep them short, in whole sentences, without tables, lists of links or code.';
 
@@ -86,13 +92,14 @@ function factsOf(config: Config, agent: AgentSettings): AgentFacts {
   };
 }
 
-/** The Markdown files of a folder, by name; none when it cannot be read. */
+/** The Markdown files of a folder, by name, without those that agents have no use for; none when it cannot be read. */
 function docsIn(path: string): string[] {
   try {
     const entries = readdirSync(path, { withFileTypes: true });
     const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith('.md'));
     return files
       .map(({ name }) => name)
+      .filter((name) => path !== DOCS_PATH || PAGES.has(name))
       .toSorted()
       .slice(0, DOCS_MAX);
   } catch {
