@@ -18,7 +18,7 @@ export function firstPoll(agentId: string, everyMs: number, nowMs: number): numb
 
 /**
  * True when the clocks of a zone (IANA name) are within the hours. Hours that end before they begin go over midnight; hours that begin
- * and end at the same time are none.
+ * and end at the same time are the whole day.
  */
 export function isWithinHours(hours: ActiveHours, zone: string, nowMs: number): boolean {
   const startMs = msOf(hours.start);
@@ -26,7 +26,7 @@ export function isWithinHours(hours: ActiveHours, zone: string, nowMs: number): 
   const wallMs = nowMs + zoneOf(zone).offsetAt(nowMs);
   const timeMs = ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
   if (startMs < endMs) return timeMs >= startMs && timeMs < endMs;
-  return startMs > endMs && (timeMs >= startMs || timeMs < endMs);
+  return startMs === endMs || timeMs >= startMs || timeMs < endMs;
 }
 
 function msOf(time: string): number {

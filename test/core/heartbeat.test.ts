@@ -73,7 +73,8 @@ describe('when an agent is polled', () => {
     [{ start: '22:00', end: '06:00' }, 'UTC', '2026-01-15T05:59:00Z', true],
     [{ start: '22:00', end: '06:00' }, 'UTC', '2026-01-15T12:00:00Z', false],
     [{ start: '18:00', end: '24:00' }, 'UTC', '2026-01-15T23:59:00Z', true],
-    [{ start: '09:00', end: '09:00' }, 'UTC', '2026-01-15T09:00:00Z', false],
+    [{ start: '09:00', end: '09:00' }, 'UTC', '2026-01-15T09:00:00Z', true],
+    [{ start: '00:00', end: '00:00' }, 'UTC', '2026-01-15T12:00:00Z', true],
   ])('hours %o in %s at %s', (hours, zone, at, expected) => {
     expect(isWithinHours(hours, zone, Date.parse(at))).toBe(expected);
   });
