@@ -135,6 +135,19 @@ describe('memory_search', () => {
     expect(await find('word unicorn', { minScore: 0.9 })).toMatch(/^memory\/b\.md#L1 \(score 1\.00\)\nword unicorn$/);
   });
 
+  test('finds Korean words with and without particles', async () => {
+    await write('memory/a.md', ['김민수는 금요일에 회의를 했다.', '', '# 물', '물을 마신다.']);
+    await write('memory/b.md', ['고양이가 정원에서부터 집까지 왔다.']);
+    for (const query of ['회의', '회의는', '회의에서', '김민수', '김민수의', '금요일까지', '물']) {
+      expect(await find(query), query).toContain('memory/a.md#');
+      expect(await find(query), query).not.toContain('memory/b.md#');
+    }
+    for (const query of ['고양이', '고양이는', '정원', '정원을', '집']) {
+      expect(await find(query), query).toContain('memory/b.md#');
+      expect(await find(query), query).not.toContain('memory/a.md#');
+    }
+  });
+
   test('reads UTF-16 with a byte order mark, and names a file in another encoding', async () => {
     await mkdir(join(workspace.dir, 'memory'));
     await writeFile(join(workspace.dir, 'MEMORY.md'), '\ufeffAnna likes tea.', 'utf16le');
