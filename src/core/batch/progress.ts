@@ -1,16 +1,14 @@
 // How fast a batch is, and when it is expected to end.
-import { quantile } from '../quantile.ts';
 
 const MS_PER_MINUTE = 60_000;
-/** The rate is measured over this many minutes, its range over twice as many. */
+/** The rate is measured over this many minutes. */
 const RATE_MINUTES = 5;
-export const RANGE_MINUTES = 10;
+/** The last minutes in which items have ended: enough for the rate, and for how long items take. */
+export const MINUTES_READ = 12;
 /** A rate is known after this time. */
 const RATE_MS_MIN = 5_000;
 /** An end is expected after this many items have ended. */
-const ENDED_MIN = 20;
-/** A minute counts in the range if at least half of it has been measured. */
-const SAMPLE_MS_MIN = 30_000;
+const ENDED_MIN = 5;
 /** A provider ends a batch within a day. */
 const HOP_MS_MAX = 86_400_000;
 
@@ -19,6 +17,8 @@ export interface EndsOfMinute {
   /** Epoch milliseconds. */
   startsAtMs: number;
   ended: number;
+  /** How long their turns took, together; null: not known. */
+  busyMs: number | null;
 }
 
 /** The ends of a batch that runs, in epoch milliseconds. Minutes without an end are left out. */
@@ -51,30 +51,44 @@ export interface ExpectedEnd {
 }
 
 /** Ended items per minute over the last five minutes; null in the first seconds. */
-export function rateOf(recent: RecentEnds): number | null {
-  return rateOver(recent, RATE_MINUTES);
+export function rateOf({ minutes, sinceMs, nowMs }: RecentEnds): number | null {
+  const fromMs = Math.max(sinceMs, minuteOf(nowMs) - RATE_MINUTES * MS_PER_MINUTE);
+  if (nowMs - fromMs < RATE_MS_MIN) return null;
+  const ended = sumOf(minutes, (minute) => (minute.startsAtMs >= minuteOf(fromMs) ? minute.ended : 0));
+  return (ended / (nowMs - fromMs)) * MS_PER_MINUTE;
 }
 
 /**
- * When the remaining items will have ended, from the lower to the upper quartile of the rates of the last ten minutes. Null before 20 items
- * have ended, and when none has ended lately.
+ * When the remaining items will have ended: those that wait pass through as many slots as are in use. It does not follow from how many have ended
+ * per minute, because in the first minutes those that take long have not ended. At the earliest, items take as long as those that have ended;
+ * at the latest, those that have started are halfway on average. `busyMs`: for how long these have run, together. Null before five items
+ * have ended, and while neither has one ended lately nor does one run.
  */
-export function endByRate({
-  left,
-  ended,
+export function endBySlots({
+  waiting,
+  started,
+  busyMs,
   recent,
 }: {
-  left: number;
-  ended: number;
+  waiting: number;
+  started: number;
+  busyMs: number;
   recent: RecentEnds;
 }): ExpectedEnd | null {
-  if (left <= 0 || ended < ENDED_MIN) return null;
-  const mean = rateOver(recent, RANGE_MINUTES);
-  if (mean === null || mean === 0) return null;
-  const rates = ratesByMinute(recent);
-  const after = (rate: number): number => recent.nowMs + (left / (rate > 0 ? rate : mean)) * MS_PER_MINUTE;
-  const ends = [after(quantile(rates, 0.75) ?? mean), after(quantile(rates, 0.25) ?? mean)];
-  return { fromMs: Math.min(...ends), toMs: Math.max(...ends) };
+  const { nowMs } = recent;
+  const minutes = recent.minutes.filter((minute) => minute.busyMs !== null);
+  const ended = sumOf(minutes, (minute) => minute.ended);
+  const left = waiting + started;
+  if (left === 0 || ended < ENDED_MIN || (started === 0 && rateOf(recent) === 0)) return null;
+  const endedMs = sumOf(minutes, (minute) => minute.busyMs ?? 0);
+  const isWhole = recent.minutes.length < MINUTES_READ;
+  const sinceMs = isWhole ? recent.sinceMs : Math.min(...minutes.map(({ startsAtMs }) => startsAtMs));
+  // Short items are rarely seen while they run; of long ones, few have ended.
+  const slots = Math.min(left, Math.max(started, endedMs / Math.max(1, nowMs - sinceMs)));
+  const after = (itemMs: number): number => nowMs + (slots === 0 ? 0 : Math.max(0, left * itemMs - busyMs) / slots);
+  const earliestMs = endedMs / ended;
+  const latestMs = Math.max(earliestMs, (endedMs + 2 * busyMs) / (ended + started));
+  return { fromMs: after(earliestMs), toMs: after(latestMs) };
 }
 
 /**
@@ -114,20 +128,8 @@ function hopsOfMost(hops: readonly HopTimes[]): number {
   return most;
 }
 
-function rateOver({ minutes, sinceMs, nowMs }: RecentEnds, count: number): number | null {
-  const fromMs = Math.max(sinceMs, minuteOf(nowMs) - count * MS_PER_MINUTE);
-  if (nowMs - fromMs < RATE_MS_MIN) return null;
-  const ended = minutes.reduce((sum, minute) => (minute.startsAtMs >= minuteOf(fromMs) ? sum + minute.ended : sum), 0);
-  return (ended / (nowMs - fromMs)) * MS_PER_MINUTE;
-}
-
-function ratesByMinute({ minutes, sinceMs, nowMs }: RecentEnds): number[] {
-  const endedIn = new Map(minutes.map(({ startsAtMs, ended }) => [startsAtMs, ended]));
-  const starts = Array.from({ length: RANGE_MINUTES + 1 }, (_, back) => minuteOf(nowMs) - back * MS_PER_MINUTE);
-  return starts.flatMap((startMs) => {
-    const measuredMs = Math.min(nowMs, startMs + MS_PER_MINUTE) - Math.max(sinceMs, startMs);
-    return measuredMs < SAMPLE_MS_MIN ? [] : [((endedIn.get(startMs) ?? 0) / measuredMs) * MS_PER_MINUTE];
-  });
+function sumOf(minutes: readonly EndsOfMinute[], read: (minute: EndsOfMinute) => number): number {
+  return minutes.reduce((sum, minute) => sum + read(minute), 0);
 }
 
 function minuteOf(ms: number): number {

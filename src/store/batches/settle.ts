@@ -8,8 +8,8 @@ import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
 const SETTLED_MAX = 500;
-/** Longer than the ends of minutes are read (`RANGE_MINUTES`). */
-const MINUTES_KEPT = '15 minutes';
+/** The last ones are read (`MINUTES_READ`): long items end in few of them. */
+const MINUTES_KEPT = '1 day';
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
@@ -26,7 +26,7 @@ export const SETTLE_ITEMS = literal({
   select b.* from holdfast.batches b where b.status <> 'ended' and b.in_flight > 0 order by b.id for no key update skip locked
 ),
 ended as materialized (
-  select i.batch_id, i.n, x.turn_id, x.settled_at,
+  select i.batch_id, i.n, x.turn_id, x.settled_at, coalesce(extract(epoch from x.settled_at - t.started_at) * 1000, 0) as busy_ms,
     case when x.status in ('answered', 'silent', 'cancelled') then x.status
       when coalesce(x.error, t.error) ->> 'code' = 'expired' then 'expired' else 'failed' end as status,
     case when x.status not in ('answered', 'silent') then coalesce(x.error, t.error,
@@ -66,9 +66,9 @@ live_hops as (
     cost_micros = h.cost_micros + excluded.cost_micros, live_micros = h.live_micros + excluded.live_micros, ended_at = excluded.ended_at
 ),
 minutes as (
-  insert into holdfast.batch_minutes as m (batch_id, starts_at, ended)
-  select batch_id, date_trunc('minute', settled_at, 'UTC'), count(*) from ended group by 1, 2 order by 1, 2
-  on conflict (batch_id, starts_at) do update set ended = m.ended + excluded.ended
+  insert into holdfast.batch_minutes as m (batch_id, starts_at, ended, busy_ms)
+  select batch_id, date_trunc('minute', settled_at, 'UTC'), count(*), sum(busy_ms) from ended group by 1, 2 order by 1, 2
+  on conflict (batch_id, starts_at) do update set ended = m.ended + excluded.ended, busy_ms = m.busy_ms + excluded.busy_ms
 ),
 counted as materialized (
   select batch_id, count(*)::int as ended, count(*) filter (where status = 'answered')::int as answered,

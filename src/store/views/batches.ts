@@ -8,8 +8,8 @@ import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
 import { MEASURED_MS_MAX, type Way } from '../../core/provider-batch/choose-way.ts';
 import {
   endByHops,
-  endByRate,
-  RANGE_MINUTES,
+  endBySlots,
+  MINUTES_READ,
   rateOf,
   type EndsOfMinute,
   type HopTimes,
@@ -89,8 +89,8 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
   b.cancelled, b.expired, case when b.status = 'ended' then 0 else ${FOLLOW_UPS_SQL} end as "followUps", (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
   case when b.status = 'running' then (
-    select json_agg(json_build_object('startsAtMs', (extract(epoch from m.starts_at) * 1000)::float8, 'ended', m.ended)) from holdfast.batch_minutes m
-    where m.batch_id = b.id and m.starts_at > clock_timestamp() - interval '${RANGE_MINUTES + 2} minutes'
+    select json_agg(json_build_object('startsAtMs', (extract(epoch from m.starts_at) * 1000)::float8, 'ended', m.ended, 'busyMs', m.busy_ms))
+    from (select * from holdfast.batch_minutes where batch_id = b.id order by starts_at desc limit ${MINUTES_READ}) as m
   ) end as minutes,
   ${tokenUsageSql('b')} as usage, b.cost_micros::float8 as "costMicros", b.unpriced_calls as "unpricedCalls", b.is_simulated as simulated,
   coalesce((select sum(w.reserved_micros) from holdfast.budget_windows w where w.budget_id = b.id), 0)::float8 as "reservedMicros", b.max_cost_micros::float8 as "maxCostMicros", b.created_by as "createdBy",
@@ -98,7 +98,8 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
   (extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs",
   case when b.in_flight > 0 then (
     select json_build_object('running', count(*) filter (where x.status <> 'waiting' and coalesce(t.status, '') <> 'parked'),
-      'parked', count(*) filter (where x.status <> 'waiting' and t.status = 'parked'))
+      'parked', count(*) filter (where x.status <> 'waiting' and t.status = 'parked'),
+      'busyMs', coalesce(sum(extract(epoch from clock_timestamp() - t.started_at) * 1000), 0)::float8)
     from holdfast.batch_items i join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
     where i.batch_id = b.id and i.status = 'fed'
   ) end as flight,
@@ -200,7 +201,7 @@ type BatchRow = Pick<
   sinceMs: number;
   /** Null: none, or it does not run. */
   minutes: EndsOfMinute[] | null;
-  flight: { running: number; parked: number } | null;
+  flight: { running: number; parked: number; busyMs: number } | null;
   errors: BatchView['errors'] | null;
   hops: HopRow[] | null;
   /** `provider/model` of items that name none; empty: not known. */
@@ -217,11 +218,12 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
     row;
   const { reservedMicros, maxCostMicros, errors, hops: hopRows, model, measured, ...shown } = rest;
   const hops = hopRows ?? [];
-  const { running, parked } = flight ?? { running: 0, parked: 0 };
+  const { running, parked, busyMs } = flight ?? { running: 0, parked: 0, busyMs: 0 };
   const ended = endedOf({ answered, silent, failed, cancelled, expired });
   // The counts of the batch and of its items are from the same snapshot; an item that has just ended still counts as in flight.
   const waiting = Math.max(0, inFlight - running - parked);
   const pending = total - inFlight - ended;
+  const left = { waiting: pending + waiting, started: running + parked, busyMs };
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = shown.usage;
   const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
   const recent = shown.status === 'running' ? { minutes: minutes ?? [], sinceMs, nowMs } : null;
@@ -229,7 +231,7 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
     ...shown,
     counts: { total, pending, waiting, running, parked, answered, silent, failed, cancelled, expired },
     ratePerMinute: recent === null ? null : rateOf(recent),
-    eta: recent === null ? null : etaOf({ via: shown.via, hops, pending }, { left: total - ended, ended, recent }),
+    eta: recent === null ? null : etaOf({ via: shown.via, hops, pending }, { ...left, recent }),
     costUsd: dollarsOf(shown.costMicros),
     reservedUsd: reservedMicros / MICROS,
     wastedUsd: hops.reduce((sum, { wastedMicros }) => sum + wastedMicros, 0) / MICROS,
@@ -280,12 +282,12 @@ function sumOrNull(micros: readonly (number | null)[]): number | null {
  */
 function etaOf(
   { via, hops, pending }: { via: BatchVia; hops: readonly HopRow[]; pending: number },
-  progress: Parameters<typeof endByRate>[0],
+  progress: Parameters<typeof endBySlots>[0],
 ): BatchView['eta'] {
   const rounds = hops.filter((hop) => hop.via === 'provider-batch');
   const end =
     via === 'live' || rounds.length === 0
-      ? endByRate(progress)
+      ? endBySlots(progress)
       : endByHops(rounds.map(hopTimesOf), { pending, nowMs: progress.recent.nowMs });
   return end === null ? null : { from: new Date(end.fromMs).toISOString(), to: new Date(end.toMs).toISOString() };
 }

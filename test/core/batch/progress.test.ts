@@ -1,14 +1,23 @@
 // How fast a batch is and when it is expected to end, from the ends of minutes and from rounds of the provider.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { endByHops, endByRate, rateOf, type HopTimes, type RecentEnds } from '../../../src/core/batch/progress.ts';
+import {
+  endByHops,
+  endBySlots,
+  MINUTES_READ,
+  rateOf,
+  type HopTimes,
+  type RecentEnds,
+} from '../../../src/core/batch/progress.ts';
 
 const MINUTE = 60_000;
 const T0 = Date.UTC(2026, 0, 1, 12, 0);
 
 /** A batch that began at the full minute, with these ends in each of its minutes so far. */
 function recent(perMinute: readonly number[], intoMinuteMs = 0): RecentEnds {
-  const minutes = perMinute.flatMap((ended, at) => (ended === 0 ? [] : [{ startsAtMs: T0 + at * MINUTE, ended }]));
+  const minutes = perMinute.flatMap((ended, at) =>
+    ended === 0 ? [] : [{ startsAtMs: T0 + at * MINUTE, ended, busyMs: ended * 1_000 }],
+  );
   return { minutes, sinceMs: T0, nowMs: T0 + perMinute.length * MINUTE + intoMinuteMs };
 }
 
@@ -17,8 +26,12 @@ test('the rate is that of the last five minutes', () => {
 });
 
 test('the rate of a batch that began a few seconds ago is not known, and afterwards is that of its short time', () => {
-  expect(rateOf({ minutes: [{ startsAtMs: T0, ended: 40 }], sinceMs: T0, nowMs: T0 + 4_000 })).toBeNull();
-  expect(rateOf({ minutes: [{ startsAtMs: T0, ended: 40 }], sinceMs: T0, nowMs: T0 + 20_000 })).toBe(120);
+  expect(
+    rateOf({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 4_000 }),
+  ).toBeNull();
+  expect(rateOf({ minutes: [{ startsAtMs: T0, ended: 40, busyMs: 40_000 }], sinceMs: T0, nowMs: T0 + 20_000 })).toBe(
+    120,
+  );
 });
 
 test('ends from before a pause do not count', () => {
@@ -30,31 +43,92 @@ test('a batch that stalls has a rate that falls to zero, and then no expected en
   expect(rateOf(recent([50, 0, 0, 0, 0]))).toBe(10);
   const stalled = recent([50, ...Array.from({ length: 12 }, () => 0)]);
   expect(rateOf(stalled)).toBe(0);
-  expect(endByRate({ left: 100, ended: 50, recent: stalled })).toBeNull();
+  expect(endBySlots({ waiting: 100, started: 0, busyMs: 0, recent: stalled })).toBeNull();
 });
 
-test('the end is expected between the quartiles of the rates of the last ten minutes', () => {
-  const ten = recent([10, 20, 30, 40, 50, 60, 70, 80, 90, 100]);
-  const after = (rate: number) => ten.nowMs + (600 / rate) * MINUTE;
-  expect(endByRate({ left: 600, ended: 550, recent: ten })).toEqual({ fromMs: after(80), toMs: after(30) });
+test('the end is not expected before five items have ended, nor when none is left, nor from minutes of an older version', () => {
+  const progress = { waiting: 10, started: 0, busyMs: 0 };
+  expect(endBySlots({ ...progress, recent: recent([4]) })).toBeNull();
+  expect(endBySlots({ ...progress, waiting: 0, recent: recent([40]) })).toBeNull();
+  const older = recent([40]).minutes.map((minute) => ({ ...minute, busyMs: null }));
+  expect(endBySlots({ ...progress, recent: { ...recent([40]), minutes: older } })).toBeNull();
+  // Five items a minute, one after the other.
+  expect(endBySlots({ ...progress, recent: recent([5]) })).toEqual({ fromMs: T0 + 3 * MINUTE, toMs: T0 + 3 * MINUTE });
 });
 
-test('a minute without an end counts as the mean, so that the range has an upper bound', () => {
-  const bursts = recent([60, 0, 0, 60, 0, 0, 60, 0, 0, 60]);
-  expect(endByRate({ left: 240, ended: 240, recent: bursts })).toEqual({
-    fromMs: bursts.nowMs + 4 * MINUTE,
-    toMs: bursts.nowMs + 10 * MINUTE,
+test('the end of a batch of long items is expected as soon as some have ended, from its slots', () => {
+  // Each takes between two and four minutes, and they pass through 16 slots.
+  const tookMs = Array.from({ length: 480 }, (_, n) => (120 + ((n * 37) % 120)) * 1_000);
+  const minutesOf = (atMinute: number) => {
+    const { endsAtMs: _end, ...progress } = batchAt({ tookMs, slots: 16, nowMs: T0 + atMinute * MINUTE });
+    const { fromMs = NaN, toMs = NaN } = endBySlots(progress) ?? {};
+    return { from: (fromMs - T0) / MINUTE, to: (toMs - T0) / MINUTE };
+  };
+  expect((batchAt({ tookMs, slots: 16, nowMs: T0 }).endsAtMs - T0) / MINUTE).toBe(91.5);
+  // Five of the short ones have ended.
+  expect(minutesOf(2.5).from).toBeGreaterThan(45);
+  expect(minutesOf(2.5).to).toBeLessThan(135);
+  expect(minutesOf(10).from).toBeGreaterThan(80);
+  expect(minutesOf(10).to).toBeLessThan(100);
+});
+
+test('an end is expected within a factor of two and a half, whatever the slots and the durations of items', () => {
+  const world = fc.record({
+    slots: fc.integer({ min: 1, max: 100 }),
+    shortestMs: fc.integer({ min: 500, max: 30 * MINUTE }),
+    spread: fc.double({ min: 1, max: 2, noNaN: true }),
+    waves: fc.integer({ min: 15, max: 50 }),
+    seed: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 50, maxLength: 50 }),
+    part: fc.double({ min: 0, max: 0.7, noNaN: true }),
   });
+  fc.assert(
+    fc.property(world, ({ slots, shortestMs, spread, waves, seed, part }) => {
+      const tookMs = Array.from({ length: slots * waves + 5 }, (_, n) =>
+        Math.ceil(shortestMs * (1 + (spread - 1) * (seed[n % seed.length] ?? 0))),
+      );
+      const { endsAtMs } = batchAt({ tookMs, slots, nowMs: T0 });
+      const nowMs = Math.floor(T0 + part * (endsAtMs - T0));
+      const { endsAtMs: _end, ...progress } = batchAt({ tookMs, slots, nowMs });
+      const expected = endBySlots(progress);
+      const ended = progress.recent.minutes.reduce((sum, minute) => sum + minute.ended, 0);
+      expect(expected === null).toBe(ended < 5);
+      if (expected === null) return;
+      const leftMs = endsAtMs - nowMs;
+      expect(expected.fromMs - nowMs).toBeGreaterThan(leftMs / 2.5);
+      expect(expected.fromMs).toBeLessThanOrEqual(expected.toMs);
+      expect(expected.toMs - nowMs).toBeLessThan(leftMs * 2.5);
+    }),
+  );
 });
 
-test('the end is not expected before 20 items have ended, nor when none is left', () => {
-  expect(endByRate({ left: 10, ended: 19, recent: recent([19]) })).toBeNull();
-  expect(endByRate({ left: 0, ended: 40, recent: recent([40]) })).toBeNull();
-  expect(endByRate({ left: 10, ended: 20, recent: recent([20]) })).toEqual({
-    fromMs: T0 + 1.5 * MINUTE,
-    toMs: T0 + 1.5 * MINUTE,
+/** A batch whose items take that long, in order, at a time; and when it will have ended. */
+function batchAt({ tookMs, slots, nowMs }: { tookMs: readonly number[]; slots: number; nowMs: number }) {
+  const free = Array.from({ length: slots }, () => T0);
+  const items = tookMs.map((ms) => {
+    const at = free.indexOf(Math.min(...free));
+    const startedAtMs = free[at] ?? T0;
+    free[at] = startedAtMs + ms;
+    return { startedAtMs, endedAtMs: startedAtMs + ms };
   });
-});
+  const minutes = new Map<number, { startsAtMs: number; ended: number; busyMs: number }>();
+  for (const { startedAtMs, endedAtMs } of items.filter((item) => item.endedAtMs <= nowMs)) {
+    const startsAtMs = Math.floor(endedAtMs / MINUTE) * MINUTE;
+    const { ended, busyMs } = minutes.get(startsAtMs) ?? { ended: 0, busyMs: 0 };
+    minutes.set(startsAtMs, { startsAtMs, ended: ended + 1, busyMs: busyMs + endedAtMs - startedAtMs });
+  }
+  const running = items.filter(({ startedAtMs, endedAtMs }) => startedAtMs <= nowMs && endedAtMs > nowMs);
+  return {
+    waiting: items.filter(({ startedAtMs }) => startedAtMs > nowMs).length,
+    started: running.length,
+    busyMs: running.reduce((sum, { startedAtMs }) => sum + nowMs - startedAtMs, 0),
+    recent: {
+      minutes: [...minutes.values()].toSorted((a, b) => b.startsAtMs - a.startsAtMs).slice(0, MINUTES_READ),
+      sinceMs: T0,
+      nowMs,
+    },
+    endsAtMs: Math.max(...free),
+  };
+}
 
 const HOUR = 3_600_000;
 
