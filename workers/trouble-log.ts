@@ -1,5 +1,6 @@
 // Logs faults of the service: one line when a fault begins, and one when it is over. Every process that an operator watches anyway logs them,
 // because they concern the service, not one process.
+import { subjectOf } from '../src/core/attention.ts';
 import { wordsOfHealth, type HealthFact } from '../src/core/service-health.ts';
 import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
 import type { Logger } from '../src/logger.ts';
@@ -17,7 +18,7 @@ export function startTroubleLog(
 
   async function look(): Promise<boolean> {
     const facts = await readServiceHealth(database.reads);
-    const found = new Map(facts.map((fact) => [keyOf(fact), fact]));
+    const found = new Map(facts.map((fact) => [subjectOf(fact), fact]));
     for (const [key, fact] of found) if (!known.has(key)) logger.warn(factsOf(fact), 'Service is impaired');
     for (const [key, fact] of known) if (!found.has(key)) logger.info(factsOf(fact), 'Service is no longer impaired');
     known = found;
@@ -30,11 +31,6 @@ export function startTroubleLog(
     failure: 'State of the service could not be read',
     pauseMs: every(everyMs),
   });
-}
-
-/** The amount by which a clock is off changes all the time. */
-function keyOf({ kind, name }: HealthFact): string {
-  return kind === 'clock_off' ? kind : `${kind} ${name}`;
 }
 
 function factsOf(fact: HealthFact): object {

@@ -18,7 +18,7 @@ import { EventTail } from './event-tail.ts';
 import { KeyRing } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
 import { openApiDocument } from './openapi.ts';
-import { FIGURES_MS_MAX, readFigures, readTroubles } from './read-overview.ts';
+import { FIGURES_MS_MAX, readFigures, readTroubles, withMarks } from './read-overview.ts';
 import { createReadinessCheck } from './readiness.ts';
 import type { Route } from './route.ts';
 import { WORKERS_SHOWN, type ApiServices } from './services.ts';
@@ -56,6 +56,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     unknownBodyBytes: config.limits.bodyBytes,
   });
   const checkReadiness = createReadinessCheck(context);
+  const troubles = shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic);
   return {
     keys: createKeyRing(context),
     attempts: createAttempts(),
@@ -72,7 +73,8 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     readReadiness: shareNext(checkReadiness),
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
     readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
-    readAttention: shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic),
+    // What an operator has just decided is shown at once.
+    readAttention: async () => withMarks(context, await troubles()),
     readStats: shareNext(() => viewStats(reads)),
     readScrapeFigures: shareNext(() => readScrapeFigures(reads)),
     pages: {

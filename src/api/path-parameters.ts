@@ -36,6 +36,7 @@ export const PATH_PARAMETERS = {
   clientBatchId: textOf('The id of an OpenAI-compatible batch'),
   senderId: textOf('The sender.id in the messages of the person'),
   agent: textOf('The id of an agent'),
+  attentionId: textOf('The id of a problem that needs attention'),
 };
 
 type PathParameterName = keyof typeof PATH_PARAMETERS;

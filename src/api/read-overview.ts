@@ -1,13 +1,21 @@
 // The overview and what needs a person, as the API shows them: the figures of the database with the budgets as this process knows them.
-import { attentionItem, budgetItem, usedPercentOf } from '../core/attention.ts';
+import { hash } from 'node:crypto';
+import {
+  attentionItem,
+  attentionState,
+  budgetItem,
+  subjectOf,
+  usedPercentOf,
+  type AttentionMark,
+} from '../core/attention.ts';
 import { budgetName } from '../core/budget/budget.ts';
 import { pointsOf, ratesOf } from '../core/overview.ts';
 import { dollarsOf } from '../core/prices/call-cost.ts';
 import type { Budget } from '../store/budgets/budgets.ts';
-import { readAttention } from '../store/views/attention.ts';
+import { readAttention, readAttentionMarks } from '../store/views/attention.ts';
 import { readOverview, WAITING_MAX } from '../store/views/overview.ts';
 import type { ApiContext } from './context.ts';
-import type { Attention, Overview } from './schemas/overview.ts';
+import type { Attention, AttentionEntry, Overview } from './schemas/overview.ts';
 
 /** How old figures are at most that several requests share, in milliseconds. */
 export const FIGURES_MS_MAX = 1_000;
@@ -59,16 +67,42 @@ function tightest(budgets: readonly Budget[]): Overview['budget'] {
   };
 }
 
-/** Reads what needs a person, errors first. */
-export async function readTroubles({ reads, service }: ApiContext): Promise<Attention> {
+/** An item before what was decided about it is known. */
+type Trouble = Omit<AttentionEntry, 'state' | 'mark'>;
+
+/** Reads what needs a person. */
+export async function readTroubles({ reads, service }: ApiContext): Promise<Trouble[]> {
   const facts = await readAttention(reads);
   const budgets = service.budgets.all
     .filter(({ origin }) => origin !== 'batch')
-    .flatMap((one) => budgetItem(one) ?? []);
-  const items = [...facts.map(attentionItem), ...budgets];
-  return { items: [...items.filter(isError), ...items.filter((item) => !isError(item))] };
+    .flatMap((one) => {
+      const item = budgetItem(one);
+      return item === null ? [] : [{ id: attentionIdOf(`budget ${one.id}`), ...item }];
+    });
+  return [...facts.map((fact) => ({ id: attentionIdOf(subjectOf(fact)), ...attentionItem(fact) })), ...budgets];
 }
 
-function isError({ severity }: { severity: string }): boolean {
-  return severity === 'error';
+const ID_CHARS = 22;
+
+/** The id of a problem, from its kind and its subject. */
+export function attentionIdOf(subject: string): string {
+  return hash('sha256', subject, 'base64url').slice(0, ID_CHARS);
+}
+
+/** Adds what operators have decided: open errors first, then open warnings, then the others. */
+export async function withMarks({ reads }: ApiContext, troubles: readonly Trouble[]): Promise<Attention> {
+  const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
+  const items = troubles.map((trouble) => entryOf(trouble, marks.get(trouble.id)));
+  return { items: items.toSorted((one, other) => rankOf(one) - rankOf(other)) };
+}
+
+function entryOf(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {
+  const state = attentionState(trouble, mark);
+  if (mark === undefined || state === 'open') return { ...trouble, state, mark: null };
+  const { by, at, until, reason } = mark;
+  return { ...trouble, state, mark: { by, at, until, reason } };
+}
+
+function rankOf({ state, severity }: AttentionEntry): number {
+  return (state === 'open' ? 0 : 2) + (severity === 'error' ? 0 : 1);
 }

@@ -23,6 +23,7 @@ import { modelBlockRoutes } from './routes/model-blocks.ts';
 import { openAiBatchRoutes } from './routes/openai-batches.ts';
 import { openAiFileRoutes } from './routes/openai-files.ts';
 import { openAiModelRoutes } from './routes/openai-models.ts';
+import { attentionRoutes } from './routes/attention.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
@@ -64,6 +65,7 @@ export const ROUTES: Route[] = [
   ...agentRoutes,
   ...settingsRoutes,
   ...overviewRoutes,
+  ...attentionRoutes,
   ...openAiChatRoutes,
   ...openAiResponseRoutes,
   ...openAiModelRoutes,

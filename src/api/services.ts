@@ -39,7 +39,7 @@ export interface ApiServices {
   };
   /** The figures of the overview, at most a second old. */
   readOverview: () => Promise<Overview>;
-  /** What needs a person, at most a second old. */
+  /** What needs a person, at most a second old, with what operators have decided about it. */
   readAttention: () => Promise<Attention>;
   /** Readiness; it needs no key, so simultaneous requests share one check. */
   readReadiness: () => Promise<Readiness>;

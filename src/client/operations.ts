@@ -19,6 +19,37 @@ export interface Schemas {
     /** What happened to the message when it was accepted */
     disposition: 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
   };
+  AttentionEntry: {
+    /** Its id, as long as the problem lasts */
+    id: string;
+    /** The kind */
+    kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
+    /** error: something does not work; warning: something may stop working soon */
+    severity: 'error' | 'warning';
+    /** The text */
+    text: string;
+    /** The number */
+    count: number;
+    /** When it began; null: not known */
+    since: string | null;
+    /** The path of the screen that shows it */
+    href: string;
+    /** What to do next */
+    fix: string;
+    /** open; acknowledged or snoozed by an operator, then it is not counted and stands last */
+    state: 'open' | 'acknowledged' | 'snoozed';
+    /** What an operator has decided; null: nothing that still holds */
+    mark: {
+      /** Who: `admin`, or `key:<name>` */
+      by: string;
+      /** When */
+      at: string;
+      /** The end of the snooze; null: it is acknowledged until it ends */
+      until: string | null;
+      /** Why; null: no reason was given */
+      reason: string | null;
+    } | null;
+  };
   Batch: {
     /** The id */
     id: string;
@@ -2074,7 +2105,7 @@ export interface Schemas {
     systemEventsWaiting: number;
     /** The number of open dead letters */
     deadLetters: number;
-    /** The number of problems that `GET /v1/attention` lists, at most a second old */
+    /** The number of open problems that `GET /v1/attention` lists, at most a second old */
     attention: {
       /** Something does not work */
       errors: number;
@@ -4492,24 +4523,29 @@ export interface OperationFunctions {
   }>;
   /** Problems that need an operator, errors first; at most a second old. `GET /v1/attention` */
   getAttention(input?: Record<string, never>, options?: CallOptions): Promise<{
-    /** The problems that need an operator, errors first; empty if there are none */
-    items: {
-      /** The kind */
-      kind: 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
-      /** error: something does not work; warning: something may stop working soon */
-      severity: 'error' | 'warning';
-      /** The text */
-      text: string;
-      /** The number */
-      count: number;
-      /** When it began; null: not known */
-      since: string | null;
-      /** The path of the screen that shows it */
-      href: string;
-      /** What to do next */
-      fix: string;
-    }[];
+    /** The problems that need an operator: open errors, open warnings, then what an operator has acknowledged or snoozed; empty if there are none */
+    items: Schemas['AttentionEntry'][];
   }>;
+  /** Acknowledge a problem: until it ends, it is not counted and stands last. `POST /v1/attention/{attentionId}/acknowledge` */
+  acknowledgeAttention(input: {
+    /** The id of a problem that needs attention */
+    attentionId: string;
+    body?: {
+      /** Why; shown with the problem and stored in the audit log */
+      reason?: string;
+    };
+  }, options?: CallOptions): Promise<Schemas['AttentionEntry']>;
+  /** Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before. `POST /v1/attention/{attentionId}/snooze` */
+  snoozeAttention(input: {
+    /** The id of a problem that needs attention */
+    attentionId: string;
+    body?: {
+      /** For how long; default: 3600. 0: it is open again */
+      seconds?: number;
+      /** Why; shown with the problem and stored in the audit log */
+      reason?: string;
+    };
+  }, options?: CallOptions): Promise<Schemas['AttentionEntry']>;
   /** Counts of sessions, messages, turns and deliveries, and of what needs attention. `GET /v1/stats` */
   getStats(input?: Record<string, never>, options?: CallOptions): Promise<Schemas['Stats']>;
   /** Whether this process is alive. `GET /healthz` */

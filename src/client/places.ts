@@ -103,6 +103,8 @@ export const OPERATIONS = {
   compareConfig: 'GET /v1/config/diff',
   getOverview: 'GET /v1/overview',
   getAttention: 'GET /v1/attention',
+  acknowledgeAttention: 'POST /v1/attention/{attentionId}/acknowledge',
+  snoozeAttention: 'POST /v1/attention/{attentionId}/snooze',
   getStats: 'GET /v1/stats',
   getHealth: 'GET /healthz',
   getReadiness: 'GET /readyz',

@@ -41,6 +41,40 @@ export interface AttentionItem {
   fix: string;
 }
 
+/** What an operator has decided about an item. */
+export interface AttentionMark {
+  by: string;
+  at: string;
+  /** Null: acknowledged. */
+  until: string | null;
+  /** The count of the item at that time. */
+  count: number;
+  reason: string | null;
+  /** False: a snooze has ended, or an acknowledgement is so old that nothing is known of what it belonged to. */
+  holds: boolean;
+}
+
+export const ATTENTION_STATES = ['open', 'acknowledged', 'snoozed'] as const;
+
+/**
+ * Whether a mark holds for an item. A snooze holds until its time. An acknowledgement holds for what had begun before it, so a problem that
+ * ended and has come back is open again, and so are dead letters when there are more of them.
+ */
+export function attentionState(
+  { kind, count, since }: Pick<AttentionItem, 'kind' | 'count' | 'since'>,
+  mark: AttentionMark | undefined,
+): (typeof ATTENTION_STATES)[number] {
+  if (mark?.holds !== true) return 'open';
+  if (mark.until !== null) return 'snoozed';
+  const isNew = since !== null && since > mark.at;
+  return isNew || (kind === 'dead_letters' && count > mark.count) ? 'open' : 'acknowledged';
+}
+
+/** The kind and the subject of a trouble, as one text. The amount by which a clock is off changes all the time. */
+export function subjectOf({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>): string {
+  return kind === 'clock_off' ? kind : `${kind} ${name}`;
+}
+
 /** The item of a trouble. */
 export function attentionItem(fact: AttentionFact): AttentionItem {
   const { kind, count, since } = fact;

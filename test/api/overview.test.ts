@@ -159,6 +159,8 @@ describe('GET /v1/attention', () => {
   test('names the problems that need an operator, errors first', async () => {
     const { rig } = holder;
     await rig.rows(`delete from holdfast.dead_letters`);
+    // What the other tests have left undone.
+    await rig.rows(`delete from holdfast.doorbells`);
     await rig.rows(`delete from holdfast.workers`);
     await rig.rows(`update holdfast.usage_buckets set unpriced_calls = 0`);
     const before: { items: { kind: string }[] } = (await rig.get('/v1/attention')).body;
@@ -212,5 +214,85 @@ describe('GET /v1/attention', () => {
     expect(items).toContainEqual(
       expect.objectContaining({ kind: 'dead_letters', count: 3, text: '3 dead letters with the code poison' }),
     );
+  });
+
+  const attention = async (kind: string) => {
+    monotonicMs += 1_000;
+    const { items } = (await holder.rig.get('/v1/attention')).body;
+    return items.find((item: { kind: string }) => item.kind === kind);
+  };
+  const openCount = async () => {
+    const { errors, warnings } = (await holder.rig.get('/v1/stats')).body.attention;
+    return errors + warnings;
+  };
+
+  test('lists a silent worker until a process with its roles has started in its place', async () => {
+    const { rig } = holder;
+    await rig.rows('delete from holdfast.workers');
+    const worker = (name: string, roles: string, started: string, seen: string) =>
+      rig.rows(
+        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, started_at, seen_at)
+         values (gen_random_uuid(), $1, 'h', 1, $2::text[], '1', '{}', now() - $3::interval, now() - $4::interval)`,
+        [name, roles, started, seen],
+      );
+    await worker('killed', '{worker}', '2 hours', '40 minutes');
+    await worker('older', '{worker,api}', '2 hours', '0');
+    await worker('scheduler', '{scheduler}', '1 minute', '0');
+    expect(await attention('worker_silent')).toMatchObject({ text: expect.stringContaining('killed') });
+    await worker('new', '{worker,scheduler}', '39 minutes', '0');
+    expect(await attention('worker_silent')).toBeUndefined();
+    // One process replaces one other.
+    await worker('killed too', '{worker}', '2 hours', '41 minutes');
+    expect(await attention('worker_silent')).toMatchObject({ text: expect.stringContaining('killed too') });
+    await rig.rows('delete from holdfast.workers');
+  });
+
+  test('lists missed slots until the cron fires again', async () => {
+    const { rig } = holder;
+    expect(await attention('cron_missed')).toMatchObject({ count: 1 });
+    await rig.rows(
+      `insert into holdfast.cron_fires (cron_id, scheduled_for, status) select id, now() - interval '1 hour', 'completed' from holdfast.crons`,
+    );
+    expect(await attention('cron_missed')).toBeUndefined();
+  });
+
+  test('keeps who has acknowledged or snoozed a problem and why, and counts it no more until it is open again', async () => {
+    const { rig } = holder;
+    const letters = await attention('dead_letters');
+    expect(letters).toMatchObject({ state: 'open', mark: null });
+    const count = await openCount();
+    const path = `/v1/attention/${letters.id}`;
+    const answer = await rig.post(`${path}/acknowledge`, { reason: 'known' });
+    const mark = { by: 'admin', at: expect.any(String), until: null, reason: 'known' };
+    expect(answer).toMatchObject({ status: 200, body: { id: letters.id, state: 'acknowledged', mark } });
+    const { items } = (await rig.get('/v1/attention')).body;
+    expect(items.at(-1)).toMatchObject({ id: letters.id, state: 'acknowledged', mark });
+    expect(await openCount()).toBe(count - 1);
+    const [logged] = (await rig.get('/v1/audit')).body.items;
+    expect(logged).toMatchObject({
+      principal: 'admin',
+      action: 'acknowledgeAttention',
+      target: `${path}/acknowledge`,
+      reason: 'known',
+      outcome: 'ok',
+    });
+    // One more dead letter is news.
+    await rig.rows(
+      `insert into holdfast.dead_letters (id, kind, code, reason) values (gen_random_uuid(), 'turn', 'poison', 'r')`,
+    );
+    expect(await attention('dead_letters')).toMatchObject({ state: 'open', mark: null, count: 4 });
+    const snoozed = (await rig.post(`${path}/snooze`, { seconds: 60 })).body;
+    expect(snoozed).toMatchObject({ state: 'snoozed', mark: { until: expect.any(String), reason: null } });
+    expect((await rig.post(`${path}/snooze`, { seconds: 0 })).body).toMatchObject({ state: 'open', mark: null });
+    expect(await openCount()).toBe(count);
+  });
+
+  test('refuses a decision about a problem that does not exist, and a snooze of a negative time', async () => {
+    const { rig } = holder;
+    expect(await rig.post('/v1/attention/none/snooze', {})).toMatchObject({
+      status: 404,
+      body: { code: 'not_found', detail: expect.stringContaining('problem none') },
+    });
+    expect(await rig.post('/v1/attention/none/snooze', { seconds: -1 })).toMatchObject({ status: 400 });
   });
 });

@@ -45,6 +45,35 @@ test('the rail counts what needs attention, and the overview leads to each of th
   await expect.poll(() => page.getByRole('region', { name: 'other' }).count()).toBe(0);
 });
 
+test('an operator acknowledges a problem with a reason, and opens it again, and snoozes it', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  await letters('known', 1);
+  const text = '1 dead letter with the code known';
+  const item = async () =>
+    (await rig.get('/v1/attention')).body.items.find((each: { text: string }) => each.text === text);
+  const entry = () =>
+    page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem').filter({ hasText: text });
+  await signIn();
+  await open('/');
+  await page.getByRole('button', { name: `Acknowledge: ${text}` }).click();
+  const dialog = page.getByRole('dialog', { name: 'Acknowledge this problem?' });
+  await dialog.getByLabel('Reason (kept in the audit log)').fill('a test of today');
+  await dialog.getByRole('button', { name: 'Acknowledge' }).click();
+  await entry().getByText('acknowledged', { exact: true }).waitFor();
+  await entry()
+    .getByText(/^by admin, .*: a test of today$/)
+    .waitFor();
+  expect(await item()).toMatchObject({ state: 'acknowledged', mark: { by: 'admin', reason: 'a test of today' } });
+  await page.getByRole('button', { name: `Show again: ${text}` }).click();
+  await page.getByRole('button', { name: `Snooze: ${text}` }).click();
+  const snooze = page.getByRole('dialog', { name: 'Snooze this problem?' });
+  await snooze.getByLabel('Hours in which it is not counted and stands last').selectOption('4');
+  await snooze.getByRole('button', { name: 'Snooze' }).click();
+  await entry().getByText('snoozed', { exact: true }).waitFor();
+  const { mark } = await item();
+  expect(Date.parse(mark.until) - Date.parse(mark.at)).toBeCloseTo(4 * 3_600_000, -4);
+});
+
 test('one dead letter of a group is discarded, and the others stay', async () => {
   const { page, rig, signIn, open } = dashboard;
   const ids = await letters('single', 3);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ATTENTION_KINDS, attentionItem, budgetItem } from '../../src/core/attention.ts';
+import { ATTENTION_KINDS, attentionItem, attentionState, budgetItem } from '../../src/core/attention.ts';
 import { pointsOf, ratesOf } from '../../src/core/overview.ts';
 
 test.each(ATTENTION_KINDS)('%s has a text, a place and something to do', (kind) => {
@@ -17,6 +17,23 @@ test('a silent worker is reported without a promise that there are others', () =
 test('the advice for dead letters is a command as the command line has it', () => {
   const { fix } = attentionItem({ kind: 'dead_letters', name: 'turn_timeout', count: 2, since: null });
   expect(fix).toMatch(/: holdfast dead redrive turn_timeout$/);
+});
+
+test('an acknowledgement holds for what had begun before it, and a snooze until its time', () => {
+  const mark = { by: 'admin', at: '2026-01-02T00:00:00.000Z', until: null, count: 3, reason: null, holds: true };
+  const state = (more: object = {}, changed: object = {}) =>
+    attentionState(
+      { kind: 'dead_letters', count: 3, since: '2026-01-01T00:00:00.000Z', ...more },
+      { ...mark, ...changed },
+    );
+  expect(attentionState({ kind: 'paused', count: 1, since: null }, undefined)).toBe('open');
+  expect(state()).toBe('acknowledged');
+  expect(state({ since: null })).toBe('acknowledged');
+  expect(state({ since: '2026-01-03T00:00:00.000Z' })).toBe('open');
+  expect(state({ count: 4 })).toBe('open');
+  expect(state({ kind: 'model_away', count: 4 })).toBe('acknowledged');
+  expect(state({}, { holds: false })).toBe('open');
+  expect(state({ since: '2026-01-03T00:00:00.000Z' }, { until: '2026-01-04T00:00:00.000Z' })).toBe('snoozed');
 });
 
 test('a budget needs a person from its own percentage on, and is an error when it is full', () => {

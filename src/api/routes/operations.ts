@@ -17,8 +17,9 @@ const getStats = defineRoute({
   async handle({ reply }, { services }) {
     const read = isOfPage(reply.request) ? services.pages.readStats : services.readStats;
     const [counts, { items }] = await Promise.all([read(), services.readAttention()]);
-    const errors = items.filter(({ severity }) => severity === 'error').length;
-    return { status: 200, body: { ...counts, attention: { errors, warnings: items.length - errors } } };
+    const open = items.filter(({ state }) => state === 'open');
+    const errors = open.filter(({ severity }) => severity === 'error').length;
+    return { status: 200, body: { ...counts, attention: { errors, warnings: open.length - errors } } };
   },
 });
 

@@ -14,6 +14,7 @@ import { fault } from './faults.ts';
 import { inboundMessage } from './inbound-message.ts';
 import { modelBlock } from './model-blocks.ts';
 import { modelRequest } from './model-requests.ts';
+import * as overview from './overview.ts';
 import { pause } from './pauses.ts';
 import * as subagents from './subagents.ts';
 import * as transcripts from './transcripts.ts';
@@ -24,6 +25,7 @@ import { worker } from './workers.ts';
 export const COMPONENTS: Record<string, z.ZodType> = {
   Abortion: answers.abortion,
   Accepted: answers.accepted,
+  AttentionEntry: overview.attentionEntry,
   Batch: batches.batch,
   BatchItem: batches.batchItemView,
   BatchPatch: batches.batchPatch,

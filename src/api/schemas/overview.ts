@@ -1,7 +1,7 @@
 // The overview, and what needs a person.
 import { z } from 'zod';
 import { LANES } from '../../config.ts';
-import { ATTENTION_KINDS } from '../../core/attention.ts';
+import { ATTENTION_KINDS, ATTENTION_STATES } from '../../core/attention.ts';
 import { why } from './views.ts';
 
 const count = z.int().min(0);
@@ -63,18 +63,34 @@ export const overview = z.strictObject({
 
 export type Overview = z.output<typeof overview>;
 
-export const attention = z.strictObject({
-  items: z.array(
-    z.strictObject({
-      kind: z.enum([...ATTENTION_KINDS, 'budget']),
-      severity: z.enum(['error', 'warning']),
-      text: z.string(),
-      count,
-      since: iso.nullable(),
-      href: z.string(),
-      fix: z.string(),
-    }),
-  ),
+const mark = z.strictObject({ by: z.string(), at: iso, until: iso.nullable(), reason: z.string().nullable() });
+
+export const attentionEntry = z.strictObject({
+  id: z.string(),
+  kind: z.enum([...ATTENTION_KINDS, 'budget']),
+  severity: z.enum(['error', 'warning']),
+  text: z.string(),
+  count,
+  since: iso.nullable(),
+  href: z.string(),
+  fix: z.string(),
+  state: z.enum(ATTENTION_STATES),
+  mark: mark.nullable(),
 });
 
+export type AttentionEntry = z.output<typeof attentionEntry>;
+
+export const attention = z.strictObject({ items: z.array(attentionEntry) });
+
 export type Attention = z.output<typeof attention>;
+
+const REASON_CHARS_MAX = 500;
+const SNOOZE_SECONDS_MAX = 30 * 86_400;
+const reason = z.string().trim().min(1).max(REASON_CHARS_MAX).exactOptional();
+
+export const acknowledgeRequest = z.strictObject({ reason });
+
+export const snoozeRequest = z.strictObject({
+  seconds: z.int().min(0).max(SNOOZE_SECONDS_MAX).exactOptional(),
+  reason,
+});

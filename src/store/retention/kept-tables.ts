@@ -15,6 +15,7 @@ const kept = (why: string): TableFate => ({ kind: 'kept', why });
 
 export const TABLE_FATES: Readonly<Record<string, TableFate>> = {
   api_keys: kept('made by people'),
+  attention_marks: elsewhere('when the next problem is marked'),
   audit: kept('made by people'),
   batch_hops: elsewhere('with their batch'),
   batch_items: elsewhere('with their batch'),

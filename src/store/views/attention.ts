@@ -1,12 +1,15 @@
 // What may need a person, in one statement: each row is a kind of trouble with its name, how often it is there, and since when. Every part is
 // read by an index, or from a table that does not grow with turns.
-import type { AttentionFact } from '../../core/attention.ts';
+import type { AttentionFact, AttentionMark } from '../../core/attention.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
+import { MARK_DAYS } from '../attention-marks.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 import { isPausedSql } from './pauses.ts';
 import { factSql, HEALTH_FACTS_SQL, NAMES_MAX } from './service-health.ts';
+
+const LOST_SQL = `clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond'`;
 
 /** Rows are counted up to this. */
 const COUNT_MAX = 10_000;
@@ -14,19 +17,28 @@ const COUNT_MAX = 10_000;
 export const ATTENTION = literal({
   name: 'attention',
   purpose: 'Read what may need a person.',
-  text: `with facts as (
+  text: `with silent as materialized (
+  -- The place among the silent processes with the same roles, latest first: as many as were started since have been replaced.
+  select w.name, w.roles, w.seen_at, row_number() over (partition by w.roles order by w.seen_at desc, w.id) as place
+  from holdfast.workers w where w.seen_at < ${LOST_SQL} order by w.seen_at desc limit ${COUNT_MAX}
+),
+facts as (
   (${factSql('dead_letters', 'code', 'count(*)', 'min(created_at)')}
   from (select code, created_at from holdfast.dead_letters where state = 'open' limit ${COUNT_MAX}) as letters
   group by code order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('worker_silent', 'w.name', '1', 'w.seen_at')}
-  from holdfast.workers w where w.seen_at < clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' order by w.seen_at desc limit ${NAMES_MAX})
+  from silent w where w.place > (
+    select count(*) from holdfast.workers r where r.seen_at >= ${LOST_SQL} and r.started_at > w.seen_at and r.roles @> w.roles
+  ) order by w.seen_at desc limit ${NAMES_MAX})
   union all (${factSql('lock_expired', 's.key', '1', 's.lease_expires_at')}
   from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
   where s.owner is not null and s.lease_expires_at < clock_timestamp() - interval '1 minute' and not ${isPausedSql('s')} order by s.lease_expires_at limit ${NAMES_MAX})
   union all (${factSql('cron_missed', 'c.id::text', 'missed.count', 'missed.since')}
   from holdfast.crons c cross join lateral (
     select count(*) as count, min(f.scheduled_for) as since from holdfast.cron_fires f
-    where f.cron_id = c.id and f.scheduled_for > clock_timestamp() - interval '1 day' and f.status = 'missed'
+    where f.cron_id = c.id and f.status = 'missed' and f.scheduled_for > greatest(clock_timestamp() - interval '1 day', (
+      select max(fired.scheduled_for) from holdfast.cron_fires fired
+      where fired.cron_id = c.id and fired.scheduled_for > clock_timestamp() - interval '1 day' and fired.status in ('claimed', 'completed', 'failed')))
   ) as missed where missed.count > 0 order by missed.since desc limit ${NAMES_MAX})
   union all (${factSql('cron_late', 'c.id::text', '1', 'c.next_slot_at')}
   from holdfast.crons c where c.is_enabled and c.next_slot_at < clock_timestamp() - interval '5 minutes'
@@ -34,7 +46,7 @@ export const ATTENTION = literal({
   union all (${factSql('deliveries_failing', 'channel', 'count(*)', 'min(created_at)')}
   from (select channel, created_at from holdfast.deliveries where status in ('pending', 'sending') and attempts >= 3 limit ${COUNT_MAX}) as failing
   group by channel order by count(*) desc limit ${NAMES_MAX})
-  union all (${factSql('model_blocked', 'b.model', 'count(*)', 'null::timestamptz')}
+  union all (${factSql('model_blocked', 'b.model', 'count(*)', 'min(b.since)')}
   from holdfast.model_blocks b where b.until > clock_timestamp() and b.lifted_at is null group by b.model limit ${NAMES_MAX})
   union all (${factSql('model_unpriced', 'u.model', 'sum(u.unpriced_calls)', 'min(u.starts_at)')}
   from holdfast.usage_buckets u where u.size = 'hour' and u.starts_at > clock_timestamp() - interval '1 day' and u.unpriced_calls > 0
@@ -53,4 +65,18 @@ select kind, name, count, ${isoSql('since')} as since from facts`,
 export async function readAttention(db: ViewDatabase): Promise<AttentionFact[]> {
   const { rows } = await db.$client.query<AttentionFact>(ATTENTION.prepared([]));
   return rows;
+}
+
+export const ATTENTION_MARKS = literal({
+  name: 'attention-marks',
+  purpose: 'Read what operators have decided about problems.',
+  text: `select m.id, m.marked_by as by, ${isoSql('m.marked_at')} as at, ${isoSql('m.until')} as until, m.count, m.reason,
+  case when m.until is null then m.marked_at > clock_timestamp() - interval '${MARK_DAYS} days' else m.until > clock_timestamp() end as holds
+from holdfast.attention_marks m`,
+});
+
+/** Reads it, by the ids of the problems. */
+export async function readAttentionMarks(db: ViewDatabase): Promise<Map<string, AttentionMark>> {
+  const { rows } = await db.$client.query<AttentionMark & { id: string }>(ATTENTION_MARKS.prepared([]));
+  return new Map(rows.map(({ id, ...mark }) => [id, mark]));
 }

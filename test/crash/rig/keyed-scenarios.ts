@@ -12,6 +12,7 @@ import {
   type KeyedScenario,
 } from './keyed-ground.ts';
 
+import { attentionIdOf } from '../../../src/api/read-overview.ts';
 import { KEYED_FILES } from './keyed-files.ts';
 import { KEYED_RESPONSES } from './keyed-responses.ts';
 import { KEYED_BATCHES } from './keyed-batches.ts';
@@ -389,6 +390,27 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       };
     },
   },
+  ...(['acknowledge', 'snooze'] as const).map((decision): KeyedScenario => ({
+    name: `${decision} of a problem`,
+    route: `/v1/attention/{attentionId}/${decision}`,
+    async prepare(ground, session) {
+      await ground.rows(
+        `insert into holdfast.dead_letters (id, kind, code, reason) values (gen_random_uuid(), 'announcement', $1, 'a test')`,
+        [session],
+      );
+      const id = attentionIdOf(`dead_letters ${session}`);
+      return {
+        path: `/v1/attention/${id}/${decision}`,
+        body: { reason: 'known' },
+        status: 200,
+        ...changeOnce(ground, {
+          id,
+          back: 'delete from holdfast.attention_marks where id = $1',
+          isChanged: 'holdfast.attention_marks where id = $1',
+        }),
+      };
+    },
+  })),
   ...KEYED_BATCHES,
   ...KEYED_FILES,
   ...KEYED_RESPONSES,

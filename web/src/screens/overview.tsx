@@ -8,11 +8,11 @@ import { countText, usdText } from '../format/amounts.ts';
 import { durationText } from '../format/time.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
-import { PathLink } from '../parts/path-link.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { WhyText } from '../parts/why-text.tsx';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
+import { AttentionList } from './attention-list.tsx';
 import { FigureList, type Figures } from './overview-figures.tsx';
 import { Workers, workersQuery } from './workers.tsx';
 
@@ -31,7 +31,7 @@ export function Overview(): ReactElement {
       </div>
       <section className="panel" aria-labelledby="attention">
         <h2 id="attention">Needs attention</h2>
-        <Attention />
+        <AttentionList />
       </section>
       <LastHour points={data.points} />
       <Lanes figures={data} />
@@ -78,44 +78,6 @@ function LastHour({ points }: { points: Figures['points'] }): ReactElement {
         ]}
       />
     </div>
-  );
-}
-
-function Attention(): ReactElement {
-  const list = useAttention();
-  const { data } = list;
-  if (data === undefined) return list.isError ? <Problem error={list.error} /> : <Loading />;
-  if (data.items.length === 0) {
-    return (
-      <p>
-        <span className="chip" data-tone="good">
-          ok
-        </span>{' '}
-        Nothing.
-      </p>
-    );
-  }
-  return (
-    <ul>
-      {data.items.map((item) => (
-        <li key={`${item.kind} ${item.text}`}>
-          <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
-            {item.severity}
-          </span>{' '}
-          <PathLink href={item.href}>
-            <SafeText text={item.text} />
-          </PathLink>{' '}
-          {item.since !== null && (
-            <span className="soft">
-              since <Age at={item.since} />
-            </span>
-          )}
-          <p className="soft">
-            <SafeText text={item.fix} />
-          </p>
-        </li>
-      ))}
-    </ul>
   );
 }
 

@@ -1,0 +1,162 @@
+// Problems that need an operator, each with what to do, and what an operator has decided about it.
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { useState, type ReactElement } from 'react';
+import { api } from '../api.ts';
+import { useAttention } from '../attention.ts';
+import { me } from '../me.ts';
+import { Age, Time } from '../parts/bits.tsx';
+import { Confirm } from '../parts/confirm.tsx';
+import { Loading } from '../parts/loading.tsx';
+import { PathLink } from '../parts/path-link.tsx';
+import { Problem } from '../parts/problem.tsx';
+import { SafeText } from '../parts/safe-text.tsx';
+
+type Entry = NonNullable<ReturnType<typeof useAttention>['data']>['items'][number];
+
+export function AttentionList(): ReactElement {
+  const list = useAttention();
+  const { data: who } = useSuspenseQuery(me);
+  const [asked, setAsked] = useState<{ entry: Entry; to: 'Acknowledge' | 'Snooze' } | null>(null);
+  const queries = useQueryClient();
+  const shown = (): Promise<void> => queries.invalidateQueries({ queryKey: ['stats'] });
+  const { data } = list;
+  if (data === undefined) return list.isError ? <Problem error={list.error} /> : <Loading />;
+  if (data.items.length === 0) {
+    return (
+      <p>
+        <span className="chip" data-tone="good">
+          ok
+        </span>{' '}
+        Nothing.
+      </p>
+    );
+  }
+  return (
+    <>
+      <ul>
+        {data.items.map((item) => (
+          <li key={item.id} className={item.state === 'open' ? undefined : 'soft'}>
+            {item.mark === null ? (
+              <span className="chip" data-tone={item.severity === 'error' ? 'bad' : 'warn'}>
+                {item.severity}
+              </span>
+            ) : (
+              <span className="chip">{item.state}</span>
+            )}{' '}
+            <PathLink href={item.href}>
+              <SafeText text={item.text} />
+            </PathLink>{' '}
+            {item.since !== null && (
+              <span className="soft">
+                since <Age at={item.since} />
+              </span>
+            )}
+            {who.role !== 'viewer' && (
+              <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={shown} />
+            )}
+            <p className="soft">{item.mark === null ? <SafeText text={item.fix} /> : <MarkText mark={item.mark} />}</p>
+          </li>
+        ))}
+      </ul>
+      {asked !== null && <Decision {...asked} onClose={() => setAsked(null)} onDone={shown} />}
+    </>
+  );
+}
+
+/** Decides about an open problem, or opens one again. */
+function Actions({
+  entry: { id, text, mark },
+  onAsk,
+  onDone,
+}: {
+  entry: Entry;
+  onAsk: (to: 'Acknowledge' | 'Snooze') => void;
+  onDone: () => Promise<void>;
+}): ReactElement {
+  if (mark !== null) {
+    const show = (): Promise<void> =>
+      api.snoozeAttention({ attentionId: id, body: { seconds: 0 } }).then(onDone, onDone);
+    return (
+      <button type="button" className="button" aria-label={`Show again: ${text}`} onClick={() => void show()}>
+        Show again
+      </button>
+    );
+  }
+  return (
+    <>
+      {(['Acknowledge', 'Snooze'] as const).map((to) => (
+        <button key={to} type="button" className="button" aria-label={`${to}: ${text}`} onClick={() => onAsk(to)}>
+          {to}…
+        </button>
+      ))}
+    </>
+  );
+}
+
+/** Who has decided what, and why. */
+function MarkText({ mark: { by, at, until, reason } }: { mark: NonNullable<Entry['mark']> }): ReactElement {
+  return (
+    <>
+      by <SafeText text={by} />, <Age at={at} />
+      {until !== null && (
+        <>
+          , until <Time at={until} />
+        </>
+      )}
+      {reason !== null && (
+        <>
+          : <SafeText text={reason} />
+        </>
+      )}
+    </>
+  );
+}
+
+const HOURS = [1, 4, 24, 168] as const;
+
+/** Asks why, and for how long. */
+function Decision({
+  entry: { id, text },
+  to,
+  onClose,
+  onDone,
+}: {
+  entry: Entry;
+  to: 'Acknowledge' | 'Snooze';
+  onClose: () => void;
+  onDone: () => Promise<void>;
+}): ReactElement {
+  const [hours, setHours] = useState<number>(HOURS[0]);
+  return (
+    <Confirm
+      title={`${to} this problem?`}
+      verb={to}
+      tone="main"
+      asksReason
+      onClose={onClose}
+      perform={async (reason) => {
+        const body = reason === undefined ? {} : { reason };
+        await (to === 'Acknowledge'
+          ? api.acknowledgeAttention({ attentionId: id, body })
+          : api.snoozeAttention({ attentionId: id, body: { ...body, seconds: hours * 3_600 } }));
+        await onDone();
+      }}
+    >
+      <p>
+        <SafeText text={text} />
+      </p>
+      {to === 'Acknowledge' ? (
+        <p>Until it ends, it is not counted and stands last.</p>
+      ) : (
+        <label className="field">
+          Hours in which it is not counted and stands last
+          <select value={hours} onChange={({ target }) => setHours(Number(target.value))}>
+            {HOURS.map((each) => (
+              <option key={each}>{each}</option>
+            ))}
+          </select>
+        </label>
+      )}
+    </Confirm>
+  );
+}
