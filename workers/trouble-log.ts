@@ -2,17 +2,19 @@
 // because they concern the service, not one process.
 import { subjectOf } from '../src/core/attention.ts';
 import { wordsOfHealth, type HealthFact } from '../src/core/service-health.ts';
-import { WORKER_REPORT_MS } from '../src/core/waiting/worker-state.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { readServiceHealth } from '../src/store/views/service-health.ts';
 import { every, startRounds } from './start-rounds.ts';
 
+/** A process is lost 9 s after its last report: with this interval, its loss is logged within 10 s of it, in milliseconds. */
+const LOOK_MS = 1_000;
+
 /** Checks at intervals; the returned function stops it and resolves after the check in progress. A failed check is followed by the next one. */
 export function startTroubleLog(
   database: Database,
   logger: Pick<Logger, 'info' | 'warn'>,
-  everyMs = WORKER_REPORT_MS,
+  everyMs = LOOK_MS,
 ): () => Promise<void> {
   let known = new Map<string, HealthFact>();
 

@@ -56,7 +56,8 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
     unknownBodyBytes: config.limits.bodyBytes,
   });
   const checkReadiness = createReadinessCheck(context);
-  const troubles = shareFor(FIGURES_MS_MAX, () => readTroubles(context), monotonic);
+  const readReadiness = shareNext(checkReadiness);
+  const troubles = shareFor(FIGURES_MS_MAX, () => readTroubles(context, readReadiness()), monotonic);
   return {
     keys: createKeyRing(context),
     attempts: createAttempts(),
@@ -70,7 +71,7 @@ export function createServices(context: ApiContext, routes: Route[]): ApiService
       eventStreams: () => streams.size,
       waitingRequests: () => waiter.size,
     }),
-    readReadiness: shareNext(checkReadiness),
+    readReadiness,
     openApi: () => (document ??= openApiDocument(routes, context.config.api.publicUrl)),
     readOverview: shareFor(FIGURES_MS_MAX, () => readFigures(context), monotonic),
     // What an operator has just decided is shown at once.

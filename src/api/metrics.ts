@@ -3,6 +3,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 import type { StatsView } from '../store/views/stats.ts';
+import type { Readiness } from './readiness.ts';
 import { ScrapeGauges } from './scrape-gauges.ts';
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -12,7 +13,7 @@ export interface ApiMetrics {
   /** Counts an answered request; `route` is the path of the table, never the requested path. Null: it only waited. */
   observeRequest(request: { method: string; route: string; status: number; durationMs: number | null }): void;
   /** Everything, as Prometheus reads it. */
-  render(stats: StatsView | null, figures: ScrapeFigures | null): Promise<string>;
+  render(stats: StatsView | null, figures: ScrapeFigures | null, readiness: Readiness | null): Promise<string>;
 }
 
 /** Makes the metrics of an API process, in the given registry or in a new one. */
@@ -54,6 +55,12 @@ export function createMetrics(
       for (const { name, usedRatio } of now.budgets()) this.set({ budget: name }, usedRatio);
     },
   });
+  const dependencies = new Gauge({
+    name: 'holdfast_dependency_up',
+    help: '1 if this process can use the dependency, by dependency, as GET /readyz says',
+    labelNames: ['dependency'] as const,
+    registers: [registry],
+  });
   const stats = new StatsGauges(registry);
   const scraped = new ScrapeGauges(registry);
   return {
@@ -62,7 +69,10 @@ export function createMetrics(
       requests.inc({ method, route, status });
       if (durationMs !== null) durations.observe({ method, route }, durationMs / 1000);
     },
-    async render(view, figures) {
+    async render(view, figures, readiness) {
+      dependencies.reset();
+      for (const { name, status } of readiness?.dependencies ?? [])
+        dependencies.set({ dependency: name }, status === 'ok' ? 1 : 0);
       stats.set(view);
       scraped.set(figures);
       return registry.metrics();

@@ -6,6 +6,7 @@ import {
   budgetItem,
   subjectOf,
   usedPercentOf,
+  type AttentionFact,
   type AttentionMark,
 } from '../core/attention.ts';
 import { budgetName } from '../core/budget/budget.ts';
@@ -15,6 +16,7 @@ import type { Budget } from '../store/budgets/budgets.ts';
 import { readAttention, readAttentionMarks } from '../store/views/attention.ts';
 import { readOverview, WAITING_MAX } from '../store/views/overview.ts';
 import type { ApiContext } from './context.ts';
+import type { Readiness } from './readiness.ts';
 import type { Attention, AttentionEntry, Overview } from './schemas/overview.ts';
 
 /** How old figures are at most that several requests share, in milliseconds. */
@@ -70,9 +72,13 @@ function tightest(budgets: readonly Budget[]): Overview['budget'] {
 /** An item before what was decided about it is known. */
 type Trouble = Omit<AttentionEntry, 'state' | 'mark'>;
 
-/** Reads what needs a person. */
-export async function readTroubles({ reads, service }: ApiContext): Promise<Trouble[]> {
-  const facts = await readAttention(reads);
+/** Reads what needs a person; `readiness` says which dependencies this process misses. */
+export async function readTroubles({ reads, service }: ApiContext, readiness: Promise<Readiness>): Promise<Trouble[]> {
+  const [read, { dependencies }] = await Promise.all([readAttention(reads), readiness]);
+  const facts: AttentionFact[] = [
+    ...dependencies.filter(({ status }) => status === 'failed').map(missingDependency),
+    ...read,
+  ];
   const budgets = service.budgets.all
     .filter(({ origin }) => origin !== 'batch')
     .flatMap((one) => {
@@ -94,6 +100,10 @@ export async function withMarks({ reads }: ApiContext, troubles: readonly Troubl
   const marks = troubles.length === 0 ? new Map<string, AttentionMark>() : await readAttentionMarks(reads);
   const items = troubles.map((trouble) => entryOf(trouble, marks.get(trouble.id)));
   return { items: items.toSorted((one, other) => rankOf(one) - rankOf(other)) };
+}
+
+function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
+  return { kind: 'dependency', name, count: 1, since: failedSince?.toISOString() ?? null };
 }
 
 function entryOf(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {

@@ -3,6 +3,7 @@ import { budgetName, type BudgetSettings } from './budget/budget.ts';
 import { HEALTH_KINDS, wordsOfHealth, type HealthFact } from './service-health.ts';
 
 const OWN_KINDS = [
+  'dependency',
   'dead_letters',
   'worker_silent',
   'lock_expired',
@@ -22,7 +23,7 @@ export type AttentionFact = OwnFact | HealthFact;
 
 interface OwnFact {
   kind: (typeof OWN_KINDS)[number];
-  /** The subject: an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
+  /** The subject: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
   name: string;
   count: number;
   /** Null: not known. */
@@ -87,7 +88,20 @@ function isHealth(fact: AttentionFact): fact is HealthFact {
 
 type Words = Pick<AttentionItem, 'severity' | 'text' | 'href' | 'fix'>;
 
+/** What to do about a dependency of a process that is away while the database answers. */
+const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
+  storage: 'Free space on the disk of the database, or repair the disk; the service then continues without a restart.',
+  layout: 'Run holdfast migrate with the version that runs.',
+  queue: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
+};
+
 const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => Words>> = {
+  dependency: (name) => ({
+    severity: 'error',
+    text: `The process that answers this cannot use the ${name}`,
+    href: '/#workers',
+    fix: DEPENDENCY_FIXES[name] ?? 'Run holdfast doctor, which checks it.',
+  }),
   dead_letters: (name, count) => ({
     severity: 'error',
     text: `${counted(count, 'dead letter')} with the code ${name}`,

@@ -89,6 +89,11 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
       expect(dependencies.filter(({ error }) => error !== null)).toMatchObject([{ name: 'storage', error: '53100' }]);
       return true;
     });
+    await waitUntil('the overview names the disk', soonMs, async () => {
+      await sendLarge(api);
+      const { items } = (await api.ask('GET', '/v1/attention')).body as { items: { kind: string; text: string }[] };
+      return items.some(({ kind, text }) => kind === 'dependency' && text.includes('storage'));
+    });
     // The doctor asks the service, which knows of the full disk from its failed writes of the last seconds.
     const found = await waitUntil('the doctor names the disk', soonMs, async () => {
       const { stdout } = await whileSending(api, () =>
@@ -104,6 +109,12 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
     expect(found).toMatchObject({
       reason: expect.stringContaining('storage (53100)'),
       fix: expect.stringContaining('free space on the disk'),
+    });
+    await waitUntil('a metric names the disk', soonMs, async () => {
+      await sendLarge(api);
+      return ((await api.ask('GET', '/metrics')).body as string).includes(
+        'holdfast_dependency_up{dependency="storage"} 0',
+      );
     });
     expect((await api.ask('GET', '/metrics')).body).toMatch(
       /^holdfast_dependency_faults_total\{dependency="database"\} [1-9]/m,

@@ -1,5 +1,6 @@
-// Goal: an operator sees a fault within 10 s, in the doctor, the readiness, the log, `why` and the metrics. Method: a service of
-// real processes on its own server, with one fault after the other; each time, every place where an operator looks is checked.
+// Goal: an operator sees a fault within 10 s, in the overview, the page of a session, `why`, the doctor, the readiness, the metrics and the log.
+// Method: a service of real processes on its own server, with one fault after the other; each time, every place where an operator looks is
+// checked. A full disk: test/service/full-disk.test.ts.
 import pg from 'pg';
 import { expect, test } from 'vitest';
 import { runCli } from '../cli/run-cli.ts';
@@ -7,6 +8,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { namedMetrics } from '../docs/metric-names.ts';
 import { codeBlocks, readPage } from '../docs/read-page.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
+import { isRedisWanted, startTestRedis } from '../servers/redis.ts';
 import { isFullForm } from '../servers/test-form.ts';
 import { apiKey, busyMachineMs, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
@@ -65,8 +67,21 @@ async function openDrill(rig: ServiceRig) {
     logged: (trouble: string) =>
       rig.logs.some((line) => line.includes('"Service is impaired"') && line.includes(`"trouble":"${trouble}"`)),
   };
+  /** The page of a session and `why` say what it waits for. */
+  async function expectWaits(session: string, code: string): Promise<void> {
+    await waitUntil(`the session ${session} waits: ${code}`, busyMachineMs, async () => {
+      const { body } = await api.ask('GET', `/v1/sessions/${session}`);
+      return body.why?.code === code;
+    });
+    const why = await runCli(['why', session], {
+      cwd: rig.dataDir,
+      env: { HOLDFAST_URL: serving.url, HOLDFAST_API_KEY: apiKey },
+    });
+    expect(why.stdout).toContain(`(${code})`);
+  }
+
   /** Every place where an operator looks names the fault. */
-  async function expectSeen(kind: string, check: string): Promise<string> {
+  async function expectSeen(kind: string, check: string, severity = 'error'): Promise<string> {
     const brokenAt = performance.now();
     await waitUntil(`the readiness names ${kind}`, busyMachineMs, async () =>
       (await look.readiness()).troubles.includes(kind),
@@ -76,21 +91,23 @@ async function openDrill(rig: ServiceRig) {
     if (isFullForm()) expect(seenMs).toBeLessThan(SEEN_MS_MAX);
     expect(await look.metric(`holdfast_troubles{kind="${kind}"}`)).toBeGreaterThan(0);
     expect((await look.readiness()).status).toBe('degraded');
+    const { items } = (await api.ask('GET', '/v1/attention')).body as { items: { kind: string; text: string }[] };
+    expect(items.map((item) => item.kind)).toContain(kind);
     const { status, reason } = await look.doctor(check);
-    expect(status).toBe('error');
+    expect(status).toBe(severity);
     return reason;
   }
-  return { api, look, expectSeen, worker, scheduler };
+  return { api, look, expectSeen, expectWaits, worker, scheduler };
 }
 
-test('an operator sees within 10 s that a worker, the scheduler or the model is down, or that a transaction holds back events', async ({
+test('an operator sees within 10 s that a worker, the scheduler or the model is down, that a lane is paused, or that a transaction holds back events', async ({
   onTestFinished,
 }) => {
   const postgres = await startTestPostgres();
   onTestFinished(() => postgres.stop());
   const rig = await openServiceRig({ queue: 'postgres', databaseUrl: await postgres.createDatabase('drill') });
   onTestFinished(() => rig.close());
-  const { api, look, expectSeen, worker, scheduler } = await openDrill(rig);
+  const { api, look, expectSeen, expectWaits, worker, scheduler } = await openDrill(rig);
   const first = await api.send('main', { text: '[[tool: http_effect {"key":"1"}]] [[reply: hello]]' });
   expect(await api.settled(first)).toMatchObject({ status: 'answered' });
 
@@ -133,6 +150,15 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   await runSqlOfRunbook(rig, rows[0]!.pid);
   await waitUntil('all is well again', busyMachineMs, async () => (await look.readiness()).status === 'ready');
 
+  // A lane that is paused.
+  expect((await api.ask('POST', '/v1/pause', { lane: 'main', reason: 'a drill' })).status).toBe(200);
+  const paused = await api.send('paused', { text: '[[reply: later]]' });
+  expect(await expectSeen('paused', 'pauses', 'warning')).toContain('The lane main is paused by an operator');
+  await expectWaits('paused', 'paused');
+  expect((await api.ask('POST', '/v1/resume', { lane: 'main' })).status).toBe(200);
+  expect(await api.settled(paused)).toMatchObject({ status: 'answered' });
+  await waitUntil('all is well once more', busyMachineMs, async () => (await look.readiness()).status === 'ready');
+
   // The model.
   await rig.model.close();
   const parked = await api.send('main', { text: 'are you there?' });
@@ -140,6 +166,11 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
     const { body } = await api.ask('GET', `/v1/messages/${parked.id}`);
     return body.why?.code === 'model_away';
   });
+  expect(await expectSeen('model_away', 'provider')).toContain('The provider anthropic does not answer; 1 turn waits');
+  await expectWaits('main', 'model_away');
+  const { count, items } = (await api.ask('GET', '/v1/waiting')).body;
+  expect({ count, items }).toMatchObject({ count: 1, items: [{ id: parked.id, why: { code: 'model_away' } }] });
+  expect(await look.metric('holdfast_lane_oldest_wait_seconds{lane="main",code="model_away"}')).toBeGreaterThan(0);
   await waitUntil('the log says so', busyMachineMs, () => rig.logs.some((line) => line.includes('Model call failed')));
   expect(await scrape(metricsOf(worker))).toMatch(
     /^holdfast_model_call_failures_total\{model="[^"]+",code="[^"]+"\} [1-9]/m,
@@ -156,4 +187,64 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   expect(unserved).toContain('No worker serves the lane main');
   expect(unscheduled).toContain('No scheduler is running');
   expect((await api.ask('GET', `/v1/messages/${waiting.id}`)).body.why).toMatchObject({ code: 'no_worker' });
+});
+
+test('an operator sees within 10 s that all workers are frozen, and that the database is away', async ({
+  onTestFinished,
+}) => {
+  const postgres = await startTestPostgres();
+  onTestFinished(() => postgres.stop());
+  const rig = await openServiceRig({ queue: 'postgres', databaseUrl: await postgres.createDatabase('drill') });
+  onTestFinished(() => rig.close());
+  const { api, look, expectSeen, expectWaits, worker } = await openDrill(rig);
+  const gate = rig.gate();
+  const running = await api.send('frozen', { text: `${gate.call} [[reply: done]]` });
+  await waitUntil('the turn runs', busyMachineMs, async () => {
+    const { body } = await api.ask('GET', `/v1/messages/${running.id}`);
+    return body.status === 'claimed';
+  });
+  worker.child.kill('SIGSTOP');
+  expect(await expectSeen('no_worker', 'workers')).toContain('No worker serves the lane main');
+  await expectWaits('frozen', 'no_worker');
+  const { body: message } = await api.ask('GET', `/v1/messages/${running.id}`);
+  expect(message).toMatchObject({ status: 'claimed', why: { code: 'no_worker' } });
+  expect((await api.ask('GET', `/v1/turns/${message.turnId}`)).body.why).toMatchObject({ code: 'no_worker' });
+  gate.open();
+  worker.child.kill('SIGCONT');
+  expect(await api.settled(running)).toMatchObject({ status: 'answered', reply: 'done' });
+
+  // The overview and the page of a session need the database: they say that it is away. The dashboard's own page: test/browser/outage.test.ts.
+  await postgres.stop();
+  const brokenAt = performance.now();
+  await waitUntil('the readiness names the database', busyMachineMs, async () => {
+    const { dependencies } = await look.readiness();
+    return dependencies.some(
+      ({ name, status }: { name: string; status: string }) => name === 'database' && status === 'failed',
+    );
+  });
+  await waitUntil('the log names the database', busyMachineMs, () =>
+    rig.logs.some((line) => line.includes('"dependency":"database"')),
+  );
+  if (isFullForm()) expect(performance.now() - brokenAt).toBeLessThan(SEEN_MS_MAX);
+  for (const path of ['/v1/overview', '/v1/attention', '/v1/sessions/frozen'])
+    expect(await api.ask('GET', path)).toMatchObject({ status: 503, body: { code: 'database_unavailable' } });
+  expect(await look.metric('holdfast_database_up')).toBe(0);
+  expect(await look.metric('holdfast_dependency_up{dependency="database"}')).toBe(0);
+  expect((await look.doctor('database')).status).toBe('error');
+});
+
+test.runIf(isRedisWanted())('an operator sees within 10 s that the queue is away', async ({ onTestFinished }) => {
+  const redis = await startTestRedis();
+  onTestFinished(() => redis.stop());
+  const rig = await openServiceRig({ queue: 'postgres', env: { REDIS_URL: redis.url } });
+  onTestFinished(() => rig.close());
+  const { api, look, expectSeen } = await openDrill(rig);
+  expect(await api.settled(await api.send('queue', { text: '[[reply: yes]]' }))).toMatchObject({ status: 'answered' });
+  await redis.stop();
+  expect(await expectSeen('queue_unreachable', 'queue', 'warning')).toContain('cannot reach the queue');
+  const { items } = (await api.ask('GET', '/v1/attention')).body;
+  expect(items).toContainEqual(expect.objectContaining({ kind: 'dependency', text: expect.stringContaining('queue') }));
+  expect(await look.metric('holdfast_dependency_up{dependency="queue"}')).toBe(0);
+  // Workers find due sessions without the queue, so a message hardly waits; one that does names it (test/store/waiting.test.ts).
+  expect(await api.settled(await api.send('queue', { text: '[[reply: yes]]' }))).toMatchObject({ status: 'answered' });
 });

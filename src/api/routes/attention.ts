@@ -5,6 +5,12 @@ import { notFound } from '../problem.ts';
 import { readTroubles, withMarks } from '../read-overview.ts';
 import { defineEffect, type Route } from '../route.ts';
 import { acknowledgeRequest, attentionEntry, snoozeRequest, type AttentionEntry } from '../schemas/overview.ts';
+import type { ApiServices } from '../services.ts';
+
+interface Api {
+  context: ApiContext;
+  services: ApiServices;
+}
 
 /** How long a problem is snoozed if the request does not say, in seconds. */
 const SNOOZE_SECONDS = 3_600;
@@ -20,8 +26,8 @@ const postAcknowledge = defineEffect({
   summary: 'Acknowledge a problem: until it ends, it is not counted and stands last',
   body: acknowledgeRequest,
   answers,
-  async perform({ params: { attentionId }, body, principal, idempotency }, { context }) {
-    const { count } = await entryOf(context, attentionId);
+  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
+    const { count } = await entryOf({ context, services }, attentionId);
     const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
     await markAttention(context.service, decision, idempotency);
     return { id: attentionId };
@@ -35,8 +41,8 @@ const postSnooze = defineEffect({
   summary: 'Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before',
   body: snoozeRequest,
   answers,
-  async perform({ params: { attentionId }, body, principal, idempotency }, { context }) {
-    const { count } = await entryOf(context, attentionId);
+  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
+    const { count } = await entryOf({ context, services }, attentionId);
     const { seconds = SNOOZE_SECONDS, reason = null } = body;
     await markAttention(context.service, { id: attentionId, seconds, count, reason, by: principal.name }, idempotency);
     return { id: attentionId };
@@ -44,13 +50,13 @@ const postSnooze = defineEffect({
   answer,
 });
 
-async function answer({ id }: { id: string }, _request: unknown, { context }: { context: ApiContext }) {
-  return { status: 200, body: await entryOf(context, id) };
+async function answer({ id }: { id: string }, _request: unknown, api: Api) {
+  return { status: 200, body: await entryOf(api, id) };
 }
 
 /** Read now: what was shown a second ago may have ended. */
-async function entryOf(context: ApiContext, id: string): Promise<AttentionEntry> {
-  const { items } = await withMarks(context, await readTroubles(context));
+async function entryOf({ context, services }: Api, id: string): Promise<AttentionEntry> {
+  const { items } = await withMarks(context, await readTroubles(context, services.readReadiness()));
   const found = items.find((item) => item.id === id);
   if (found === undefined)
     throw notFound(`problem ${id}: it has ended, or never existed. GET /v1/attention lists them`);

@@ -60,11 +60,12 @@ const getMetrics = defineRoute({
   summary: 'All metrics, for Prometheus',
   answers: { 200: { description: 'Prometheus text', contentType: 'text/plain' } },
   async handle(_request, { services }) {
-    const [view, figures] = await Promise.all([
+    const [view, figures, readiness] = await Promise.all([
       answerWithin(services.readStats(), SCRAPE_MS_MAX, '').catch(() => null),
       answerWithin(services.readScrapeFigures(), SCRAPE_MS_MAX, '').catch(() => null),
+      answerWithin(services.readReadiness(), SCRAPE_MS_MAX, '').catch(() => null),
     ]);
-    const text = await services.metrics.render(view, figures);
+    const text = await services.metrics.render(view, figures, readiness);
     return { status: 200, body: text, headers: { 'content-type': services.metrics.registry.contentType } };
   },
 });
