@@ -1,7 +1,7 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
 import { dollarsOf } from '../../core/prices/call-cost.ts';
-import { Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
-import { isRefusal, type ChatToolCall } from '../../core/openai/chat-objects.ts';
+import { isRefusal, Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
+import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
 import { findClientTurn, readArguments, type ClientTurn } from '../../store/views/client-turns.ts';
 import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../store/views/events.ts';
 import type { ApiContext } from '../context.ts';

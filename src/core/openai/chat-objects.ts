@@ -26,14 +26,6 @@ export function finishReasonOf(stopReason: ModelStopReason | null): FinishReason
   return stopReason === 'refusal' || stopReason === 'sensitive' ? 'content_filter' : 'stop';
 }
 
-/** The ends of turns whose model refuses to answer without a word. */
-const REFUSALS: readonly string[] = ['model_refused', 'model_stopped_sensitive'];
-
-/** True for the end of a turn that OpenAI's clients know as an answer with the finish reason `content_filter`. */
-export function isRefusal(code: string): boolean {
-  return REFUSALS.includes(code);
-}
-
 /** Cached tokens are a part of the prompt's. */
 export function chatUsage({ inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens }: SegmentUsage) {
   const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
