@@ -1,5 +1,6 @@
 // When the crash of a process counts against a turn that was open in it. A turn that crashes its process will crash the next one, too; a
-// turn that was only open during a crash will not. See docs/decisions/0032.
+// turn that was only open during a crash will not. A claim that was lost before its turn was open is judged in the same way, and counts as one.
+// See docs/decisions/0032.
 //
 //   few turns were open           the crash counts against each of them
 //   many were                     it counts against none; it is noted as a crash in a crowd

@@ -53,16 +53,19 @@ const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {
   view: 'c.view',
 };
 
-// The workers that were lost, each with how many turns were open in it: counted by the first claim that notices, because every claim takes one
-// away.
+// The workers that lost a lease, each with how many sessions it had claimed, with an open turn or without one yet: counted by the first claim
+// that notices, because every claim takes one away. A worker that has stalled and claims again what it held keeps its sessions.
 const LOST_SQL = `lost as materialized (
   select lost_owner.worker, coalesce(
-    (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker),
+    (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker and not lost_owner.is_alive),
     (select count(*)::int from holdfast.turns t
-      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = lost_owner.worker)) as open_turns
+      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = lost_owner.worker)
+    + (select count(*)::int from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+      where s.owner = lost_owner.worker and s.turn_id is null)) as open_turns
   from (
-    select distinct l.owner as worker from locked l join input on input.session_id = l.id
-    where l.owner <> input.owner and l.turn_id is not null and l.lease_expires_at <= clock_timestamp()
+    select l.owner as worker, bool_or(l.owner = input.owner) as is_alive from locked l join input on input.session_id = l.id
+    where (l.owner <> input.owner or l.turn_id is null) and l.lease_expires_at <= clock_timestamp()
+    group by l.owner
   ) as lost_owner
 )`;
 
@@ -70,14 +73,18 @@ const LOST_SQL = `lost as materialized (
 // the likely cause. The others are tried again soon, in random order.
 const SUSPECTS_SQL = `judged as materialized (
   select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,
-    case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at
+    case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at,
+    found.counts, found.is_in_crowd
   from (
     select *, row_number() over (partition by claimant, verdict, is_suspect order by id) as place from found
   ) as found
   cross join lateral (
     select case when found.verdict = 'claimed' and found.is_suspect then found.place > 1 or exists (
       select from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = found.claimant
-        and t.crowd_deaths >= ${CROWD_DEATHS_MAX} and t.id <> found.turn_id
+        and t.crowd_deaths >= ${CROWD_DEATHS_MAX} and t.id is distinct from found.turn_id
+    ) or exists (
+      select from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id where s.owner = found.claimant and s.turn_id is null
+        and s.crowd_claims >= ${CROWD_DEATHS_MAX} and s.id <> found.id and s.lease_expires_at > clock_timestamp()
     ) else false end as is_back
   ) as held
 ),
@@ -91,6 +98,11 @@ inserted_lost_workers as (
 // core/process-deaths.ts. A turn with this many of those was claimed as a suspect.
 const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS_MAX} or t.crowd_deaths >= ${CROWD_DEATHS_MAX}))::int`;
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
+
+// The same of a claim of the session "l" that ended before a turn was open: its worker crashed or stalled while it assembled the prompt.
+const IS_LOST_CLAIM_SQL = 'l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp()';
+const CLAIM_COUNTS_SQL = `(${IS_LOST_CLAIM_SQL} and (lost.open_turns <= ${FEW_TURNS_MAX} or l.crowd_claims >= ${CROWD_DEATHS_MAX}))::int`;
+const CLAIM_IN_CROWD_SQL = `(${IS_LOST_CLAIM_SQL} and lost.open_turns > ${FEW_TURNS_MAX} and l.crowd_claims < ${CROWD_DEATHS_MAX})::int`;
 
 // A statement that had to wait for a row sees the new version of that row, but everything else as it was when the statement began: the last
 // answer of the turn that just ended would be missing. So it compares the row's version before and after the wait, and claims nothing that
@@ -116,8 +128,10 @@ ${LOST_SQL},
 found as materialized (
   select l.id, input.owner as claimant, l.turn_id,
     -- A stopped one runs nothing: it need not wait until it can be run alone (G24).
-    t.crowd_deaths + ${IN_CROWD_SQL} >= ${CROWD_DEATHS_MAX} and l.stop_reason is null as is_suspect,
-    case when l.owner <> input.owner and l.turn_id is not null then l.owner end as lost_worker,
+    case when l.turn_id is null then l.crowd_claims + ${CLAIM_IN_CROWD_SQL} else t.crowd_deaths + ${IN_CROWD_SQL} end >= ${CROWD_DEATHS_MAX}
+      and l.stop_reason is null as is_suspect,
+    ${CLAIM_COUNTS_SQL} as counts, ${CLAIM_IN_CROWD_SQL} as is_in_crowd,
+    case when l.owner <> input.owner then l.owner end as lost_worker,
     case
       when seen.version <> l.version then 'stale'
       when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
@@ -133,7 +147,8 @@ found as materialized (
     gathering.until as gather_until
   from locked l join input on input.session_id = l.id join seen on seen.id = l.id
   left join holdfast.doorbells d on d.session_id = l.id
-  left join holdfast.turns t on t.id = l.turn_id left join lost on lost.worker = l.owner and l.owner <> input.owner
+  left join holdfast.turns t on t.id = l.turn_id 
+  left join lost on lost.worker = l.owner and (l.owner <> input.owner or l.turn_id is null)
   cross join lateral (
     select case when d.quiet_ms is not null and l.turn_id is null
       then least(l.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until) end as until
@@ -149,8 +164,7 @@ claimed as (
   update holdfast.sessions s
   set epoch = s.epoch + 1, owner = input.owner,
     lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond',
-    -- The lock ran out before a turn was open: its worker crashed or stalled while it assembled the prompt.
-    lost_claims = s.lost_claims + (s.turn_id is null and s.owner is not null and s.lease_expires_at <= clock_timestamp())::int
+    lost_claims = s.lost_claims + judged.counts, crowd_claims = s.crowd_claims + judged.is_in_crowd
   from judged join input on input.session_id = judged.id
   where s.id = judged.id and judged.verdict = 'claimed'
   returning s.*, input.known_version, input.known_seq, judged.lost_worker

@@ -233,3 +233,67 @@ test(
     await close();
   },
 );
+
+describe('a process that stalls before it has opened its turns', () => {
+  /** A process that claims sessions and opens no turn before their leases have run out; it may be the same one each time. */
+  async function stall(rig: TurnRig, owner: string, sessions: readonly string[]): Promise<string[]> {
+    await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+    const { store } = rig.worker().context;
+    const kinds = [];
+    for (const name of sessions) {
+      const sessionId = await rig.sessionOf(name);
+      const { kind } = await store.claim({ sessionId, owner, leaseMs: 60_000, known: { version: -1, seq: 0 } });
+      kinds.push(kind);
+    }
+    await rig.rows(`update holdfast.sessions set lease_expires_at = clock_timestamp() where owner = $1`, [owner]);
+    return kinds;
+  }
+
+  async function runAll(rig: TurnRig, sessions: readonly string[]): Promise<void> {
+    await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+    const worker = rig.worker();
+    for (const name of sessions) await worker.run(name);
+    worker.stop();
+  }
+
+  test.each([
+    { whose: 'the same process each time', owners: ['stalled', 'stalled', 'stalled', 'stalled'] },
+    { whose: 'another process each time', owners: ['one', 'two', 'three', 'four'] },
+  ])(
+    'with many sessions claimed, by $whose, poisons none of them (G17, G33)',
+    { timeout: generousMs },
+    async ({ owners }) => {
+      const { rig, close } = await openRig();
+      for (const name of names) await rig.send(name, `[[reply: there]]`);
+      const claims = [];
+      for (const owner of owners) claims.push(await stall(rig, owner, names));
+      // After two stalls all of them are suspects, and a process claims one suspect at a time.
+      const claimedOnes = claims.map((kinds) => kinds.filter((kind) => kind === 'claimed').length);
+      expect(claimedOnes).toEqual([names.length, names.length, 1, 1]);
+      await runAll(rig, names);
+      expect(await statusesOf(rig)).toEqual([{ status: 'answered', n: names.length }]);
+      expect(await rig.rows('select * from holdfast.dead_letters')).toEqual([]);
+      await close();
+    },
+  );
+
+  test(
+    'because of one of many sessions finds it: that one alone fails (G17, G33)',
+    { timeout: generousMs },
+    async () => {
+      const { rig, close } = await openRig();
+      const all = [...names, 'poison'];
+      for (const name of all) await rig.send(name, `[[reply: there]]`);
+      for (const owner of ['one', 'two']) await stall(rig, owner, all);
+      await runAll(rig, names);
+      for (const owner of ['three', 'four', 'five']) expect(await stall(rig, owner, ['poison'])).toEqual(['claimed']);
+      await runAll(rig, ['poison']);
+      expect(await statusesOf(rig)).toEqual([
+        { status: 'answered', n: names.length },
+        { status: 'failed', n: 1 },
+      ]);
+      expect(await rig.rows('select code from holdfast.dead_letters')).toEqual([{ code: 'poison' }]);
+      await close();
+    },
+  );
+});

@@ -15,19 +15,24 @@ locked as materialized (
 ),
 lost as materialized (
   select lost_owner.worker, coalesce(
-    (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker),
+    (select w.open_turns from holdfast.lost_workers w where w.worker = lost_owner.worker and not lost_owner.is_alive),
     (select count(*)::int from holdfast.turns t
-      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = lost_owner.worker)) as open_turns
+      where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = lost_owner.worker)
+    + (select count(*)::int from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
+      where s.owner = lost_owner.worker and s.turn_id is null)) as open_turns
   from (
-    select distinct l.owner as worker from locked l join input on input.session_id = l.id
-    where l.owner <> input.owner and l.turn_id is not null and l.lease_expires_at <= clock_timestamp()
+    select l.owner as worker, bool_or(l.owner = input.owner) as is_alive from locked l join input on input.session_id = l.id
+    where (l.owner <> input.owner or l.turn_id is null) and l.lease_expires_at <= clock_timestamp()
+    group by l.owner
   ) as lost_owner
 ),
 found as materialized (
   select l.id, input.owner as claimant, l.turn_id,
     -- A stopped one runs nothing: it need not wait until it can be run alone (G24).
-    t.crowd_deaths + (lost.worker is not null and lost.open_turns > 2 and t.crowd_deaths < 2)::int >= 2 and l.stop_reason is null as is_suspect,
-    case when l.owner <> input.owner and l.turn_id is not null then l.owner end as lost_worker,
+    case when l.turn_id is null then l.crowd_claims + (l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp() and lost.open_turns > 2 and l.crowd_claims < 2)::int else t.crowd_deaths + (lost.worker is not null and lost.open_turns > 2 and t.crowd_deaths < 2)::int end >= 2
+      and l.stop_reason is null as is_suspect,
+    (l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp() and (lost.open_turns <= 2 or l.crowd_claims >= 2))::int as counts, (l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp() and lost.open_turns > 2 and l.crowd_claims < 2)::int as is_in_crowd,
+    case when l.owner <> input.owner then l.owner end as lost_worker,
     case
       when seen.version <> l.version then 'stale'
       when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
@@ -44,7 +49,8 @@ found as materialized (
     gathering.until as gather_until
   from locked l join input on input.session_id = l.id join seen on seen.id = l.id
   left join holdfast.doorbells d on d.session_id = l.id
-  left join holdfast.turns t on t.id = l.turn_id left join lost on lost.worker = l.owner and l.owner <> input.owner
+  left join holdfast.turns t on t.id = l.turn_id
+  left join lost on lost.worker = l.owner and (l.owner <> input.owner or l.turn_id is null)
   cross join lateral (
     select case when d.quiet_ms is not null and l.turn_id is null
       then least(l.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until) end as until
@@ -52,14 +58,18 @@ found as materialized (
 ),
 judged as materialized (
   select found.id, found.lost_worker, case when held.is_back then 'early' else found.verdict end as verdict,
-    case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at
+    case when held.is_back then clock_timestamp() + (1 + 2 * random()) * interval '1 second' else found.gather_until end as look_at,
+    found.counts, found.is_in_crowd
   from (
     select *, row_number() over (partition by claimant, verdict, is_suspect order by id) as place from found
   ) as found
   cross join lateral (
     select case when found.verdict = 'claimed' and found.is_suspect then found.place > 1 or exists (
       select from holdfast.turns t where t.ended_at is null and t.status in ('running', 'resuming') and t.worker = found.claimant
-        and t.crowd_deaths >= 2 and t.id <> found.turn_id
+        and t.crowd_deaths >= 2 and t.id is distinct from found.turn_id
+    ) or exists (
+      select from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id where s.owner = found.claimant and s.turn_id is null
+        and s.crowd_claims >= 2 and s.id <> found.id and s.lease_expires_at > clock_timestamp()
     ) else false end as is_back
   ) as held
 ),
@@ -77,8 +87,7 @@ claimed as (
   update holdfast.sessions s
   set epoch = s.epoch + 1, owner = input.owner,
     lease_expires_at = clock_timestamp() + input.lease_ms * interval '1 millisecond',
-    -- The lock ran out before a turn was open: its worker crashed or stalled while it assembled the prompt.
-    lost_claims = s.lost_claims + (s.turn_id is null and s.owner is not null and s.lease_expires_at <= clock_timestamp())::int
+    lost_claims = s.lost_claims + judged.counts, crowd_claims = s.crowd_claims + judged.is_in_crowd
   from judged join input on input.session_id = judged.id
   where s.id = judged.id and judged.verdict = 'claimed'
   returning s.*, input.known_version, input.known_seq, judged.lost_worker

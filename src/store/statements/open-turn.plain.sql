@@ -52,7 +52,7 @@ claimed_inputs as (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set turn_id = fence.turn_id, lost_claims = 0, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
+  set turn_id = fence.turn_id, lost_claims = 0, crowd_claims = 0, waiting = s.waiting - fence.inputs, updated_at = clock_timestamp(),
     entry_seq = fence.base_seq + case when fence.prompt_id is null then 0 else 1 end,
     leaf_seq = case when fence.prompt_id is null then s.leaf_seq else fence.base_seq + 1 end,
     -- The hint and the memory of the last event are used up by a prompt.
