@@ -102,7 +102,7 @@ test('the configuration of the Kubernetes example is accepted', () => {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-deploy-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'holdfast.json'), block);
-  expect(loadConfig({ env: {}, cwd: folder }).lanes.main).toBe(8);
+  expect(loadConfig({ env: {}, cwd: folder }).lanes.main).toBe(128);
 });
 
 test('the unit starts Node with the flags of npm start, and systemd accepts it', () => {

@@ -69,6 +69,8 @@ export interface Schemas {
     agentId: string;
     /** The maximum number of items in flight */
     concurrency: number;
+    /** The slots of the lane `batch` of all live workers together: at most so many items of all batches run at the same time */
+    slots: number;
     /** The share of this batch while several batches run */
     weight: number;
     /** The number of items that run first; null: there is no pilot, or it has ended */

@@ -55,7 +55,8 @@ export function defaultSettings(defaultWorkspacePath: string): FileSettings {
       agentToAgent: { maxPingPongTurns: 5 },
       reset: { mode: 'none', atHour: 4, idleMinutes: 60 },
     },
-    lanes: { main: 4, subagent: 8, cron: 2, batch: 4 },
+    // A slot mostly waits for a model: all of these together cost 40 MB (docs/operations.md).
+    lanes: { main: 64, subagent: 64, cron: 16, batch: 64 },
     cron: { enabled: true, misfire: 'run_once', maxCatchUp: 5, jobs: [] },
     models: {
       providers: { anthropic: anthropicDefaults() },
@@ -157,7 +158,7 @@ function agentDefaults(): FileSettings['agents']['defaults'] {
       maxSpawnDepth: 1,
       maxChildrenPerSession: 5,
       maxDescendants: 50,
-      maxConcurrent: 8,
+      maxConcurrent: 64,
       runTimeoutSeconds: 0,
       allowAgents: [],
       announceDebounce: 1000,

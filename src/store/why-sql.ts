@@ -38,7 +38,8 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
   where ws.id = ${sessionId})`;
 }
 
-const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
+/** True for a row `w` of `workers` whose worker takes work. */
+export const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
 
 /**
  * SQL of `{now, lanes}` as json: the time, and the `ServedLane` of each lane that a known worker serves. It depends on no row, so a statement

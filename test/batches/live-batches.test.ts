@@ -36,6 +36,20 @@ test('the sessions of a batch are listed only when their kind is asked for', asy
   expect((await shared.rig.get('/v1/sessions?kind=batches')).status).toBe(400);
 });
 
+test('a batch shows how many slots all live workers have for items of batches', async () => {
+  const batches = batchRig(shared.rig);
+  const { id } = (await batches.submit({ items: [{ text: 'one' }] })).body;
+  expect(await batches.show(id)).toMatchObject({ slots: 0 });
+  await shared.rig.rows(
+    `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at, draining_at)
+     select gen_random_uuid(), name, 'host', 1, array['worker'], '1', lanes, now() + seen * interval '1 hour', case when drains then now() end
+     from (values ('one', '{"batch":{"slots":64},"main":{"slots":8}}'::json, 1, false), ('two', '{"batch":{"slots":16}}', 1, false),
+       ('lost', '{"batch":{"slots":64}}', -1, false), ('drains', '{"batch":{"slots":64}}', 1, true)) as w (name, lanes, seen, drains)`,
+  );
+  expect(await batches.show(id)).toMatchObject({ slots: 80 });
+  await shared.rig.rows('delete from holdfast.workers');
+});
+
 test('a running batch says how fast it is and when it is expected to end, and counts again after a pause', async () => {
   const batches = batchRig(shared.rig);
   const items = Array.from({ length: 40 }, (_, n) => ({ text: `item ${n}` }));

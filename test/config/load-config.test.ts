@@ -26,7 +26,7 @@ describe('without a file and with an empty environment', () => {
       port: 7420,
       leaseMs: 15_000,
       reconcileMs: 1000,
-      concurrency: { main: 4, subagent: 8, cron: 2, batch: 4 },
+      concurrency: { main: 64, subagent: 64, cron: 16, batch: 64 },
       logLevel: 'info',
       logFormat: 'json',
       logFiles: { count: 10, bytes: 10_000_000 },
@@ -68,7 +68,7 @@ describe('without a file and with an empty environment', () => {
       subagents: {
         maxSpawnDepth: 1,
         maxChildrenPerSession: 5,
-        maxConcurrent: 8,
+        maxConcurrent: 64,
         runTimeoutSeconds: 0,
         announceDebounce: 1000,
       },
@@ -117,7 +117,7 @@ describe('without a file and with an empty environment', () => {
 describe('the file', () => {
   test('is JSON5: comments, bare names, trailing commas', async () => {
     const config = await load(`// ours\n{ lanes: { main: 7, }, }`);
-    expect(config.lanes).toEqual({ main: 7, subagent: 8, cron: 2, batch: 4 });
+    expect(config.lanes).toEqual({ main: 7, subagent: 64, cron: 16, batch: 64 });
   });
 
   test('may begin with a byte order mark', async () => {
@@ -218,7 +218,7 @@ describe('the environment', () => {
         ANTHROPIC_API_KEY: ' from-env ',
       },
     );
-    expect(config.runtime.concurrency).toEqual({ main: 9, subagent: 8, cron: 1, batch: 4 });
+    expect(config.runtime.concurrency).toEqual({ main: 9, subagent: 64, cron: 1, batch: 64 });
     expect(config.runtime.anthropicApiKey).toBe('from-env');
     expect(config.runtime.anthropicBaseUrl).toBe('http://file');
   });

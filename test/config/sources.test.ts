@@ -65,7 +65,7 @@ test('a setting names the line of the file that decides it, also in short forms,
     ['api.keys[0].key', 16],
   ];
   for (const [path, line] of expected) expect(settings.get(path), path).toMatchObject(atLine(line));
-  expect(settings.get('lanes.cron')).toMatchObject({ value: 2, source: 'default', at: null });
+  expect(settings.get('lanes.cron')).toMatchObject({ value: 16, source: 'default', at: null });
   expect(settings.get('session.historyLimit')).toMatchObject({ value: null, source: 'default', at: null });
 });
 

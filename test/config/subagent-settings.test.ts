@@ -23,7 +23,7 @@ test('subagents have the documented defaults', async () => {
     maxSpawnDepth: 1,
     maxChildrenPerSession: 5,
     maxDescendants: 50,
-    maxConcurrent: 8,
+    maxConcurrent: 64,
     runTimeoutSeconds: 0,
     allowAgents: [],
     announceDebounce: 1000,

@@ -23,6 +23,8 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Batch.counts.cancelled': 'Cancelled items',
   'LiveEvent.counts.cancelled': 'Cancelled items',
   concurrency: 'The maximum number of items in flight',
+  'Batch.slots':
+    'The slots of the lane `batch` of all live workers together: at most so many items of all batches run at the same time',
   costMicros: 'The cost in micro-dollars; null: no price is known',
   counts: 'The number of items in each state',
   createdBy: 'The API key that submitted it',

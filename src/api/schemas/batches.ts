@@ -170,6 +170,7 @@ export const batch = z.strictObject({
   via: z.enum(BATCH_VIAS),
   agentId: z.string(),
   concurrency: count,
+  slots: count,
   weight: count,
   pilot: count.nullable(),
   maxFailurePercent: count,

@@ -55,6 +55,10 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
       .filter(([name, count]) => name === 'total' || count > 0)
       .map(([name, count]) => `${count} ${name}`)
       .join(', '),
+    slots:
+      batch.endedAt === null && batch.via !== 'provider-batch'
+        ? `${batch.slots} of all workers, for all batches`
+        : null,
     rate: batch.ratePerMinute === null ? null : `${Math.round(batch.ratePerMinute)} per minute`,
     eta: eta === null ? null : `${terminal.time(eta.from)} to ${terminal.time(eta.to)}`,
     cost: `${dollarsText(batch.costUsd)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,

@@ -21,6 +21,7 @@ import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { tokenUsageSql, type TokenUsage } from '../token-usage.ts';
+import { LIVE_SQL } from '../why-sql.ts';
 
 const MICROS = 1_000_000;
 
@@ -49,6 +50,8 @@ export interface BatchView {
   via: BatchVia;
   agentId: string;
   concurrency: number;
+  /** Of the lane `batch`, of all workers together; all live items of all batches share them. */
+  slots: number;
   weight: number;
   pilot: number | null;
   maxFailurePercent: number;
@@ -85,7 +88,9 @@ const ERRORS_MAX = 20;
 const SAMPLE_CHARS_MAX = 500;
 
 const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pauseReason", b.pause_detail as "pauseDetail", b.via,
-  b.agent_id as "agentId", b.concurrency, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
+  b.agent_id as "agentId", b.concurrency, (
+    select coalesce(sum((w.lanes -> 'batch' ->> 'slots')::int), 0)::int from holdfast.workers w where ${LIVE_SQL}
+  ) as slots, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
   b.cancelled, b.expired, case when b.status = 'ended' then 0 else ${FOLLOW_UPS_SQL} end as "followUps", (extract(epoch from coalesce(b.mark_at, b.created_at)) * 1000)::float8 as "sinceMs",
   case when b.status = 'running' then (
@@ -173,6 +178,7 @@ type BatchRow = Pick<
   | 'via'
   | 'agentId'
   | 'concurrency'
+  | 'slots'
   | 'weight'
   | 'pilot'
   | 'maxFailurePercent'

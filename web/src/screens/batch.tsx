@@ -119,7 +119,7 @@ function Figures({ batch }: { batch: Batch }): ReactElement {
 }
 
 function Facts({ batch }: { batch: Batch }): ReactElement {
-  const { id, via, agentId, concurrency, weight, pilot, maxFailurePercent, deadlineAt, createdBy } = batch;
+  const { id, via, agentId, concurrency, slots, weight, pilot, maxFailurePercent, deadlineAt, createdBy } = batch;
   return (
     <dl className="facts">
       <Fact name="Id">
@@ -128,6 +128,7 @@ function Facts({ batch }: { batch: Batch }): ReactElement {
       <Fact name="Way">{via}</Fact>
       <Fact name="Agent">{agentId}</Fact>
       <Fact name="In flight at most">{concurrency}</Fact>
+      <Fact name="Slots">{slots}</Fact>
       <Fact name="Weight">{weight}</Fact>
       {pilot !== null && <Fact name="Pilot">{pilot} items</Fact>}
       <Fact name="Pauses at">{maxFailurePercent} % failed</Fact>
