@@ -164,7 +164,7 @@ export function newBatchOf(
       ...(model === undefined ? {} : { model }),
       ...(thinking === undefined ? {} : { thinking }),
       ...(promptMode === undefined ? {} : { promptMode }),
-      ...(deliver === undefined ? {} : { deliver }),
+      ...(deliver ? { deliver } : {}),
     },
     concurrency: settings.concurrency ?? CONCURRENCY_DEFAULTS[via],
     weight: settings.weight ?? 1,

@@ -290,7 +290,7 @@ export interface Schemas {
     deliver?: {
       /** An http or https URL */
       url: string;
-    };
+    } | null;
     /** The items of the page */
     items?: unknown[];
   };
@@ -1682,7 +1682,7 @@ export interface Schemas {
     deliver?: {
       /** An http or https URL */
       url: string;
-    };
+    } | null;
     /** If its answer has not started by this time, the message fails with the code `expired` */
     expiresAt?: string | number;
     /** When the message arrives in its session, as if it were sent then; until then it waits with the code `delayed` */
@@ -2086,7 +2086,7 @@ export interface Schemas {
     deliver?: {
       /** An http or https URL */
       url: string;
-    };
+    } | null;
   };
   Stats: {
     /** The number of sessions */

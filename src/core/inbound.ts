@@ -1,5 +1,5 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
-// milliseconds here, in any form in which they were sent. Optional means absent; nothing is null.
+// milliseconds here, in any form in which they were sent. Optional means absent.
 import type { CallerRequest } from './caller-request.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
@@ -116,7 +116,8 @@ export interface InboundMessage {
   thinking?: ThinkingLevel;
   /** Absent: live. */
   via?: MessageVia;
-  deliver?: DeliverTarget;
+  /** Absent: where the configuration says; null: nowhere. */
+  deliver?: DeliverTarget | null;
   /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
   expiresAt?: number;
   /** Over 0: its session goes before those that wait in its lane; under 0: after all others. Absent: 0. */
@@ -168,7 +169,8 @@ export function routeOf(message: InboundMessage, ownerIds: readonly string[]): s
     message.chatId ?? null,
     threadKeyOf(message.thread),
     isOwner(message, ownerIds) ? 'owner' : 'other',
-    message.deliver?.url ?? null,
+    // Nowhere is another address than that of the configuration.
+    message.deliver === null ? '' : (message.deliver?.url ?? null),
   ]);
 }
 

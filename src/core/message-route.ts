@@ -41,7 +41,7 @@ export type MessageTarget =
 /** The route of a message's chat. */
 export function chatRouteOf(message: InboundMessage, defaultUrl: string | undefined): ChatRoute {
   const { accountId, chatId, messageId, deliver, sender } = message;
-  const url = deliver?.url ?? defaultUrl;
+  const url = deliver === null ? undefined : (deliver?.url ?? defaultUrl);
   return {
     channel: channelOf(message),
     ...(accountId === undefined ? {} : { accountId }),

@@ -17,9 +17,7 @@ export interface SpawnProvenance {
 }
 
 /** The body of such a message. */
-export interface SessionMessage extends Omit<InboundMessage, 'deliver'> {
-  /** Null: the answer to it is delivered nowhere. */
-  deliver?: InboundMessage['deliver'] | null;
+export interface SessionMessage extends InboundMessage {
   provenance: SpawnProvenance | Extract<EntryProvenance, { kind: 'inter_session' }>;
   /** Of an exchange between agents. */
   exchange?: Exchange;

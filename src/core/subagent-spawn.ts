@@ -18,7 +18,7 @@ export interface SpawnRequest {
   /** `session`: it may be given another task when it is done. Default: run. */
   mode?: 'run' | 'session' | undefined;
   /** The delivery address of the answer to its announcement. Only a client sets it; for a tool call it is that of its turn's answer. */
-  deliver?: { url: string } | undefined;
+  deliver?: { url: string } | null | undefined;
 }
 
 /** The configured subagent settings of one agent. */
@@ -52,7 +52,8 @@ export interface SpawnPlan {
   cleanup: 'keep' | 'delete';
   mode: 'run' | 'session';
   /** Null: where the configuration says, or where the turn's own answer goes. */
-  deliver: { url: string } | null;
+  /** Absent: where the configuration says; null: nowhere. */
+  deliver?: { url: string } | null;
 }
 
 /** `field` names the refused field; the message gives its value and what is allowed. */
@@ -85,7 +86,7 @@ export function planSpawn(
       runTimeoutSeconds: request.runTimeoutSeconds ?? settings.runTimeoutSeconds,
       cleanup: request.cleanup ?? 'keep',
       mode: request.mode ?? 'run',
-      deliver: request.deliver ?? null,
+      ...(request.deliver === undefined ? {} : { deliver: request.deliver }),
     },
   };
 }

@@ -17,8 +17,8 @@ export interface PluginMessage {
   text: string;
   /** Names the message, unique without a time limit within the plugin: a second call with it sends nothing. */
   key: string;
-  /** Where the answer is delivered; absent: where the configuration says. */
-  deliver?: { url: string };
+  /** Where the answer is delivered; absent: where the configuration says; null: nowhere. */
+  deliver?: { url: string } | null;
 }
 
 /** `isNew` false: it was queued before under its key, or equals the event before it. */

@@ -134,7 +134,7 @@ function commandDelivery(
 ): CommandDelivery | null {
   const { sessionKey, messageId, body } = given;
   const url = body.deliver?.url ?? webhook.url;
-  if (url === undefined) return null;
+  if (url === undefined || body.deliver === null) return null;
   return {
     id: newId<DeliveryId>(),
     target: { url },

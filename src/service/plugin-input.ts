@@ -47,18 +47,18 @@ export async function queuePluginEvent(
 export async function sendPluginMessage(
   service: Service,
   plugin: string,
-  message: { sessionKey: string; text: string; key: string; deliver?: { url: string } },
+  message: { sessionKey: string; text: string; key: string; deliver?: { url: string } | null },
 ): Promise<PluginInputResult> {
   const { config, inbox, publish } = service;
   const { sessionKey, text, key, deliver } = message;
-  if (deliver !== undefined && !deliveryUrl.safeParse(deliver.url).success) {
+  if (deliver !== undefined && deliver !== null && !deliveryUrl.safeParse(deliver.url).success) {
     throw new Error('deliver.url: expected an http or https URL without user and password');
   }
   const sessionId = await sessionOf(service, sessionKey);
   const body: InboundMessage = {
     text: storableText(text),
     plugin,
-    ...(deliver === undefined ? {} : { deliver: { url: deliver.url } }),
+    ...(deliver === undefined ? {} : { deliver: deliver === null ? null : { url: deliver.url } }),
   };
   const { waitingPerSession } = config.limits;
   const acceptance = publish(

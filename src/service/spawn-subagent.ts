@@ -96,7 +96,10 @@ export async function spawnPlanned(
       body: JSON.stringify(message),
       route: childRoute(config),
       ...origin,
-      originRoute: routeOf({ text: '', ...(plan.deliver === null ? {} : { deliver: plan.deliver }) }, config.owner.ids),
+      originRoute: routeOf(
+        { text: '', ...(plan.deliver === undefined ? {} : { deliver: plan.deliver }) },
+        config.owner.ids,
+      ),
       limits: {
         depthMax: settings.maxSpawnDepth,
         childrenMax: settings.maxChildrenPerSession,

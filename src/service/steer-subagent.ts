@@ -71,7 +71,7 @@ async function startAgain(service: Service, run: RunFacts, message: SteerMessage
     runTimeoutSeconds: spawnSettingsOf(config, parent.agentId).runTimeoutSeconds,
     cleanup: run.cleanup,
     mode: run.mode,
-    deliver: run.deliver,
+    ...(run.isUndelivered ? { deliver: null } : run.deliver === null ? {} : { deliver: run.deliver }),
   };
   const { from, causeKey, sentBy, idempotency } = message;
   const origin = { turnId: from?.turnId ?? null, causeKey, sentBy, idempotency };

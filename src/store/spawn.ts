@@ -220,7 +220,7 @@ function columnsOf({
     limits.childrenMax,
     limits.descendantsMax,
     ...keyValues(idempotency),
-    plan.deliver === null ? null : JSON.stringify(plan.deliver),
+    plan.deliver === undefined ? null : JSON.stringify(plan.deliver),
     sentBy === null ? null : JSON.stringify({ sentBy }),
   ];
 }

@@ -28,6 +28,8 @@ export interface RunFacts {
   cleanup: 'keep' | 'delete';
   /** Where the answer to its announcement goes; null: where the configuration says, or nowhere. */
   deliver: { url: string } | null;
+  /** True: nowhere. */
+  isUndelivered: boolean;
   error: string | null;
   /** Milliseconds since the epoch. */
   createdAt: number;
@@ -37,7 +39,7 @@ export interface RunFacts {
 const RUNS_MAX = 200;
 
 const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as "parentId", p.key as "parentKey", r.label, r.task, r.status,
-  r.mode, r.cleanup, r.deliver, r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  r.mode, r.cleanup, r.deliver, coalesce(json_typeof(r.deliver) = 'null', false) as "isUndelivered", r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   (extract(epoch from r.ended_at) * 1000)::float8 as "endedAt"`;
 
 const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id`;

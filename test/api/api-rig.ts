@@ -22,6 +22,8 @@ export interface ApiRigOptions {
   limits?: Partial<Config['limits']>;
   ownerIds?: string[];
   keys?: Config['api']['keys'];
+  /** The configuration file. */
+  file?: object;
   /** Other settings of the API. */
   api?: Partial<Config['api']>;
   /** What the configuration returns whenever it is read, over the rest. May throw `ConfigError`. */
@@ -64,6 +66,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
   const turns = await createTurnRig(databaseUrl, {
     tools: [echo],
     databaseLogger: logger,
+    ...(options.file === undefined ? {} : { settings: options.file }),
     ...(options.batchCacheHits === undefined ? {} : { batchCacheHits: options.batchCacheHits }),
   });
   const wake = createWake();

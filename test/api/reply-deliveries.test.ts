@@ -168,3 +168,43 @@ test('the OpenAPI document describes every kind of delivery as a webhook', async
   expect(schema.required).toContain('error');
   expect(schema.properties.type).toMatchObject({ const: 'failure' });
 });
+
+describe('a message with the delivery null', () => {
+  const webhook = useApiRig({ file: { channels: { webhook: deliver } } });
+
+  test('has its reply, its failure and the answer to its command delivered nowhere', async () => {
+    const { rig } = webhook;
+    const texts = ['Hi [[reply: Hello.]]', 'Hi [[stop: refusal]] [[reply: ]]', '/status'];
+    for (const [at, more] of [{ deliver: null }, {}].entries()) {
+      for (const text of texts) {
+        await rig.post(`/v1/sessions/null-${at}/messages`, { text, ...more });
+        await rig.work(`null-${at}`);
+      }
+    }
+    const countOf = async (session: string) => (await rig.get(`/v1/deliveries?session=${session}`)).body.items.length;
+    expect([await countOf('null-0'), await countOf('null-1')]).toEqual([0, 3]);
+  });
+
+  test('does not share a turn with one whose reply is delivered (G6)', async () => {
+    const { rig } = webhook;
+    await rig.post('/v1/sessions/apart/messages', { text: 'Quiet [[reply: One.]]', deliver: null });
+    await rig.post('/v1/sessions/apart/messages', { text: 'Loud [[reply: Two.]]' });
+    await rig.work('apart');
+    const { items } = (await rig.get('/v1/messages?session=apart')).body;
+    expect(items.map(({ status }: { status: string }) => status)).toEqual(['waiting', 'answered']);
+  });
+
+  test('can be a batch, an item and a spawn, whose announcement is answered nowhere', async () => {
+    const { rig } = webhook;
+    const batch = { items: [{ text: 'x', deliver: null }], deliver: null };
+    expect((await rig.post('/v1/batches', batch)).status).toBe(201);
+    await rig.post('/v1/sessions/parent/messages', { text: 'Hi', deliver: null });
+    await rig.work('parent');
+    const spawned = await rig.post('/v1/sessions/parent/spawn', { task: 'Count [[reply: Three.]]', deliver: null });
+    expect(spawned.status).toBe(202);
+    await rig.work(spawned.body.childSessionKey.replace('agent:main:', ''));
+    await rig.work('parent');
+    expect((await rig.get('/v1/turns?session=parent')).body.items).toHaveLength(2);
+    expect((await rig.get('/v1/deliveries?session=parent')).body.items).toEqual([]);
+  });
+});

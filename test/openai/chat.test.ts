@@ -24,6 +24,8 @@ shareAmongTests(async (onEnd) => {
     queue: 'postgres',
     config: {
       lanes: { main: 8 },
+      // Answers of other messages go here.
+      channels: { webhook: { url: 'http://127.0.0.1:9/replies' } },
       agents: { list: [{ id: 'main' }, { id: 'helper' }] },
       api: { keys: SHOPS.map((name) => ({ name, key: keyOf(name) })) },
     },
@@ -179,6 +181,18 @@ describe('a chat completion', () => {
         `select transcript_no from holdfast.sessions where key like 'agent:main:openai:%' group by 1`,
       ),
     ).toEqual([{ transcript_no: 1 }]);
+  });
+
+  test('is not delivered to the webhook of the configuration, nor is its failure', async () => {
+    for (const content of ['Hi [[reply: Hello.]]', 'Hi [[stop: refusal]] [[reply: ]]']) {
+      await openai.chat.completions.create({
+        model: 'holdfast',
+        user: 'webhook',
+        messages: [{ role: 'user', content }],
+      });
+      await openai.responses.create({ model: 'holdfast', conversation: 'webhook', input: content });
+    }
+    expect(await holder.rig.rows('select payload from holdfast.deliveries')).toEqual([]);
   });
 
   test('calls a tool of the client, and the same turn continues with its result', async () => {

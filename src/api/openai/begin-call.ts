@@ -103,6 +103,8 @@ export async function beginCall(
   const body: InboundMessage = {
     text: conversation.fresh.text,
     mode: 'followup',
+    // The client has its answer in the response.
+    deliver: null,
     caller,
     ...(chosen.model === undefined ? {} : { model: chosen.model }),
     ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),

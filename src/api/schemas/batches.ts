@@ -61,7 +61,7 @@ const settings = z.strictObject({
   maxCostUsd: dollars.exactOptional(),
   maxFailurePercent: percent.exactOptional(),
   deadlineSeconds: deadlineSeconds.exactOptional(),
-  deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
+  deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
 });
 
 export type BatchSettings = z.output<typeof settings>;

@@ -74,7 +74,7 @@ const fields = z.strictObject({
   model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
   thinking: z.enum(THINKING_LEVELS).exactOptional(),
   via: z.enum(MESSAGE_VIAS).exactOptional(),
-  deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
+  deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
   expiresAt: time,
   deliverAt: time,
   priority: z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX).exactOptional(),

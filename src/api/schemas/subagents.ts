@@ -28,7 +28,7 @@ export const spawnRequest = z.strictObject({
   runTimeoutSeconds: z.int().min(0).max(TIMEOUT_SECONDS_MAX).exactOptional(),
   cleanup: z.enum(['keep', 'delete']).exactOptional(),
   mode: z.enum(['run', 'session']).exactOptional(),
-  deliver: z.strictObject({ url: deliveryUrl }).exactOptional(),
+  deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
 });
 
 export const spawned = z.strictObject({ runId: uuid, childSessionKey: z.string() });
