@@ -144,6 +144,8 @@ describe('the results of a client', () => {
       return row ?? null;
     });
     expect(turn).toMatchObject({ status: 'failed', error: { code: 'caller_timeout' } });
+    // Nothing that an operator could do would send them.
+    expect(await holder.rig.rows('select id from holdfast.dead_letters where turn_id = $1', [id])).toEqual([]);
     const results = await holder.rig.rows(
       `select content from holdfast.entries where turn_id = $1 and kind = 'results'`,
       [id],

@@ -2,6 +2,7 @@
 import { newId } from '../../ids.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import { isPassingFault } from '../../store/database.ts';
+import { CALLER_TIMEOUT } from '../loop/caller-calls.ts';
 import type { TurnContext } from '../context.ts';
 import { viaOf } from '../../core/provider-batch/message-via.ts';
 import { capOf } from '../open/queue-cap.ts';
@@ -31,8 +32,9 @@ export async function storeEnd(
   const { session, journal } = turn;
   const { status, messageStatus, reply, error, isInterrupted = false, hides = null } = result;
   const { queue } = context.config.messages;
-  // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as requested.
-  const hasFailed = error !== null && (status === 'failed' || status === 'timedOut');
+  // A failure waits until a person retries or discards it (G17). A turn that was stopped ended as requested, and only the client could have
+  // sent the results of its tools.
+  const hasFailed = error !== null && (status === 'failed' || status === 'timedOut') && error.code !== CALLER_TIMEOUT;
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   const ending = await journal.store(write, (rows) =>
     context.store.finishTurn({

@@ -10,6 +10,9 @@ import type { Plan } from './plan-calls.ts';
 /** The code of a turn that waits for the client. */
 export const CALLER = 'caller';
 
+/** The code of a turn whose client did not send its results in time. */
+export const CALLER_TIMEOUT = 'caller_timeout';
+
 /** How much longer the client may take for its results, in milliseconds; at most 0: it has not sent them in time. */
 export function callerTimeLeftMs({ config }: TurnContext, { journal }: OpenedTurn): number {
   const { park } = journal.at;

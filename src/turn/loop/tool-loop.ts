@@ -10,7 +10,7 @@ import { nextAnswer } from './harness.ts';
 import { modelEnded, turnResumed } from './model-events.ts';
 import { isReadOnly, planFresh, planResumed } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type BatchResult } from './run-tools.ts';
-import { callerTimeLeftMs, withoutCaller } from './caller-calls.ts';
+import { CALLER_TIMEOUT, callerTimeLeftMs, withoutCaller } from './caller-calls.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
@@ -136,7 +136,7 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   if (!isLate) return end;
   const seconds = context.config.openai.callerSeconds;
   throw new TurnFailed(
-    'caller_timeout',
+    CALLER_TIMEOUT,
     `The client did not send the results of its tools within ${seconds} s (openai.callerSeconds).`,
   );
 }
