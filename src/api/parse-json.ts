@@ -14,7 +14,7 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   try {
     value = parseKeepingIntegers(text);
   } catch (error) {
-    throw new Problem('invalid_json', `The body is not valid JSON: ${reasonOf(error)}`, { cause: error });
+    throw new Problem('invalid_json', `The body is not valid JSON: ${reasonOf(text)}`, { cause: error });
   }
   checkValue(value, { depthLeft: depthMax, hasEscapes: text.includes('\\u') }, '');
   const twice = findDuplicateName(text);
@@ -25,10 +25,39 @@ export function parseJson(body: Buffer, depthMax: number): unknown {
   });
 }
 
-/** The parser's message without the text that it quotes: a body may hold what no log or answer should repeat. */
-function reasonOf(error: unknown): string {
-  const position = error instanceof Error ? /at position \d+(?: \(line \d+ column \d+\))?/.exec(error.message) : null;
-  return position === null ? 'it ends too early or is empty.' : `unexpected character ${position[0]}.`;
+/** The first character that does not fit, and its place. No more of the text: a body may hold what no log or answer should repeat. */
+function reasonOf(text: string): string {
+  if (!isBroken(text)) return 'it ends too early.';
+  // The end of the shortest beginning of the text that no further character could complete.
+  let [fits, broken] = [0, text.length];
+  while (broken - fits > 1) {
+    const middle = Math.floor((fits + broken) / 2);
+    if (isBroken(text.slice(0, middle))) broken = middle;
+    else fits = middle;
+  }
+  const lines = text.slice(0, fits).split('\n');
+  const place = `position ${fits} (line ${lines.length} column ${(lines.at(-1) ?? '').length + 1})`;
+  return `unexpected character ${characterAt(text, fits)} at ${place}.`;
+}
+
+/** True for a text that is not the beginning of any JSON. The parser's messages of one that is name its end, or no position. */
+function isBroken(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return false;
+  } catch (error) {
+    const { message } = error as SyntaxError;
+    if (/^Unexpected end|^Unterminated/.test(message)) return false;
+    const [, position] = / at position (\d+)/.exec(message) ?? [];
+    return position === undefined || Number(position) < text.length;
+  }
+}
+
+function characterAt(text: string, at: number): string {
+  const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
+  if (/^[^\p{C}\p{Z}]$/u.test(character)) return JSON.stringify(character);
+  const code = `U+${text.charCodeAt(at).toString(16).toUpperCase().padStart(4, '0')}`;
+  return code === 'U+FEFF' ? `${code} (a byte order mark)` : code;
 }
 
 interface Check {

@@ -246,6 +246,31 @@ describe('a query', () => {
   });
 });
 
+test.each([
+  ['text=hello', '"e" at position 1 (line 1 column 2)'],
+  ['<xml/>', '"<" at position 0 (line 1 column 1)'],
+  ['\ufeff{"text":"x"}', 'U+FEFF (a byte order mark) at position 0 (line 1 column 1)'],
+  ['{"text":"x"} trailing', '"t" at position 13 (line 1 column 14)'],
+  [`{"text":"${'x'.repeat(90)}",\n  nothing}`, '"n" at position 104 (line 2 column 3)'],
+  ['{"text":"a\tb"}', 'U+0009 at position 10 (line 1 column 11)'],
+  ['{"text":\'x\'}', `"'" at position 8 (line 1 column 9)`],
+  ['{"a":01}', '"1" at position 6 (line 1 column 7)'],
+  ['{"a":trux}', '"x" at position 8 (line 1 column 9)'],
+])('a body that is not JSON is refused with the position and the character: %s', async (body, place) => {
+  const answer = await postRaw(body);
+  expect(answer).toMatchObject({
+    status: 400,
+    body: { code: 'invalid_json', detail: `The body is not valid JSON: unexpected character ${place}.` },
+  });
+});
+
+test.each(['{"text":"x"', '{"text":"x', '{"text":', '{"text":-', '{"text":tru', '"\\u12'])(
+  'a body that ends too early says so: %s',
+  async (body) => {
+    expect((await postRaw(body)).body.detail).toBe('The body is not valid JSON: it ends too early.');
+  },
+);
+
 test('HEAD is answered as GET without the body, on every path and without a key where GET needs none', async () => {
   const { app } = holder.rig;
   const paths = ROUTES.filter(({ method }) => method === 'GET').map(({ path }) => path.replaceAll(/\{\w+\}/g, 'x'));
