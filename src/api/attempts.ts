@@ -1,5 +1,6 @@
 // Counts the recent wrong API keys of each address. A right key is always accepted, so clients that share an address cannot lock each
-// other out. Only guessing is slowed down, and with it the log lines and the work that guesses cost.
+// other out. Nothing is slowed down: keys are too long to be guessed at any rate. The count shows a client with a wrong key that it should
+// stop.
 import { LRUCache } from 'lru-cache';
 
 /** This many wrong keys are answered 401 immediately. */

@@ -15,13 +15,18 @@ export function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'
   if (api.publicUrl !== undefined) named.add(new URL(api.publicUrl).host);
   return (request) => {
     refuseDoubled(request.raw.rawHeaders);
-    const host = request.headers.host?.toLowerCase() ?? '';
+    const host = (hostOfTarget(request.raw.url) ?? request.headers.host ?? '').toLowerCase();
     if (!isChecking || named.has(host) || named.has(nameOf(host)) || isLoopbackHost(nameOf(host))) return;
     throw new Problem(
       'misdirected',
       `The host ${JSON.stringify(host.slice(0, 200))} is not allowed. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
     );
   };
+}
+
+/** The host of an absolute request target (`GET http://host/path`), which takes precedence over the header; null: the target has none. */
+function hostOfTarget(target: string | undefined): string | null {
+  return /^[a-z][a-z\d+.-]*:\/\/(?:[^/?#]*@)?([^/?#]*)/i.exec(target ?? '')?.[1] ?? null;
 }
 
 /** The host without its port. */

@@ -61,6 +61,15 @@ test.each([
   }
 });
 
+test.each([
+  ['http://evil.example/healthz', 'localhost', '421'],
+  ['http://user@evil.example:7420/healthz', 'localhost', '421'],
+  ['http://localhost/healthz', 'localhost', '200'],
+])('an absolute request target is judged by its own host: %s', async (target, host, status) => {
+  const answer = await send([`GET ${target} HTTP/1.1`, `Host: ${host}`]);
+  expect(answer.split(' ', 2)[1]).toBe(status);
+});
+
 /** The answer to these bytes, as text. */
 async function send(lines: string[]): Promise<string> {
   const { port } = new URL(await holder.rig.listen());

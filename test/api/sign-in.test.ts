@@ -56,7 +56,7 @@ describe('with a key', () => {
     expect(refused).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
 
-  test('a wrong key is refused, and guessing is slowed down', async () => {
+  test('a wrong key is refused, and after several of them with 429', async () => {
     const guess = () =>
       holder.rig.app.inject({ method: 'POST', url: PATH, payload: { key: 'wrong' }, remoteAddress: '10.9.9.9' });
     const statuses = [];

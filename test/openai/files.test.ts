@@ -196,6 +196,19 @@ describe('requests for files and batches', () => {
     await refused(openai.files.create({ purpose: 'fine-tune', file })).toMatchObject({ status: 400, param: 'purpose' });
     const large = await toFile(Buffer.alloc(FILE_BYTES_MAX + 1), 'large');
     await refused(openai.files.create({ purpose: 'batch', file: large })).toMatchObject({ status: 413, param: 'file' });
+    for (const seconds of [-1, 0])
+      await refused(
+        openai.files.create({ purpose: 'batch', file, expires_after: { anchor: 'created_at', seconds } }),
+      ).toMatchObject({ status: 400, param: 'expires_after[seconds]' });
+    const two = new FormData();
+    two.append('purpose', 'batch');
+    for (const name of ['one', 'two']) two.append('file', new Blob(['x']), name);
+    const answer = await fetch(`${openai.baseURL}/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${openai.apiKey}` },
+      body: two,
+    });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { param: 'file' } }]);
     const good = await upload([line('a', 'x')], 'a\u0000b');
     expect((await openai.files.retrieve(good.id)).filename).not.toContain('\u0000');
     await refused(

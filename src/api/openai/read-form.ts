@@ -53,6 +53,7 @@ export async function readForm<Result>(
       },
     );
   });
+  form.on('filesLimit', () => form.destroy(fieldProblem('file', 'expected one file in the form')));
   form.on('error', (error: unknown) => {
     const problem = problemOf(error);
     ended.reject(problem);

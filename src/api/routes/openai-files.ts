@@ -52,7 +52,7 @@ async function upload(
       hash.update(bytes);
       yield bytes;
     }
-    checkPurpose(fields);
+    checkFields(fields);
   }
   let bound: KeyedRequest | null = null;
   const finish = (): KeyedRequest | null => {
@@ -97,7 +97,17 @@ function late(): Problem {
   return new Problem('request_timeout', detail);
 }
 
-function checkPurpose(fields: ReadonlyMap<string, string>): void {
+function checkFields(fields: ReadonlyMap<string, string>): void {
+  for (const [name, value] of fields) {
+    if (!name.startsWith('expires_after')) continue;
+    if (name === 'expires_after[anchor]' && value === 'created_at') continue;
+    if (name === 'expires_after[seconds]' && /^[1-9]\d{0,9}$/.test(value)) continue;
+    fail(
+      name,
+      `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(value.slice(0, 100))}`,
+    );
+  }
+
   const purpose = fields.get('purpose');
   if (purpose === undefined) fail('purpose', 'expected batch');
   if (purpose !== 'batch')
