@@ -2319,8 +2319,10 @@ export interface Schemas {
     epoch: number;
     /** The process that last ran the turn */
     worker: string;
-    /** A model as provider/model, or an alias; null or absent: as configured */
+    /** The model that answered, with its provider unless that is anthropic; until then the model that it was opened with */
     model: string;
+    /** The model that the turn was opened with, if another one has answered after a fallback; null: it is the same */
+    askedModel: string | null;
     /** What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction */
     harness: {
       /** The id */
@@ -2406,8 +2408,10 @@ export interface Schemas {
     epoch: number;
     /** The process that last ran the turn */
     worker: string;
-    /** A model as provider/model, or an alias; null or absent: as configured */
+    /** The model that answered, with its provider unless that is anthropic; until then the model that it was opened with */
     model: string;
+    /** The model that the turn was opened with, if another one has answered after a fallback; null: it is the same */
+    askedModel: string | null;
     /** What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction */
     harness: {
       /** The id */

@@ -139,6 +139,7 @@ export const turns = holdfast.table('turns', {
   epoch: count('epoch').notNull(),
   worker: text('worker').notNull(),
   model: text('model').notNull(),
+  askedModel: text('asked_model'),
   thinking: text('thinking'),
   promptSeq: count('prompt_seq').notNull(),
   systemSha256: text('system_sha256').notNull(),

@@ -6,6 +6,9 @@ import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
+import { drizzle } from 'drizzle-orm/node-postgres';
+import { viewTurn } from '../../src/store/views/turns.ts';
+import { findTurnIds } from '../../src/store/views/turn-filter.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -113,6 +116,29 @@ describe('a model that does not answer', () => {
     const events = await rig.rows(`select type, data from holdfast.events where turn_id = $1 order by id`, [turn.id]);
     const blocked = events.find(({ type }) => type === 'model.blocked');
     expect(blocked).toMatchObject({ data: { code: 'model_away', provider: 'anthropic', fallback: 'spare/first' } });
+    worker.stop();
+  });
+
+  test('is not named as the model of the turn: lists, their filter, the timeline and the costs name the one that answered, beside it', async () => {
+    const worker = rig.worker();
+    await rig.send('named', '[[tool: effect {}]] [[error: 529 times=always]]');
+    await worker.run('named');
+    const { id } = await turnOf('named');
+    const db = drizzle({ client: rig.database.views });
+    const asked = modelOf('named');
+    const turn = await viewTurn(db, id);
+    expect(turn).toMatchObject({ model: 'spare/first', askedModel: asked, reply: 'first answers' });
+    const names = turn?.spans.filter(({ kind }) => kind === 'model.call').map(({ name }) => name);
+    expect(names).toEqual([asked, asked, asked, asked, 'spare/first']);
+    const found = await findTurnIds(db, { model: 'spare/first' }, { limit: 10, after: null });
+    expect(found.items).toContain(id);
+    const [ended] = await rig.rows(
+      `select data ->> 'model' as model from holdfast.events where turn_id = $1 and type = 'turn.ended'`,
+      [id],
+    );
+    expect(ended).toEqual({ model: 'spare/first' });
+    const derived = await deriveRequest(rig.database, { turnId: id, callNo: 1, defaultThinking: () => 'off' });
+    expect(derived).toMatchObject({ matches: true, request: { model: asked } });
     worker.stop();
   });
 

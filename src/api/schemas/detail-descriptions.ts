@@ -2,6 +2,12 @@
 
 /** By field, or by operation and field. */
 export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'Turn.model':
+    'The model that answered, with its provider unless that is anthropic; until then the model that it was opened with',
+  'ListedTurn.model':
+    'The model that answered, with its provider unless that is anthropic; until then the model that it was opened with',
+  askedModel:
+    'The model that the turn was opened with, if another one has answered after a fallback; null: it is the same',
   clockChange:
     'The last clock change of the time zone between the previous slot, or now, and this slot; null: there is none',
   previousTurnId: 'The previous turn of the session; null: this is the first turn, or the previous one was deleted',

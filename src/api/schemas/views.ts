@@ -221,6 +221,7 @@ export const turn = z.strictObject({
   epoch: count,
   worker: z.string(),
   model: z.string(),
+  askedModel: z.string().nullable(),
   harness: z.strictObject({ id: z.string(), reason: z.enum(HARNESS_REASONS) }).nullable(),
   reply: z.string().nullable(),
   error: fault,

@@ -67,7 +67,7 @@ export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
     status: style === undefined ? turn.status : terminal.paint(style, turn.status),
     session: turn.sessionKey,
     kind: `${turn.kind} (lane ${turn.lane})`,
-    model: turn.model,
+    model: turn.askedModel === null ? turn.model : `${turn.model} instead of ${turn.askedModel}`,
     worker: `${turn.worker}, attempt ${turn.attempt}, epoch ${turn.epoch}`,
     waited: durationBetween(turn.queuedAt, turn.claimedAt),
     took: turn.endedAt === null ? null : durationBetween(turn.startedAt, turn.endedAt),

@@ -71,6 +71,7 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
   status: ['text', (end) => end.status],
   message_status: ['text', (end) => end.messageStatus],
   reply: ['text', (end) => (end.reply === null ? null : storableText(end.reply))],
+  answered_model: ['text', (end) => end.answeredModel ?? null],
   error: ['json', (end) => (end.error === null ? null : JSON.stringify(end.error))],
   was_aborted: ['boolean', (end) => end.wasAborted],
   context_tokens: ['bigint', (end) => end.contextTokens],
@@ -99,7 +100,8 @@ const tail = cte(`tail as materialized (
 
 const endedTurns = cte(`ended as (
   update holdfast.turns t
-  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), ${PROGRESS_SQL}
+  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(),
+    model = coalesce(tail.answered_model, t.model), asked_model = case when tail.answered_model is not null then t.model end, ${PROGRESS_SQL}
   from fence join tail on tail.n = fence.n where t.id = fence.turn_id
   returning t.*, fence.version
 )`);

@@ -17,6 +17,8 @@ export interface TurnEnd extends JournalWrite {
   status: 'completed' | 'silent' | 'failed' | 'aborted' | 'timedOut';
   messageStatus: 'answered' | 'silent' | 'failed' | 'cancelled';
   reply: string | null;
+  /** The model that answered, where that is not the one that the turn was opened with. */
+  answeredModel?: string;
   /** `{code, message}`; null after a good end. */
   error: { code: string; message: string } | null;
   /** True when the user stopped it: the next prompt mentions it. */

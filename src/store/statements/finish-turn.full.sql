@@ -123,8 +123,8 @@ stopped_run as (
   where r.child_id = fence.session_id and s.run_id is null and (r.ended_at is null or r.ended_at >= t.started_at)
 ),
 new_ends as (
-  select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
+  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -133,7 +133,8 @@ tail as materialized (
 ),
 ended as (
   update holdfast.turns t
-  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), calls = fence.calls, retries = fence.retries, steps = fence.steps,
+  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(),
+    model = coalesce(tail.answered_model, t.model), asked_model = case when tail.answered_model is not null then t.model end, calls = fence.calls, retries = fence.retries, steps = fence.steps,
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
     cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
     is_simulated = fence.is_simulated
@@ -386,7 +387,7 @@ inserted_events as (
 ),
 settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'harness', case when t.kind <> 'compaction'
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
   'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,

@@ -28,8 +28,8 @@ fence as materialized (
 ),
 ending as (select null::uuid as child_id, null::text as cleanup where false),
 new_ends as (
-  select n, status, message_status, reply, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
+  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -38,7 +38,8 @@ tail as materialized (
 ),
 ended as (
   update holdfast.turns t
-  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(), calls = fence.calls, retries = fence.retries, steps = fence.steps,
+  set status = tail.status, reply = tail.reply, error = tail.error, ended_at = clock_timestamp(),
+    model = coalesce(tail.answered_model, t.model), asked_model = case when tail.answered_model is not null then t.model end, calls = fence.calls, retries = fence.retries, steps = fence.steps,
     input_tokens = fence.input_tokens, output_tokens = fence.output_tokens, cache_read_tokens = fence.cache_read_tokens,
     cache_write_tokens = fence.cache_write_tokens, cost_micros = fence.cost_micros, unpriced_calls = fence.unpriced_calls,
     is_simulated = fence.is_simulated

@@ -77,7 +77,7 @@ const PARTS: readonly Part[] = [
     type: 'turn',
     key: { id: 'uuid' },
     from: 'holdfast.turns r',
-    fields: `r.id, r.kind, r.lane, r.status, r.attempt, r.model, r.thinking, r.steps, r.reply, r.error, ${TOKENS},
+    fields: `r.id, r.kind, r.lane, r.status, r.attempt, r.model, r.asked_model as "askedModel", r.thinking, r.steps, r.reply, r.error, ${TOKENS},
       ${iso('queued_at', 'queuedAt')}, ${iso('started_at', 'startedAt')}, ${iso('ended_at', 'endedAt')}`,
   }),
   partOf({

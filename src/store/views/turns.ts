@@ -1,6 +1,7 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
+import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import { pieceOf } from '../../core/transcript-parts.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
@@ -42,7 +43,10 @@ export interface TurnView extends CostFacts {
   nextTurnId?: string | null;
   epoch: number;
   worker: string;
+  /** The model that answered; while it has not, the one that it was opened with. */
   model: string;
+  /** The model that it was opened with, if another one has answered; null: it is the same. */
+  askedModel: string | null;
   /** What answers it, and why that was chosen; null: it asks for no answer, as a compaction. */
   harness: { id: string; reason: HarnessReason } | null;
   reply: string | null;
@@ -163,6 +167,7 @@ function turnSummaryOf(row: {
     epoch: turn.epoch,
     worker: turn.worker,
     model: turn.model,
+    askedModel: turn.askedModel,
     harness: row.harness,
     reply: turn.reply,
     error: turn.error ?? null,
@@ -218,7 +223,8 @@ function spansOf(turn: TurnSummary, steps: StepView[]): SpanView[] {
         spans.push({ kind: 'rate.wait', name, n: call.n, startedAt: beganAt, endedAt: call.startedAt });
       }
       const kind = call.purpose === 'compaction' ? 'compaction' : 'model.call';
-      spans.push({ kind, name: turn.model, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
+      const asked = call.model === null ? turn.model : modelName(modelOfRef(call.model));
+      spans.push({ kind, name: asked, n: call.n, startedAt: call.startedAt, endedAt: call.endedAt });
     }
     for (const tool of step.tools) {
       spans.push({ kind: 'tool.exec', name: tool.name, n: step.n, startedAt: tool.startedAt, endedAt: tool.endedAt });

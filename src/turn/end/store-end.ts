@@ -1,6 +1,7 @@
 // Stores the end of a turn: one statement, which also gives the lock back.
 import { newId } from '../../ids.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
+import { modelName } from '../../core/model-ref.ts';
 import { isPassingFault } from '../../store/database.ts';
 import { CALLER_TIMEOUT } from '../loop/caller-calls.ts';
 import type { TurnContext } from '../context.ts';
@@ -36,6 +37,8 @@ export async function storeEnd(
   // sent the results of its tools.
   const hasFailed = error !== null && (status === 'failed' || status === 'timedOut') && error.code !== CALLER_TIMEOUT;
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
+  // The last answer is that of the model which is asked now.
+  const answered = error === null && journal.attempt.fallback !== null ? journal.attempt.request : null;
   const ending = await journal.store(write, (rows) =>
     context.store.finishTurn({
       ...rows,
@@ -43,6 +46,7 @@ export async function storeEnd(
       messageStatus,
       reply,
       error,
+      ...(answered === null ? {} : { answeredModel: modelName(answered) }),
       wasAborted: result.wasAborted ?? false,
       contextTokens: contextTokensOf(turn, write, result),
       deliveries: result.deliveries ?? [],
@@ -55,7 +59,7 @@ export async function storeEnd(
       gatherMsMax: queue.gatherMsMax,
       cap: capOf(context, session),
       steerSeen: journal.attempt.steersSeen,
-      ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error }),
+      ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error, answered }),
       ...(result.run === undefined ? {} : { run: result.run }),
       ...(session.runId === null ? undefined : { isPartOfRun: true }),
       ...(result.notices === undefined ? {} : { notices: result.notices }),

@@ -2,6 +2,7 @@
 import type { TurnId } from '../../core/ids.ts';
 import { dollarsOf, type CostTotal } from '../../core/prices/call-cost.ts';
 import { callIdOf } from '../../model/observers/observer.ts';
+import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { EarlierPark } from '../../store/claim-session.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
@@ -67,7 +68,7 @@ function costOf(row: ModelCallRow): Record<string, unknown> {
 export function turnEnded(
   { session, kind, chain }: OpenedTurn,
   total: CostTotal,
-  outcome: { status: string; reply: string | null; error: object | null },
+  { answered, ...outcome }: { status: string; reply: string | null; error: object | null; answered: NamedModel | null },
 ): NewEvent {
   const { costMicros, unpricedCalls, isSimulated } = total;
   return {
@@ -77,7 +78,7 @@ export function turnEnded(
       agentId: session.agentId,
       kind,
       lane: session.lane,
-      model: chain[0] ?? null,
+      model: answered === null ? (chain[0] ?? null) : refOfModel(answered),
       costUsd: dollarsOf(costMicros),
       costMicros,
       unpricedCalls,

@@ -117,6 +117,12 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
       </Fact>
       <Fact name="Model">
         <SafeText text={turn.model} />
+        {turn.askedModel !== null && (
+          <>
+            {' instead of '}
+            <SafeText text={turn.askedModel} />
+          </>
+        )}
       </Fact>
       <Fact name="Cost">
         {dollarsText(turn.costMicros)}
