@@ -8,7 +8,7 @@ import { checkCronModels, checkModels, providersOf, type KnownProviders, type Re
 import { checkPolicies } from './check-tools.ts';
 import type { ConfigIssue } from './config-error.ts';
 import type { AgentDefaults } from './agent-type.ts';
-import type { FileSettings } from './config-type.ts';
+import type { FileSettings, ProviderSettings } from './config-type.ts';
 import type { DeepPartial } from './deep-partial.ts';
 import { defaultSettings } from './defaults.ts';
 import { mergeOver } from './merge-over.ts';
@@ -68,16 +68,38 @@ export function crossCheck(settings: FileSettings): ConfigIssue[] {
   for (const [at, name] of keyNames.entries()) {
     if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
   }
-  for (const [name, { baseUrl, apiKey, headers }] of Object.entries(settings.models.providers)) {
-    const isUnused = name !== DEFAULT_PROVIDER && baseUrl === undefined && (apiKey ?? headers) !== undefined;
-    if (isUnused) refuse(`models.providers.${name}.baseUrl`, null, 'the address that its key and headers are for');
-  }
+  for (const [name, provider] of Object.entries(settings.models.providers))
+    checkProvider(`models.providers.${name}`, provider, { isBuiltIn: name === DEFAULT_PROVIDER, refuse });
   checkPolicies(settings, refuse);
   const { enabled, runtime } = settings.sandbox;
   if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
   checkCrons(settings, refuse);
   checkCronModels(settings, { providers, refuse });
   return issues;
+}
+
+/** Hosts whose API is not Anthropic's. */
+const OTHER_APIS = /^(?:api\.openai\.com|generativelanguage\.googleapis\.com|api\.mistral\.ai)$/;
+
+function checkProvider(
+  path: string,
+  { baseUrl, apiKey, headers, family = 'anthropic' }: ProviderSettings,
+  { isBuiltIn, refuse }: { isBuiltIn: boolean; refuse: Refuse },
+): void {
+  if (baseUrl === undefined) {
+    const isUnused = !isBuiltIn && (apiKey ?? headers) !== undefined;
+    if (isUnused) refuse(`${path}.baseUrl`, null, 'the address that its key and headers are for');
+    return;
+  }
+  const { hostname, pathname } = new URL(baseUrl);
+  const isOtherForm = family !== 'anthropic' && /\/v1(?:beta)?\/?$/.test(pathname);
+  if (!OTHER_APIS.test(hostname) && !isOtherForm) return;
+  const [field, value] = family === 'anthropic' ? ['baseUrl', hostname] : ['family', family];
+  refuse(
+    `${path}.${field}`,
+    value,
+    "an address that has Anthropic's Messages API, to which /v1/messages is added, so it must not end in /v1; family only changes the form of the history. For a provider with another API, name a gateway that translates it as baseUrl, or write a plugin with registerTransport and leave baseUrl out",
+  );
 }
 
 function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {

@@ -295,6 +295,27 @@ test('a provider with an address serves models beside the built-in one', async (
   expect(modelFault(config, 'main', 'nowhere/m')).toContain('"backup/<model>"');
 });
 
+test.each([
+  ['openai', 'https://api.openai.com/v1', 'family is "openai"'],
+  ['openai', 'https://gateway.example/v1/', 'family is "openai"'],
+  ['google', 'https://generativelanguage.googleapis.com/v1beta', 'family is "google"'],
+  ['mistral', 'https://api.mistral.ai', 'family is "mistral"'],
+  [undefined, 'https://api.openai.com/v1', 'baseUrl is "api.openai.com"'],
+])('a provider of the family %s at %s cannot work, and is refused with what to do', async (family, baseUrl, fault) => {
+  const file = JSON.stringify({ models: { providers: { other: { baseUrl, ...(family && { family }) } } } });
+  const error = await load(file).then(
+    () => '',
+    (refused: Error) => refused.message,
+  );
+  expect(error).toContain(`models.providers.other.${fault}`);
+  expect(error).toContain('registerTransport');
+});
+
+test('a gateway with the Messages API may have any family', async () => {
+  const file = '{models: {providers: {other: {baseUrl: "https://gateway.example/gemini", family: "google"}}}}';
+  expect((await load(file)).models.providers['other']).toMatchObject({ family: 'google' });
+});
+
 test('providers of plugins have a family and an encoding, but no key', async () => {
   const config = await load(
     '{models: {providers: {local: {family: "google", toolCallArgumentsEncoding: "html-entities"}}}}',
