@@ -100,7 +100,9 @@ export function createRingMetrics(registry: Registry): (rings: number) => void {
 }
 
 /** How a delivery was settled; `retried`: it is sent again later. */
-export type DeliveryOutcome = 'sent' | 'failed' | 'retried';
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
+
+const DELIVERY_OUTCOMES = ['sent', 'failed', 'retried'] as const;
 
 /** Adds the counter of deliveries to the registry, and returns the function that counts one. */
 export function createDeliveryMetrics(registry: Registry): (status: DeliveryOutcome) => void {
@@ -110,5 +112,7 @@ export function createDeliveryMetrics(registry: Registry): (status: DeliveryOutc
     labelNames: ['status'] as const,
     registers: [registry],
   });
+  // A rate needs a first value: the first failure must count.
+  for (const status of DELIVERY_OUTCOMES) deliveries.inc({ status }, 0);
   return (status) => deliveries.inc({ status });
 }

@@ -25,7 +25,7 @@ export function addWaitingCommands(program: Command, run: RunCommand): void {
     .command('why')
     .helpGroup('Look:')
     .description('explain why something waits, and what to do next')
-    .argument('<what>', 'a session key, or the id of a message or of a turn')
+    .argument('<what>', 'a session key, or the id of a message, a turn or a delivery')
     .action((what: string, _options: object, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runWhy(what, flags, terminal)),
     );

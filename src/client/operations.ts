@@ -23,7 +23,7 @@ export interface Schemas {
     /** Its id, as long as the problem lasts */
     id: string;
     /** The kind */
-    kind: 'dependency' | 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'deliveries_failing' | 'model_blocked' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
+    kind: 'dependency' | 'dead_letters' | 'worker_silent' | 'lock_expired' | 'cron_missed' | 'cron_late' | 'model_blocked' | 'model_unpriced' | 'provider_batch_unknown' | 'provider_batch_old' | 'model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'deliveries_failing' | 'versions_differ' | 'clock_off' | 'events_held' | 'budget';
     /** error: something does not work; warning: something may stop working soon */
     severity: 'error' | 'warning';
     /** The text */
@@ -1860,7 +1860,7 @@ export interface Schemas {
       failedSince: string | null;
     }[];
     /** Problems that keep the service from working; `GET /v1/attention` and `holdfast doctor` give details */
-    troubles: ('model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'versions_differ' | 'clock_off' | 'events_held')[];
+    troubles: ('model_away' | 'model_limited' | 'budget_reached' | 'paused' | 'queue_unreachable' | 'no_worker' | 'no_scheduler' | 'reconciler_stalled' | 'outbox_stalled' | 'deliveries_failing' | 'versions_differ' | 'clock_off' | 'events_held')[];
     /** The model that answers */
     model: {
       /** The provider of the model */

@@ -9,7 +9,6 @@ const OWN_KINDS = [
   'lock_expired',
   'cron_missed',
   'cron_late',
-  'deliveries_failing',
   'model_blocked',
   'model_unpriced',
   'provider_batch_unknown',
@@ -131,12 +130,6 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
     text: 'A cron is due and has not fired for 5 minutes',
     href: `/crons/${name}`,
     fix: 'Start a process with the scheduler role: holdfast start --roles scheduler',
-  }),
-  deliveries_failing: (name, count) => ({
-    severity: 'warning',
-    text: `${counted(count, 'delivery', 'deliveries')} through ${name} have failed at least three times and are retried`,
-    href: '/deliveries?status=pending',
-    fix: 'Look at `lastError` of the deliveries, and check the recipient.',
   }),
   model_blocked: (name) => ({
     severity: 'warning',

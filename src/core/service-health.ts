@@ -10,6 +10,7 @@ export const HEALTH_KINDS = [
   'no_scheduler',
   'reconciler_stalled',
   'outbox_stalled',
+  'deliveries_failing',
   'versions_differ',
   'clock_off',
   'events_held',
@@ -20,7 +21,7 @@ export type HealthKind = (typeof HEALTH_KINDS)[number];
 /** A trouble as it is read from the database. */
 export interface HealthFact {
   kind: HealthKind;
-  /** A provider, a budget, the scope of a pause, a lane, a process, a channel, versions, or the session of a transaction. */
+  /** A provider, a budget, the scope of a pause, a lane, a process, a channel with its destination, versions, or the session of a transaction. */
   name: string;
   count: number;
   /** Null: not known. */
@@ -109,6 +110,12 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
     text: `${count === 1 ? '1 delivery' : `${count} deliveries`} through ${channel} ${count === 1 ? 'is' : 'are'} overdue`,
     href: '/deliveries?status=pending',
     fix: START_WORKER,
+  }),
+  deliveries_failing: (destination, count) => ({
+    severity: 'warning',
+    text: `${count === 1 ? '1 delivery' : `${count} deliveries`} to ${destination} ${count === 1 ? 'has' : 'have'} failed and ${count === 1 ? 'is' : 'are'} retried`,
+    href: '/deliveries?status=pending',
+    fix: 'Check the receiver. "holdfast deliveries list --status pending" shows its last answers.',
   }),
   versions_differ: (versions) => ({
     severity: 'warning',

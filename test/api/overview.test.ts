@@ -180,8 +180,8 @@ describe('GET /v1/attention', () => {
        values (gen_random_uuid(), 'w-1', 'h', 1, '{worker}', '1', '{}', now() - interval '1 minute')`,
       `insert into holdfast.doorbells (session_id, lane, rings) values ('${session}', 'main', 1)`,
       `update holdfast.sessions set owner = 'w-1', lease_expires_at = now() - interval '10 minutes' where id = '${session}'`,
-      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, attempts, expires_at)
-       values (gen_random_uuid(), '${session}', 1, 'webhook', '{}', '{}', 3, now())`,
+      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, attempts, last_error, expires_at)
+       values (gen_random_uuid(), '${session}', 1, 'webhook', '{}', '{}', 3, 'HTTP 500', now() + interval '1 hour')`,
       `insert into holdfast.pauses (id, lane, paused_by) values (gen_random_uuid(), 'batch', 'admin')`,
       `insert into holdfast.model_blocks values ('account', 'anthropic/m', now() + interval '1 hour')`,
       `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, submit_started_at) values

@@ -46,10 +46,16 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     database: 'ok',
     migrations: 'skipped',
     clock: 'skipped',
+    provider: 'skipped',
+    limits: 'skipped',
+    budgets: 'skipped',
+    pauses: 'skipped',
+    queue: 'skipped',
     workers: 'skipped',
     scheduler: 'skipped',
     reconciler: 'skipped',
     outbox: 'skipped',
+    deliveries: 'skipped',
     versions: 'skipped',
     clocks: 'skipped',
     transactions: 'skipped',
@@ -129,7 +135,7 @@ test.each([200, 503])('a program that answers %i with other JSON is not taken fo
 test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
-  expect(stdout).toMatch(/^19 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
+  expect(stdout).toMatch(/^25 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
   expect(stderr).toMatch(/^0 errors, [23] warnings\n$/);
 });
 

@@ -71,6 +71,22 @@ test('a cron is named by its id or by a name that no other cron has', async () =
   expect(await run('cron', 'rm', 'only')).toMatchObject({ code: 0 });
 });
 
+test('a session whose reply is not accepted, and the delivery, show why it is not delivered', async () => {
+  await holder.rig.post('/v1/sessions/unheard/messages', {
+    text: '[[reply: hello]]',
+    deliver: { url: 'http://127.0.0.1:1/' },
+  });
+  await holder.rig.work('unheard');
+  await holder.rig.rows(
+    `update holdfast.deliveries set status = 'pending', attempts = 3, last_status = 500, last_error = 'HTTP 500: broken', due_at = now() + interval '1 hour'`,
+  );
+  const [delivery] = (await holder.rig.get('/v1/deliveries?session=unheard')).body.items;
+  for (const what of ['unheard', delivery.id])
+    expect((await run('why', what)).stdout).toMatch(
+      /^(?:session|delivery) \S+ has waited since .* until .* \(delivery_retried\)\. The receiver .* in 3 attempts\. Last: HTTP 500: broken\. It is tried again by itself/,
+    );
+});
+
 test('waiting messages are listed with their reason, and a session, a message and a turn show why they wait', async () => {
   const { message } = (await say('stuck', 'later')).body;
   const listed = await run('waiting', '--session', 'stuck');

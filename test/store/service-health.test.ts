@@ -155,6 +155,16 @@ test('the outbox has stalled when the oldest delivery of a session is overdue', 
   expect(await troubles()).toEqual(['outbox_stalled webhook 1']);
 });
 
+test('a receiver that fails is named after its first failure, once for all of its deliveries, until it has accepted them', async () => {
+  await rig.rows(
+    `update holdfast.deliveries set attempts = 1, last_error = 'HTTP 500', due_at = now() + interval '5 s',
+       target = '{"url":"https://me:secret@hooks.example:8443/replies?key=secret"}'`,
+  );
+  expect(await troubles()).toEqual(['deliveries_failing webhook hooks.example:8443 2']);
+  await rig.rows(`update holdfast.deliveries set status = 'sent'`);
+  expect(await troubles()).toEqual([]);
+});
+
 test('an open transaction that has written something is named with its session', async () => {
   const client = new pg.Client({ connectionString: rig.url, application_name: 'abandoned' });
   await client.connect();

@@ -1,5 +1,5 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
-import type { WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import type { DeliveryAnswer, WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
@@ -30,7 +30,7 @@ export async function runWaiting(options: WaitingOptions, flags: ClientFlags, te
   return EXIT.ok;
 }
 
-/** Says why a session, a message or a turn waits, or that it does not. */
+/** Says why a session, a message, a turn or a delivery waits, or that it does not. */
 export async function runWhy(what: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
   const found = await findWait(connectApi(flags), what);
   if (terminal.isJson) terminal.json(found);
@@ -49,7 +49,7 @@ function paragraphOf(kind: string, id: string, why: WhyAnswer, terminal: Termina
 }
 
 interface FoundWait {
-  kind: 'session' | 'message' | 'turn';
+  kind: 'session' | 'message' | 'turn' | 'delivery';
   id: string;
   status: string;
   why: WhyAnswer | null;
@@ -62,7 +62,8 @@ async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
     // A worker runs its turn, or it has only messages that are delivered later.
     const { items } = await api.listWaiting({ session: key });
     const arrived = items.find((item) => item.why.code !== 'delayed');
-    return { kind: 'session', id: key, status, why: (arrived ?? items[0])?.why ?? null };
+    const waits = (arrived ?? items[0])?.why ?? (await retriedDelivery(api, key));
+    return { kind: 'session', id: key, status, why: waits };
   }
   try {
     const { status, why } = await api.getMessage({ id: what });
@@ -70,6 +71,24 @@ async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
   } catch (error) {
     if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) throw error;
   }
+  try {
+    const delivery = await api.getDelivery({ id: what });
+    return { kind: 'delivery', id: what, status: delivery.status, why: whyRetried(delivery) };
+  } catch (error) {
+    if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) throw error;
+  }
   const { status, why } = await api.getTurn({ id: what });
   return { kind: 'turn', id: what, status, why };
+}
+
+/** Why a session whose turns have ended does not deliver: its oldest delivery is retried, and the later ones wait for it. */
+async function retriedDelivery(api: ApiClient, session: string): Promise<WhyAnswer | null> {
+  const { items } = await api.listDeliveries({ session, status: ['pending'], limit: 200 });
+  return items.map(whyRetried).findLast((why) => why !== null) ?? null;
+}
+
+function whyRetried({ status, lastError, attempts, createdAt, dueAt, channel }: DeliveryAnswer): WhyAnswer | null {
+  if (status !== 'pending' || lastError === null) return null;
+  const text = `The receiver has not accepted its delivery in ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}. Last: ${lastError}. It is tried again by itself: check the receiver.`;
+  return { code: 'delivery_retried', text, since: createdAt, until: dueAt, by: channel };
 }

@@ -14,6 +14,7 @@ const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: str
   no_scheduler: { code: 'scheduler', title: 'scheduler', ok: 'a scheduler is running, or no work waits for one' },
   reconciler_stalled: { code: 'reconciler', title: 'reconcilers', ok: 'no reconciler has stalled' },
   outbox_stalled: { code: 'outbox', title: 'outbox', ok: 'no delivery is overdue' },
+  deliveries_failing: { code: 'deliveries', title: 'deliveries', ok: 'no delivery is retried' },
   versions_differ: { code: 'versions', title: 'versions of the processes', ok: 'all processes run the same version' },
   clock_off: { code: 'clocks', title: 'clocks of the processes', ok: 'all clocks agree with the database' },
   events_held: { code: 'transactions', title: 'open transactions', ok: 'no transaction holds back live events' },

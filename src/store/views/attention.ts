@@ -43,9 +43,6 @@ facts as (
   union all (${factSql('cron_late', 'c.id::text', '1', 'c.next_slot_at')}
   from holdfast.crons c where c.is_enabled and c.next_slot_at < clock_timestamp() - interval '5 minutes'
     and coalesce(c.not_before <= clock_timestamp(), true) order by c.next_slot_at limit ${NAMES_MAX})
-  union all (${factSql('deliveries_failing', 'channel', 'count(*)', 'min(created_at)')}
-  from (select channel, created_at from holdfast.deliveries where status in ('pending', 'sending') and attempts >= 3 limit ${COUNT_MAX}) as failing
-  group by channel order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('model_blocked', 'b.model', 'count(*)', 'min(b.since)')}
   from holdfast.model_blocks b where b.until > clock_timestamp() and b.lifted_at is null group by b.model limit ${NAMES_MAX})
   union all (${factSql('model_unpriced', 'u.model', 'sum(u.unpriced_calls)', 'min(u.starts_at)')}

@@ -69,6 +69,12 @@ export const HEALTH_FACTS_SQL = `${parkedSql('model_away', "'model_away'")}
       where earlier.session_id = d.session_id and earlier.seq < d.seq and earlier.status in ('pending', 'sending'))
     limit ${COUNT_MAX}
   ) as stalled group by channel limit ${NAMES_MAX})
+  union all (${factSql('deliveries_failing', 'destination', 'count(*)', 'min(created_at)')}
+  from (
+    select concat_ws(' ', d.channel, substring(d.target ->> 'url' from '^https?://(?:[^/?#]*@)?([^/?#]+)')) as destination, d.created_at
+    from holdfast.deliveries d
+    where d.status in ('pending', 'sending') and d.attempts > 0 and d.last_error is not null and d.expires_at > clock_timestamp() limit ${COUNT_MAX}
+  ) as failing group by destination order by count(*) desc limit ${NAMES_MAX})
   union all (${factSql('versions_differ', "string_agg(version, ', ' order by since)", 'count(*)', 'max(since)')}
   from (select w.version, min(w.started_at) as since from holdfast.workers w where ${RUNNING_SQL} group by w.version) as versions
   having count(*) > 1)
