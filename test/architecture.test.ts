@@ -120,6 +120,16 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   yaml: ['src/schedule/'],
 };
 
+/** Other cuts: of digests and ids, one that leaves more than is shown, and the output of `initdb`, whose room imports nothing of the core. */
+const RAW_CUTS = [
+  'src/api/cursor.ts: .slice(FINGERPRINT_CHARS)',
+  'src/api/cursor.ts: .slice(0, FINGERPRINT_CHARS)',
+  'src/config/price-book.ts: .slice(0, VERSION_CHARS)',
+  'src/config/redact-secrets.ts: .slice(0, TEXT_CHARS_MAX + formCharsMax)',
+  'src/core/history/tool-call-ids.ts: .slice(0, form.charsMax - number.length)',
+  'src/embedded-postgres/initialise-cluster.ts: .slice(-OUTPUT_CHARS_MAX)',
+];
+
 interface Import {
   from: string;
   /** The text between the quotes. */
@@ -271,6 +281,15 @@ test('a turn that is open moves only in its journal, after the database has conf
     /\bturn\.[\w.]+ (?:[-+]?=|\?\?=) |\bturn\.[\w.]+\.push\(/.test(codeOf(file)),
   );
   expect(assigning).toEqual([]);
+});
+
+test('a text that leaves the process or is stored is cut between characters, by one function', () => {
+  // Cuts at a bound: a constant or a parameter that counts characters, or a large number. A digest is cut anywhere.
+  const cut =
+    /(?<!'(?:hex|base64url)'\))\.(?:slice|substring|substr)\([^()]*(?:\b\w*[cC]hars(?:Max|Kept|Shown)?\b(?!=)|\w*CHARS\w*|\b\d{3,})[^()]*\)(?!\.length)/g;
+  const rooms = files.filter((file) => !file.startsWith('scripted-model/') && !file.startsWith('src/client/'));
+  const found = rooms.flatMap((file) => callsOf(file, cut).map(({ call }) => `${file}: ${call}`));
+  expect(found).toEqual(RAW_CUTS);
 });
 
 test('there is no default export and no export-everything outside the catalogue', () => {

@@ -1,5 +1,6 @@
 // The bulk actions' part of a scheduler: takes items under a lease, carries them out one by one, and settles them together. Any number of
 // schedulers work on the same actions.
+import { headOf } from '../src/core/cut-text.ts';
 import type { Logger } from '../src/logger.ts';
 import { carryOutItem } from '../src/service/bulk-action.ts';
 import type { Service } from '../src/service/service.ts';
@@ -51,5 +52,5 @@ export async function runBulkRound(parts: Service & { logger: Logger }): Promise
 
 function failed({ actionId, n }: { actionId: string; n: number }, error: unknown): SettledItem {
   const text = error instanceof Error ? error.message : String(error);
-  return { actionId, n, status: 'failed', reason: text.slice(0, REASON_CHARS_MAX), messageIds: null };
+  return { actionId, n, status: 'failed', reason: headOf(text, REASON_CHARS_MAX), messageIds: null };
 }

@@ -1,4 +1,5 @@
 // The `cron` tool's way to the use cases of crons: its results in the words that an agent reads.
+import { headOf } from '../src/core/cut-text.ts';
 import { InvalidCronError } from '../src/schedule/cron-definition.ts';
 import { addCron, editCron, findNamedCron, removeCron, type CronChange } from '../src/service/edit-cron.ts';
 import { runCronNow } from '../src/service/run-cron-now.ts';
@@ -75,7 +76,7 @@ function summaryOf(cron: Cron): CronSummary {
 }
 
 function unknown(id: string): { kind: 'refused'; reason: string } {
-  return refused(`there is no cron ${id.slice(0, 100)}; list shows yours`);
+  return refused(`there is no cron ${headOf(id, 100)}; list shows yours`);
 }
 
 function refused(reason: string): { kind: 'refused'; reason: string } {

@@ -3,6 +3,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { headOf } from '../src/core/cut-text.ts';
 import type { AgentSettings, Config } from '../src/config.ts';
 import { processEnvironment } from '../src/config.ts';
 import { homeOf, planCommands } from '../src/tools/command-user.ts';
@@ -36,7 +37,7 @@ export async function checkGate(
     return { kind: 'seen', sha256: hash.digest('hex') };
   } catch (error) {
     const reason = deadline.aborted ? `took longer than ${gate.timeoutSeconds} s` : String((error as Error).message);
-    return { kind: 'failed', reason: reason.slice(0, REASON_CHARS_MAX) };
+    return { kind: 'failed', reason: headOf(reason, REASON_CHARS_MAX) };
   }
 }
 

@@ -1,4 +1,5 @@
 // The tools' access to the use cases about sessions: calls become requests, and results become text for the agent.
+import { headOf } from '../src/core/cut-text.ts';
 import { agentOf } from '../src/config.ts';
 import { shownHistory } from '../src/core/session-history.ts';
 import { mayBeSpawned } from '../src/core/subagent-spawn.ts';
@@ -137,7 +138,7 @@ function seen({ key, agentId, kind, label, status, contextTokens, updatedAt }: L
 
 function notVisible(name: SessionName): Refusal {
   const text = 'key' in name ? name.key : name.label;
-  return refused(`${JSON.stringify(text.slice(0, 220))} is not a session that you may see`);
+  return refused(`${JSON.stringify(headOf(text, 220))} is not a session that you may see`);
 }
 
 function refused(text: string): Refusal {

@@ -1,4 +1,5 @@
 // The audit log: stores every request that may change something before it runs, and its outcome afterwards.
+import { headOf } from '../core/cut-text.ts';
 import { recordChange, type ChangeEnd } from '../service/record-change.ts';
 import type { Service } from '../service/service.ts';
 import type { Answer } from './answer.ts';
@@ -32,7 +33,7 @@ export function audited(
 /** The reason that the caller gave, if the request has one. */
 function reasonOf(given: unknown): string | null {
   const reason = (given as { reason?: unknown } | null)?.reason;
-  return typeof reason === 'string' ? reason.slice(0, REASON_CHARS_MAX) : null;
+  return typeof reason === 'string' ? headOf(reason, REASON_CHARS_MAX) : null;
 }
 
 function endOf(ended: { result: Handled } | { error: unknown }): ChangeEnd {

@@ -1,6 +1,7 @@
 // The encoding of a body: uncompressed, in UTF-8. Any other is refused before the body is read.
 import { MIMEType } from 'node:util';
 import type { FastifyRequest } from 'fastify';
+import { headOf } from '../core/cut-text.ts';
 import { Problem } from './problem.ts';
 
 /** Throws `Problem` 415 when the headers name a compression or another charset. */
@@ -17,7 +18,7 @@ export function checkEncoding({ headers }: Pick<FastifyRequest, 'headers'>, mayB
 }
 
 function refused(name: string, value: string, fix: string): Problem {
-  return new Problem('unsupported_media_type', `${name} is ${JSON.stringify(value.slice(0, 100))}. ${fix}`, {
+  return new Problem('unsupported_media_type', `${name} is ${JSON.stringify(headOf(value, 100))}. ${fix}`, {
     errors: [{ path: name, message: fix }],
   });
 }

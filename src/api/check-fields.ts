@@ -1,5 +1,6 @@
 // A value of a request against its schema, and what the client reads about what does not fit: the path and the message of every fault.
 import type { z } from 'zod';
+import { headOf } from '../core/cut-text.ts';
 import { holdsKeptInteger, isKeptInteger, roundedIntegers } from '../core/parse-exactly.ts';
 import { Problem, type FieldError, type ProblemCode } from './problem.ts';
 
@@ -84,7 +85,7 @@ const NAME_CHARS_MAX = 100;
 
 function pathOf(path: readonly PropertyKey[]): string {
   return path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step).slice(0, NAME_CHARS_MAX)}`))
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${headOf(String(step), NAME_CHARS_MAX)}`))
     .join('')
     .replace(/^\./, '');
 }

@@ -1,6 +1,7 @@
 // What is checked of a request before its key: each of the headers that decide about it is there once, and `Host` names this service. A
 // web page can make a browser send requests to a loopback address under a name of its own (DNS rebinding); such a name is refused.
 import type { FastifyRequest } from 'fastify';
+import { headOf } from '../core/cut-text.ts';
 import type { Config } from '../config.ts';
 import { isLoopbackHost } from '../network/public-address.ts';
 import { Problem } from './problem.ts';
@@ -19,7 +20,7 @@ export function createCheckHost({ runtime, api }: Pick<Config, 'runtime' | 'api'
     if (!isChecking || named.has(host) || named.has(nameOf(host)) || isLoopbackHost(nameOf(host))) return;
     throw new Problem(
       'misdirected',
-      `The host ${JSON.stringify(host.slice(0, 200))} is not allowed. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
+      `The host ${JSON.stringify(headOf(host, 200))} is not allowed. Use localhost or 127.0.0.1, or add the name to api.hosts in the configuration.`,
     );
   };
 }

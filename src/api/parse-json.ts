@@ -2,6 +2,7 @@
 // surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second look: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
+import { headOf } from '../core/cut-text.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { findDuplicateName } from './duplicate-name.ts';
 import { Problem } from './problem.ts';
@@ -108,5 +109,5 @@ const PATH_CHARS_MAX = 200;
 /** A path as it may be shown: bounded, and without the characters that it is refused for. */
 function shortened(path: string): string {
   const shown = path.replaceAll('\u0000', '\\u0000').toWellFormed();
-  return shown.length > PATH_CHARS_MAX ? `${shown.slice(0, PATH_CHARS_MAX)}…` : shown;
+  return shown.length > PATH_CHARS_MAX ? `${headOf(shown, PATH_CHARS_MAX)}…` : shown;
 }

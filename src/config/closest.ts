@@ -1,4 +1,5 @@
 // "Did you mean ...?": the known name nearest to one that is not known. Pure.
+import { headOf } from '../core/cut-text.ts';
 
 /** The candidate that is nearest to `name` by edit distance, if it is near enough to be intended; otherwise undefined. */
 export function closestOf(name: string, candidates: readonly string[]): string | undefined {
@@ -13,7 +14,7 @@ export function closestOf(name: string, candidates: readonly string[]): string |
 }
 
 function simplify(name: string): string {
-  return name.slice(0, 100).toLowerCase().replaceAll(/[-_]/g, '');
+  return headOf(name, 100).toLowerCase().replaceAll(/[-_]/g, '');
 }
 
 /** Insertions, deletions, replacements and swaps of neighbours that turn one text into the other. */

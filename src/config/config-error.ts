@@ -1,4 +1,5 @@
 // All faults of a configuration: path, value and what is allowed. Values of secrets are not repeated (G31).
+import { headOf } from '../core/cut-text.ts';
 
 export interface ConfigIssue {
   /** Where: `agents.defaults.maxSteps`, or the name of an environment variable. */
@@ -41,5 +42,5 @@ export function describeValue(path: string, value: unknown): string {
   const isSecret = SECRET_PATH.test(path);
   if (isSecret && typeof value === 'string') return `a text of ${value.length} characters`;
   const shown = isSecret ? typeof value : (JSON.stringify(showable(path, value)) ?? typeof value);
-  return shown.length > 80 ? `${shown.slice(0, 77)}...` : shown;
+  return shown.length > 80 ? `${headOf(shown, 77)}...` : shown;
 }

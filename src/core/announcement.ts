@@ -2,7 +2,7 @@
 // built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
 // lines around it (G29).
 import { isBlank } from './blank-text.ts';
-import { headOf } from './prompt/cut-text.ts';
+import { headOf } from './cut-text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
 import { neutralise } from './prompt/untrusted-text.ts';

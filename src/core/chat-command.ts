@@ -4,6 +4,7 @@
 //
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
+import { headOf } from './cut-text.ts';
 import { QUEUE_USAGE, REASONING_USAGE, THINK_USAGE } from './chat-help.ts';
 import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
 import { parseQueueMode, type QueueDrop, type QueueMode } from './queue-mode.ts';
@@ -87,7 +88,7 @@ export function readChatCommand(text: string): ChatCommand | null {
     case '/help':
       return rest.length === 0 ? { kind: 'help' } : null;
     case '/compact':
-      return { kind: 'compact', instructions: rest.join(' ').slice(0, INSTRUCTIONS_CHARS_MAX) };
+      return { kind: 'compact', instructions: headOf(rest.join(' '), INSTRUCTIONS_CHARS_MAX) };
     case '/model':
       return rest.length > 1 ? null : { kind: 'model', model: rest[0] ?? null };
     case '/think':

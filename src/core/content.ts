@@ -1,6 +1,8 @@
 // The content blocks of a transcript, in the shapes of Anthropic's Messages API. They are stored as they are, byte for byte
 // (PostgreSQL `json`), so that a replayed tool call stays identical for the provider's prompt cache.
 
+import { storableValue } from './storable-text.ts';
+
 export interface TextBlock {
   type: 'text';
   text: string;
@@ -56,4 +58,14 @@ export function textOf(content: readonly ContentBlock[]): string {
 /** The tool calls of an assistant entry, in source order. */
 export function toolUsesOf(content: readonly ContentBlock[]): ToolUseBlock[] {
   return content.filter((block): block is ToolUseBlock => block.type === 'tool_use');
+}
+
+export function isThinking(block: { type: string } | undefined): block is ThinkingBlock | RedactedThinkingBlock {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking';
+}
+
+/** A thought without halves of characters and NULs. Where it had some, its signature is of another text, and goes. */
+export function mendThought<Block extends ThinkingBlock | RedactedThinkingBlock>(block: Block): Block {
+  const mended = storableValue(block);
+  return mended === block || mended.type !== 'thinking' ? mended : { ...mended, signature: '' };
 }

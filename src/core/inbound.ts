@@ -1,5 +1,6 @@
 // An inbound message inside Holdfast: checked and parsed at the edge, stored as it is, never changed. Times are epoch
 // milliseconds here, in any form in which they were sent. Optional means absent.
+import { headOf } from './cut-text.ts';
 import type { CallerRequest } from './caller-request.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
@@ -199,5 +200,5 @@ function threadKeyOf(thread: Thread | undefined): string | null {
   if (thread.id !== undefined) return `id:${thread.id}`;
   if (thread.label !== undefined) return `label:${thread.label}`;
   const starter = thread.starterBody ?? '';
-  return `starter:${starter.length}:${starter.slice(0, STARTER_CHARS_MAX)}`;
+  return `starter:${starter.length}:${headOf(starter, STARTER_CHARS_MAX)}`;
 }

@@ -2,7 +2,7 @@
 // requested: they are most of the bytes and little of the meaning.
 import { isBlank } from './blank-text.ts';
 import { textOf, type ContentBlock } from './content.ts';
-import { headOf } from './prompt/cut-text.ts';
+import { headOf } from './cut-text.ts';
 
 export interface HistoryItem {
   role: 'user' | 'assistant' | 'tool';

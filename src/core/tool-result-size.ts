@@ -1,5 +1,6 @@
 // How much of one tool result a model is shown. A result is cut once, when it is stored, to a share of the model's window; it keeps its
 // start and its end. A model with a smaller window that takes up the transcript later is shown less of what is stored.
+import { headOf, tailOf } from './cut-text.ts';
 import type { ToolResultBlock } from './content.ts';
 import type { ModelMessage } from './model-request.ts';
 
@@ -36,8 +37,7 @@ export function cutMiddle(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const headChars = Math.floor(charsMax * HEAD_SHARE);
   const tailChars = charsMax - headChars;
-  const tail = tailChars === 0 ? '' : text.slice(-tailChars);
-  return `${text.slice(0, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${tail}`;
+  return `${headOf(text, headChars)}\n[... ${text.length - charsMax} characters left out ...]\n${tailOf(text, tailChars)}`;
 }
 
 /** The messages with their results truncated to `charsMax` characters each; those with nothing to truncate stay the same objects. */
@@ -64,5 +64,5 @@ function truncate(block: ToolResultBlock, charsMax: number): ToolResultBlock {
 
 function truncated(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
-  return `${text.slice(0, charsMax)}[... ${text.length - charsMax} more characters truncated]`.toWellFormed();
+  return `${headOf(text, charsMax)}[... ${text.length - charsMax} more characters truncated]`;
 }

@@ -1,6 +1,6 @@
 // The parts of a transcript entry, which are its content blocks: the text of each, and how a long one is cut for a page. Offsets are UTF-16
 // units; a cut never tears a surrogate pair, so pieces that follow each other make the whole text.
-import { headOf } from './prompt/cut-text.ts';
+import { pieceOf } from './cut-text.ts';
 
 /** A content block as it is stored: of a shape of Anthropic's Messages API, or of an earlier version of Holdfast. */
 export type StoredBlock = Readonly<Record<string, unknown>>;
@@ -23,15 +23,6 @@ export function partTextOf(block: StoredBlock): string {
 
 function textsOf(content: readonly unknown[]): string[] {
   return content.filter(isBlock).flatMap(({ text }) => (typeof text === 'string' ? [text] : []));
-}
-
-/** A piece of a text: `length` units from `offset`, with the whole of a pair that the end would tear. */
-export function pieceOf(text: string, offset: number, length: number): string {
-  return text.slice(wholePairEnd(text, offset), wholePairEnd(text, offset + length));
-}
-
-function wholePairEnd(text: string, at: number): number {
-  return at > 0 && at < text.length && headOf(text, at).length < at ? at + 1 : at;
 }
 
 /** The block, with at most this many units of its text. The arguments of a call become the beginning of their JSON. */

@@ -2,6 +2,7 @@
 // it is; the results are read line by line. Only the configured address is called, whatever `results_url` says.
 import { hash } from 'node:crypto';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { headOf } from '../core/cut-text.ts';
 import { isDefinite } from '../core/provider-batch/submit-refusal.ts';
 import type { ListedBatch } from '../core/provider-batch/unknown-submission.ts';
 import { retryAfterMsOf } from '../network/retry-after.ts';
@@ -116,7 +117,7 @@ async function* linesOf(body: ReadableStream<Uint8Array> | null): AsyncIterable<
   const chunks = body.pipeThrough(new TextDecoderStream() as unknown as TransformStream<Uint8Array, string>);
   for await (const chunk of chunks as unknown as AsyncIterable<string>) {
     const lines = (rest + chunk).split('\n');
-    rest = (lines.pop() ?? '').slice(0, LINE_CHARS_MAX);
+    rest = headOf(lines.pop() ?? '', LINE_CHARS_MAX);
     for (const line of lines) if (line.trim() !== '') yield line;
   }
   if (rest.trim() !== '') yield rest;

@@ -7,6 +7,7 @@ import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import { believableUsage } from '../core/stream/believable-usage.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
+import { createStorableFilter } from '../core/storable-text.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
@@ -99,6 +100,7 @@ interface Reception {
 async function receive({ transport, request, options, reducer, watch }: Reception): Promise<ModelAnswer> {
   const { signal, headers, onChunk, onReasoning, onUsage } = options;
   const bytesMax = answerBytesMax(request.maxTokens);
+  const thoughts = createStorableFilter();
   let bytes = 0;
   await transport.send({
     request,
@@ -125,7 +127,7 @@ async function receive({ transport, request, options, reducer, watch }: Receptio
       if (isReport(event) && reported !== null)
         onUsage?.({ ...reported, usage: believableUsage(reported.usage, request, []) });
       const thought = event.type === 'content_block_delta' ? event.delta?.thinking : undefined;
-      if (typeof thought === 'string' && thought !== '' && !signal.aborted) onReasoning?.(thought);
+      if (typeof thought === 'string' && thought !== '' && !signal.aborted) onReasoning?.(thoughts.push(thought));
       if (!signal.aborted) onChunk?.(text);
       return reducer.answer !== null;
     },

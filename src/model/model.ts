@@ -1,4 +1,5 @@
 // The model port: how a turn calls a model of any provider. `create-model.ts` is its implementation.
+import { storableText } from '../core/storable-text.ts';
 import type { ProviderFamily } from '../core/history/provider-family.ts';
 import type { Amounts } from '../core/governor/rate-limit.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
@@ -88,9 +89,9 @@ export class ModelError extends Error {
     requestId?: string | null;
     cause?: unknown;
   }) {
-    super(fault.message, { cause: fault.cause });
+    super(storableText(fault.message), { cause: fault.cause });
     this.name = 'ModelError';
-    this.type = fault.type;
+    this.type = storableText(fault.type);
     this.status = fault.status;
     this.retryAfterMs = fault.retryAfterMs;
     this.errorCode = fault.errorCode ?? null;

@@ -3,6 +3,7 @@
 import { z } from 'zod';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
+import { createStorableFilter, storableValue } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import { freezeDeep } from './freeze-deep.ts';
 import {
@@ -85,8 +86,9 @@ async function run(harness: Harness, id: string, attempt: HarnessAttempt): Promi
   const stop = (): void => stopped.reject(signal.reason);
   signal.addEventListener('abort', stop, { once: true });
   let isOver = false;
+  const whole = createStorableFilter();
   const onText = (said: string): void => {
-    if (!isOver && typeof said === 'string') attempt.onText(said);
+    if (!isOver && typeof said === 'string') attempt.onText(whole.push(said));
   };
   const { messages, tools, ...facts } = attempt;
   const frozen = Object.freeze({
@@ -113,12 +115,12 @@ function readAnswer(id: string, value: unknown): HarnessReading {
     const [fault] = read.error.issues;
     throw new HarnessError(id, `gave no valid answer: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
   }
-  const { content, usage = {}, costUsd = null } = read.data;
+  const { usage = {}, costUsd = null } = read.data;
+  const content = storableValue(read.data.content);
   const given = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;
   // Empty blocks are refused by providers that take the transcript up later.
   const blocks = given.flatMap((block): ContentBlock[] => {
-    if (block.type === 'text')
-      return block.text.trim() === '' ? [] : [{ type: 'text', text: block.text.toWellFormed() }];
+    if (block.type === 'text') return block.text.trim() === '' ? [] : [block];
     return [
       { type: 'tool_use', id: `toolu_${newId<string>().replaceAll('-', '')}`, name: block.name, input: block.input },
     ];

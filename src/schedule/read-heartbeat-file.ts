@@ -9,7 +9,7 @@
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { parseDuration } from '../config/durations.ts';
 import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-file.ts';
-import { headOf } from '../core/prompt/cut-text.ts';
+import { headOf } from '../core/cut-text.ts';
 
 const TASKS_MAX = 50;
 const TASK_CHARS_MAX = 4_000;

@@ -2,6 +2,7 @@
 // fields mean is in `core/schedule/`, see docs/decisions/0018-schedule.md for why. Everything that is not one is refused here, so what
 // is stored can always be computed with.
 import { createRequire } from 'node:module';
+import { headOf } from '../core/cut-text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
 import { nextSlot, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
 import { isInTimeRange } from '../core/time-range.ts';
@@ -82,7 +83,7 @@ function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron'
 
 /** The fields of an expression of 5 or 6 fields, or of a name such as `@daily`. Throws `InvalidScheduleError`. */
 export function cronFieldsOf(expr: string): CronFields {
-  const shown = JSON.stringify(expr.slice(0, EXPRESSION_CHARS_MAX));
+  const shown = JSON.stringify(headOf(expr, EXPRESSION_CHARS_MAX));
   if (expr.length > EXPRESSION_CHARS_MAX) {
     throw new InvalidScheduleError('expr', `${shown}… is longer than ${EXPRESSION_CHARS_MAX} characters`);
   }

@@ -5,6 +5,7 @@
 //      ▲                 │  ├─ may pass ──▶ pending (due later)       until it expires: expired + dead letter
 //      │                 │  └─ will not  ──▶ failed + dead letter
 //      └── lease expired ┘  (the receiver knows it by its dedupe key; a channel without one makes it `unknown`)
+import { headOf } from '../core/cut-text.ts';
 import type { Committed, DeliveryRing } from '../after-commit.ts';
 import type { DeliveryId, SessionId } from '../core/ids.ts';
 import type { TracedOrigin } from '../core/telemetry/span.ts';
@@ -102,7 +103,7 @@ select 1`,
  */
 export async function settleDelivery(database: Database, settlement: DeliverySettlement): Promise<Committed<object>> {
   const { delivery, status, lastStatus } = settlement;
-  const lastError = settlement.lastError === null ? null : storableText(settlement.lastError).slice(0, 1000);
+  const lastError = settlement.lastError === null ? null : headOf(storableText(settlement.lastError), 1000);
   await database.hot.query(
     SETTLE_DELIVERY.prepared([
       delivery.id,

@@ -1,6 +1,7 @@
 // The `process` tool: commands that `exec` left in the background of this session, and of no other. Looking, writing and killing may be
 // done by any worker: they go through the command's row and its log, so it does not matter whose process it is.
 import { z } from 'zod';
+import { headOf, tailOf } from '../core/cut-text.ts';
 import { pause } from '../clock.ts';
 import type { ProcessFacts } from '../core/background-process.ts';
 import { defineTool } from './define-tool.ts';
@@ -204,7 +205,7 @@ function withStatus(output: string, facts: ProcessFacts): string {
   const text = output.replace(/\n$/, '');
   const cut =
     text.length > OUTPUT_CHARS_MAX
-      ? `[${text.length - OUTPUT_CHARS_MAX} characters left out]\n${text.slice(-OUTPUT_CHARS_MAX)}`
+      ? `[${text.length - OUTPUT_CHARS_MAX} characters left out]\n${tailOf(text, OUTPUT_CHARS_MAX)}`
       : text;
   return cut === '' ? `[${statusOf(facts)}]` : `${cut}\n[${statusOf(facts)}]`;
 }
@@ -224,5 +225,5 @@ function statusOf({ status, exitCode, exitSignal, reason, ranMs }: ProcessFacts)
 
 function oneLine(command: string): string {
   const line = command.replaceAll(/\s+/g, ' ').trim();
-  return line.length > COMMAND_CHARS_MAX ? `${line.slice(0, COMMAND_CHARS_MAX).toWellFormed()}…` : line;
+  return line.length > COMMAND_CHARS_MAX ? `${headOf(line, COMMAND_CHARS_MAX)}…` : line;
 }

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { headOf } from '../core/cut-text.ts';
 import { AddressRefusedError, isHostListed, sendGuarded } from '../network/guarded-request.ts';
 import { isPublicAddress } from '../network/public-address.ts';
 
@@ -146,5 +147,5 @@ function unpackerOf(encoding: string) {
 }
 
 function quoted(text: string): string {
-  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text);
+  return JSON.stringify(text.length > 200 ? `${headOf(text, 200)}…` : text);
 }

@@ -2,7 +2,7 @@
 // that the page cannot know, and imitations of Holdfast's markup in it are neutralised (G29).
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { headOf } from '../core/prompt/cut-text.ts';
+import { headOf } from '../core/cut-text.ts';
 import { neutralise } from '../core/prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
 import { extractPage, PageUnreadableError } from './extract-page.ts';
@@ -79,7 +79,7 @@ async function contentOf(answer: WebAnswer, mode: 'markdown' | 'text', signal: A
   const type = answer.contentType ?? sniffed(answer.body);
   if (HTML_TYPES.has(type)) return await extractPage({ html: decoded(answer, true), url: answer.url, mode }, signal);
   if (!TEXT_TYPE.test(type) || answer.body.includes(0)) {
-    throw new WebFetchError(`it answers with ${JSON.stringify(type.slice(0, 100))}, which is not text`);
+    throw new WebFetchError(`it answers with ${JSON.stringify(headOf(type, 100))}, which is not text`);
   }
   return { title: '', text: decoded(answer, false) };
 }

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { cutBlock, partTextOf, pieceOf } from '../../src/core/transcript-parts.ts';
+import { pieceOf } from '../../src/core/cut-text.ts';
+import { cutBlock, partTextOf } from '../../src/core/transcript-parts.ts';
 import { beginningOf, keptCharsOf, shortened } from '../../web/src/format/long-text.ts';
 
 const href = '/parts/1';

@@ -114,6 +114,26 @@ test('its tool calls are run by the ledger, with ids of our own, and it is asked
   expect(probed.at(-1)).toMatch(/^toolu_[0-9a-f]{32}$/);
 });
 
+test('half characters and NULs of its answers are not kept, and a character in two pieces is whole (G12)', async () => {
+  answer = ({ onText, messages }) => {
+    for (const piece of ['a\0', '\ud83d', '\ude00', 'b\ud83d', 'c']) onText(piece);
+    if (messages.length > 1) return 'done';
+    return { content: [{ type: 'tool_use', name: 'probe', input: { path: '\0x\ud83d', 'k\ud83d': [] } }] };
+  };
+  const turn = await play('torn', 'hello');
+  expect(turn).toMatchObject({ status: 'completed', reply: 'done' });
+  const [stored] = await rig.rows(
+    `select content from holdfast.entries where turn_id = $1 and kind = 'answer' order by seq limit 1`,
+    [turn.id],
+  );
+  expect(stored).toMatchObject({ content: [{ input: { path: 'x\ufffd', 'k\ufffd': [] } }] });
+  const shown = await rig.rows(
+    `select data ->> 'text' as text from holdfast.events where turn_id = $1 and type = 'model.delta' order by id`,
+    [turn.id],
+  );
+  expect(shown.map(({ text }) => text).join('')).toContain('a😀b\ufffdc');
+});
+
 test('other models are answered by the built-in loop', async () => {
   const turn = await play('other', '[[reply: built in]]', { model: 'anthropic/claude-sonnet-5-5' });
   expect(turn.reply).toBe('built in');

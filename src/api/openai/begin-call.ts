@@ -1,5 +1,6 @@
 // The first half of a request of a client: it becomes a message of a session, or the results that a turn waits for. All of it is stored
 // before the answer begins, and a request that comes again finds what the first one has begun.
+import { headOf } from '../../core/cut-text.ts';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
@@ -180,7 +181,7 @@ function choiceOf<Choice extends string>(
   const value = textHeader(request, name) ?? choices[0];
   const chosen = choices.find((choice) => choice === value);
   if (chosen !== undefined) return chosen;
-  const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(value.slice(0, 100))}`;
+  const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(headOf(value, 100))}`;
   throw new Problem('invalid_header', `${name}: ${message}.`, { errors: [{ path: name, message }] });
 }
 
@@ -249,5 +250,5 @@ async function beginResults(
 }
 
 function unknownCall(id: string): Problem {
-  return fieldProblem('tool_call_id', `no turn waits for the result of the call ${JSON.stringify(id.slice(0, 100))}`);
+  return fieldProblem('tool_call_id', `no turn waits for the result of the call ${JSON.stringify(headOf(id, 100))}`);
 }

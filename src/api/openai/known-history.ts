@@ -1,6 +1,7 @@
 // The history that a client sends against the one that is stored. A fresh session begins with what the client has sent. In a session that has
 // a history, the stored one counts; a client that wants its own can have a fork.
 import { hash } from 'node:crypto';
+import { headOf } from '../../core/cut-text.ts';
 import { partHistory, type ClientEntry } from '../../core/openai/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
 import { copySession } from '../../service/copy-session.ts';
@@ -59,7 +60,7 @@ async function forkAfter(
   { target, keyed, entryId }: { target: Target; keyed: KeyedRequest; entryId: string | null },
 ): Promise<{ key: SessionKey; entries: number }> {
   const suffix = shaOf(JSON.stringify([target.key, keyed.scope, keyed.key]));
-  const key = parseSessionKey(`${target.key.slice(0, KEY_CHARS_KEPT)}:fork-${suffix}`, 'x-holdfast-history');
+  const key = parseSessionKey(`${headOf(target.key, KEY_CHARS_KEPT)}:fork-${suffix}`, 'x-holdfast-history');
   if (entryId === null) return { key, entries: 0 };
   const copied = await copySession(context.service, {
     sourceKey: target.key,

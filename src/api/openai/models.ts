@@ -1,4 +1,5 @@
 // The models of the OpenAI-compatible endpoints: the agents, and the models that they can be asked to use.
+import { headOf } from '../../core/cut-text.ts';
 import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../../config.ts';
 import { Problem } from '../problem.ts';
 
@@ -25,7 +26,7 @@ export function chooseModel(config: Config, name: string, agentId: string | unde
 
 function unknown(config: Config, path: string, name: string): Problem {
   const names = modelNames(config).slice(0, 10).join(', ');
-  const message = `there is no model ${JSON.stringify(name.slice(0, 100))}; there are ${names}, and provider/model`;
+  const message = `there is no model ${JSON.stringify(headOf(name, 100))}; there are ${names}, and provider/model`;
   return new Problem('model_not_found', `${path}: ${message}.`, { errors: [{ path, message }] });
 }
 

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
 import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
+import { headOf } from '../../core/cut-text.ts';
 import { fieldProblem, Problem } from '../problem.ts';
 import { arriving } from '../upload.ts';
 
@@ -45,7 +46,7 @@ export async function readForm<Result>(
     const content = contentOf(stream, { bytesMax, ended: ended.promise });
     // A part of the type application/octet-stream is a file without a name, too. The database stores no NUL character.
     const named = ((filename as string | undefined) ?? '').replaceAll('\u0000', '');
-    take({ filename: (named === '' ? 'file' : named).slice(0, FILENAME_CHARS_MAX), fields, content }).then(
+    take({ filename: headOf(named === '' ? 'file' : named, FILENAME_CHARS_MAX), fields, content }).then(
       taken.resolve,
       (error: unknown) => {
         stream.resume();

@@ -1,4 +1,5 @@
 // A response: the request that began it, and its current state.
+import { headOf } from '../../core/cut-text.ts';
 import { finishReasonOf } from '../../core/openai/chat-objects.ts';
 import type { SegmentEnd } from '../../core/openai/segment.ts';
 import {
@@ -28,7 +29,7 @@ export async function findResponse(
 /** The response with an id. Throws `Problem` 404 for an unknown id, and for a response that was deleted. */
 export async function knownName({ context }: Pick<ClientApi, 'context'>, id: string): Promise<ResponseName> {
   const name = parseResponseId(id);
-  if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${id.slice(0, 100)}`);
+  if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${headOf(id, 100)}`);
   return name;
 }
 

@@ -1,4 +1,5 @@
 // The session of a response that names one: the conversation, or the response before it.
+import { headOf } from '../../core/cut-text.ts';
 import { copySession } from '../../service/copy-session.ts';
 import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
@@ -37,7 +38,7 @@ async function afterResponse(api: ClientApi, id: string, keyed: KeyedRequest): P
   const key = parseSessionKey(turn.sessionKey, 'previous_response_id');
   if (isNewest || lastEntryId === null) return { key, isNamed: true };
   const fork = parseSessionKey(
-    `${key.slice(0, 160)}:after-${shaOf(JSON.stringify([id, keyed.scope, keyed.key]))}`,
+    `${headOf(key, 160)}:after-${shaOf(JSON.stringify([id, keyed.scope, keyed.key]))}`,
     'previous_response_id',
   );
   await copySession(service, { sourceKey: key, entryId: lastEntryId, targetKey: fork, idempotency: null });
@@ -45,7 +46,7 @@ async function afterResponse(api: ClientApi, id: string, keyed: KeyedRequest): P
 }
 
 function unknown(id: string): Problem {
-  const problem = notFound(`response ${id.slice(0, 100)}`);
+  const problem = notFound(`response ${headOf(id, 100)}`);
   return new Problem(problem.code, `previous_response_id: ${problem.message}`, {
     errors: [{ path: 'previous_response_id', message: problem.message }],
   });

@@ -1,6 +1,7 @@
 // The entries of a session's transcript, and the text of one part of an entry.
 import { z } from 'zod';
-import { cutBlock, partTextOf, pieceOf, type StoredBlock } from '../../core/transcript-parts.ts';
+import { pieceOf } from '../../core/cut-text.ts';
+import { cutBlock, partTextOf, type StoredBlock } from '../../core/transcript-parts.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listEntries, readBlocks, type EntryView } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';

@@ -1,6 +1,7 @@
 // Batches in OpenAI's form, over the batches of Holdfast.
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { headOf } from '../../core/cut-text.ts';
 import { UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { batchObject, lineErrorsOf, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
 import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/file-id.ts';
@@ -54,7 +55,7 @@ const postBatch = defineEffect({
     const name = parseFileId(data.input_file_id);
     const found = name?.kind === 'upload' ? await findFile(context.views, name.id) : null;
     if (found === null)
-      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(data.input_file_id.slice(0, 100))}`);
+      return fail('input_file_id', `there is no uploaded file ${JSON.stringify(headOf(data.input_file_id, 100))}`);
     const { endpoint, completion_window: completionWindow, metadata = null } = data;
     return await submit(context, {
       asked: { inputFileId: found.id, endpoint, completionWindow, metadata },
@@ -79,7 +80,7 @@ interface Submission {
 async function submit(context: ApiContext, submission: Submission): Promise<{ batchId: string }> {
   const { config, service, views } = context;
   const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
-  const settings = { name: name.slice(0, 200), deadlineSeconds };
+  const settings = { name: headOf(name, 200), deadlineSeconds };
   const row = newBatchOf(context, { settings, createdBy, idempotency }, 'ndjson');
   const { limits } = config;
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {
@@ -171,7 +172,7 @@ const cancelBatch = defineEffect({
 /** Throws `Problem` 404. */
 function idOf(text: string): string {
   const id = parseClientBatchId(text);
-  if (id === null) throw notFound(`batch ${text.slice(0, 100)}`);
+  if (id === null) throw notFound(`batch ${headOf(text, 100)}`);
   return id;
 }
 

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
+import { headOf } from '../../core/cut-text.ts';
 import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { fileObject, type ClientBatch, type ClientFile } from '../../core/openai/batch-objects.ts';
 import { fileIdOf, parseFileId } from '../../core/openai/file-id.ts';
@@ -111,7 +112,7 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
   const purpose = fields.get('purpose');
   if (purpose === undefined) fail('purpose', 'expected batch');
   if (purpose !== 'batch')
-    fail('purpose', `expected batch; ${JSON.stringify(purpose?.slice(0, 100))} is not supported`);
+    fail('purpose', `expected batch; ${JSON.stringify(headOf(purpose ?? '', 100))} is not supported`);
 }
 
 const getFiles = defineRoute({
@@ -197,7 +198,7 @@ const deleteFile = defineRoute({
 /** Throws `Problem` 404. */
 async function fileOf({ views }: ApiContext, text: string): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
   const name = parseFileId(text);
-  if (name === null) throw notFound(`file ${text.slice(0, 100)}`);
+  if (name === null) throw notFound(`file ${headOf(text, 100)}`);
   const { id, kind } = name;
   if (kind === 'upload') {
     const found = await findFile(views, id);
@@ -207,7 +208,7 @@ async function fileOf({ views }: ApiContext, text: string): Promise<{ file: Clie
     const { endedAt = null } = batch?.batch ?? {};
     if (batch !== null && endedAt !== null) return { file: outputOf(batch, kind, endedAt), batch };
   }
-  throw notFound(`file ${text.slice(0, 100)}`);
+  throw notFound(`file ${headOf(text, 100)}`);
 }
 
 /** Its size is not known before it is made. */

@@ -3,6 +3,7 @@
 // every other reaches public addresses, and what its host answers is not kept.
 import type { IncomingMessage } from 'node:http';
 import { Webhook } from 'standardwebhooks';
+import { headOf } from '../../core/cut-text.ts';
 import type { Clock } from '../../clock.ts';
 import type { Redact } from '../../config/redact-secrets.ts';
 import { retryAfterMsOf } from '../../network/retry-after.ts';
@@ -113,7 +114,7 @@ async function resultOf(
   const status = response.statusCode ?? 0;
   if (status >= 200 && status < 300) return { kind: 'sent', status };
   // Cut last: a secret that a cut goes through is no longer recognised.
-  const said = isTrusted ? `: ${redact(await beginningOf(response)).slice(0, ERROR_CHARS_MAX)}` : '';
+  const said = isTrusted ? `: ${headOf(redact(await beginningOf(response)), ERROR_CHARS_MAX)}` : '';
   const error = `HTTP ${status}${said}`;
   const get = (name: string): string | null => response.headers[name]?.toString() ?? null;
   if (status >= 500 || PASSING_STATUSES.has(status)) {

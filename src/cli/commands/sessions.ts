@@ -1,6 +1,6 @@
 // `holdfast sessions`: lists conversations, shows one and its entries, and stops it; see `transcripts.ts` for the other verbs.
 import type { ContentAnswer, SessionAnswer } from '../../api/answer-types.ts';
-import { headOf } from '../../core/prompt/cut-text.ts';
+import { headOf } from '../../core/cut-text.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';

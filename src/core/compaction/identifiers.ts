@@ -1,5 +1,6 @@
 // Identifiers of a conversation: what a later turn must be able to name letter for letter, and what summaries tend to lose. They are
 // found by their shape in messages of people and the assistant; tool output has thousands that are not needed.
+import { headOf } from '../cut-text.ts';
 import type { PathEntry } from './path-entry.ts';
 
 const IDENTIFIERS_MAX = 40;
@@ -61,7 +62,7 @@ export function missingIdentifiers(text: string, identifiers: readonly string[])
 
 /** In the order of their places in the text. */
 export function identifiersIn(text: string): string[] {
-  let rest = text.slice(0, SEARCHED_CHARS_MAX);
+  let rest = headOf(text, SEARCHED_CHARS_MAX);
   const found: { at: number; identifier: string }[] = [];
   for (const shape of SHAPES) {
     rest = rest.replace(shape, (identifier: string, ...more: unknown[]) => {

@@ -1,7 +1,7 @@
 // What follows a compaction without a model call: the next prompt repeats the rules of the workspace that must not be lost with
 // the conversation, and it is checked whether the workspace files are still in the requests.
 import { readHeading } from '../markdown-heading.ts';
-import { headOf } from '../prompt/cut-text.ts';
+import { headOf } from '../cut-text.ts';
 import type { SystemBlock } from '../model-request.ts';
 
 /** The first line of the event that repeats the rules. */

@@ -3,7 +3,7 @@
 // out with a note.
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
 import type { PathEntry } from './path-entry.ts';
-import { headOf, tailOf } from '../prompt/cut-text.ts';
+import { headOf, tailOf } from '../cut-text.ts';
 
 /** How long items may be, in characters. */
 interface ItemCaps {

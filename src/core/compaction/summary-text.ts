@@ -1,7 +1,8 @@
 // From a model's text to the summary in the transcript: it has all headings and identifiers, nothing in it imitates Holdfast's
 // markup, and it is never longer than its bound. Repaired here instead of by another call.
+import { storableText } from '../storable-text.ts';
 import { readHeading } from '../markdown-heading.ts';
-import { headOf } from '../prompt/cut-text.ts';
+import { headOf } from '../cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import { missingIdentifiers } from './identifiers.ts';
 
@@ -59,5 +60,5 @@ export function hasHeading(text: string, heading: string): boolean {
 
 // Nothing that a model copied out of a conversation may pass for what only Holdfast says.
 function clean(text: string): string {
-  return neutralise(text.replaceAll('\0', '').toWellFormed());
+  return neutralise(storableText(text));
 }

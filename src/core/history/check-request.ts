@@ -1,8 +1,9 @@
 // The last look before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
 // `prepare-history.ts` puts right.
 import { isBlank } from '../blank-text.ts';
-import type { ContentBlock } from '../content.ts';
+import { isThinking, type ContentBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
+import { storableValue } from '../storable-text.ts';
 import { isWholeToolCall } from './content-passes.ts';
 import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 import { isCallId } from './tool-call-ids.ts';
@@ -20,6 +21,7 @@ type ViolationCode =
   | 'missing_tool_result'
   | 'unexpected_tool_result'
   | 'tool_result_not_first'
+  | 'torn_text'
   | 'trailing_thinking';
 
 export interface Violation {
@@ -111,7 +113,10 @@ function checkMessage(messages: readonly ModelMessage[], at: number, ids: SeenId
   // Nearly every message is sound: the list is made with the first fault.
   let violations: Violation[] | null = null;
   const report: Report = (code, detail) => void (violations ??= []).push({ code, at, detail });
-  for (const block of message.content) checkBlock(block, message.role, policy, report);
+  for (const block of message.content) {
+    checkBlock(block, message.role, policy, report);
+    if (storableValue(block) !== block) report('torn_text', `half a character or a NUL in ${block.type}`);
+  }
   if (message.content.length === 0) report('empty_message', `a ${message.role} message without blocks`);
   if (policy.alternates && before?.role === message.role) {
     report('not_alternating', `two ${message.role} messages in a row`);
@@ -194,8 +199,4 @@ function checkPairs(message: ModelMessage, before: ModelMessage | undefined, rep
 
 function callIdsOf(block: ContentBlock): string[] {
   return block.type === 'tool_use' ? [block.id] : [];
-}
-
-function isThinking(block: ContentBlock | undefined): boolean {
-  return block?.type === 'thinking' || block?.type === 'redacted_thinking';
 }

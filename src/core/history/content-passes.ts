@@ -4,7 +4,9 @@
 // prepare-history.ts.
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock } from '../content.ts';
+import { isThinking, mendThought } from '../content.ts';
 import type { EntryProvenance } from '../entry.ts';
+import { storableValue } from '../storable-text.ts';
 import { faultOfImage } from './image-payload.ts';
 import type { FamilyPolicy } from './provider-family.ts';
 
@@ -27,6 +29,7 @@ export const CONTENT_PASSES: readonly ContentPass[] = [
   markInterSession,
   showImages,
   keepBlocksOfRole,
+  mendText,
   omitBadImages,
   dropOtherThinking,
   checkSignatures,
@@ -78,6 +81,11 @@ function showImages(content: readonly ContentBlock[], { images }: PassContext): 
 
 function keepBlocksOfRole(content: readonly ContentBlock[], { role }: PassContext): readonly ContentBlock[] {
   return keep(content, (block) => BLOCKS_OF[role].has(block.type));
+}
+
+/** Halves of characters and NULs, which providers refuse: earlier versions stored them, and tools may return them. */
+function mendText(content: readonly ContentBlock[]): readonly ContentBlock[] {
+  return change(content, (block) => (isThinking(block) ? mendThought(block) : storableValue(block)));
 }
 
 /** Replaces an image that the provider would refuse by a note. */
@@ -153,10 +161,6 @@ function withoutBlankText(block: ToolResultBlock): ToolResultBlock {
 function dropTrailingThinking(content: readonly ContentBlock[]): readonly ContentBlock[] {
   const last = content.findLastIndex((block) => !isThinking(block));
   return last === content.length - 1 ? content : content.slice(0, last + 1);
-}
-
-function isThinking(block: ContentBlock): boolean {
-  return block.type === 'thinking' || block.type === 'redacted_thinking';
 }
 
 function isReasoningItem(block: ContentBlock): block is ThinkingBlock {

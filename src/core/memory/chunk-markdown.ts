@@ -1,6 +1,7 @@
 // Cuts a memory into the pieces that a search finds: the lines of one section, as many as fit. A piece knows its lines and the headings
 // above it, so that a hit deep in a long section still says what it is about.
 
+import { headOf, pieceOf } from '../cut-text.ts';
 import { readHeading } from '../markdown-heading.ts';
 
 /** A run of lines, numbered from 1. */
@@ -49,7 +50,7 @@ export function chunkMarkdown(content: string, { charsMax, chunksMax }: ChunkLim
       outline.length = heading.level - 1;
     }
     for (const piece of piecesOf(text, charsMax)) add(index + 1, piece);
-    if (heading !== null) outline.push(heading.title.slice(0, HEADING_CHARS_MAX));
+    if (heading !== null) outline.push(headOf(heading.title, HEADING_CHARS_MAX));
     fence = fenceAfter(fence, text);
   }
   close();
@@ -71,6 +72,6 @@ function pathOf(outline: readonly (string | undefined)[]): string {
 function piecesOf(text: string, charsMax: number): string[] {
   if (text.length <= charsMax) return [text];
   const pieces: string[] = [];
-  for (let at = 0; at < text.length; at += charsMax) pieces.push(text.slice(at, at + charsMax).toWellFormed());
+  for (let at = 0; at < text.length; at += charsMax) pieces.push(pieceOf(text, at, charsMax));
   return pieces;
 }

@@ -1,4 +1,5 @@
 // The workspace files of a prompt after plugins had their way with them.
+import { storableText } from '../storable-text.ts';
 import type { WorkspaceFile } from '../prompt/system-input.ts';
 import { readList } from './plugin-text.ts';
 
@@ -28,7 +29,7 @@ export function readBootstrapFiles(value: unknown): ReadFiles {
     files.push({
       name: typeof name === 'string' && name !== '' ? name : path.slice(path.lastIndexOf('/') + 1),
       path,
-      content: content?.replaceAll('\0', '').toWellFormed() ?? null,
+      content: typeof content === 'string' ? storableText(content) : null,
     });
   }
   return { files, dropped };

@@ -1,5 +1,6 @@
 // Messages that plugins put before a history, validated. They are not entries: limits, pruning and compaction ignore them, and later
 // changes of the history do not drop them. Roles and pairs are repaired where they join the history.
+import { storableValue } from '../storable-text.ts';
 import type { ContentBlock, ImageBlock, TextBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import { kindOf, PluginValueError, readList, readObject, readText } from './plugin-text.ts';
@@ -127,9 +128,7 @@ function readInput(value: unknown, path: string): unknown {
   const input = readObject(value, `${path}.input`);
   // Values that cannot be written as JSON cannot be sent; the JSON differs from the given value in nothing that matters.
   try {
-    return JSON.parse(JSON.stringify(input), (_key, part: unknown) =>
-      typeof part === 'string' ? part.replaceAll('\0', '').toWellFormed() : part,
-    );
+    return storableValue(JSON.parse(JSON.stringify(input)));
   } catch {
     throw new PluginValueError(`${path}.input`, `must be JSON, not ${kindOf(input)} that cannot be written as JSON`);
   }

@@ -1,4 +1,5 @@
 // Text of plugins, made valid for a prompt and for the database: bounded, without NUL characters and lone surrogates.
+import { storableText } from '../storable-text.ts';
 
 /** The most of one text, in UTF-16 units: about half of a large context window. */
 const TEXT_CHARS_MAX = 400_000;
@@ -22,7 +23,7 @@ export function readText(value: unknown, path: string): string | null {
   if (value.length > TEXT_CHARS_MAX) {
     throw new PluginValueError(path, `has ${value.length} characters, more than the ${TEXT_CHARS_MAX} allowed`);
   }
-  const text = value.replaceAll('\0', '').toWellFormed();
+  const text = storableText(value);
   return text.trim() === '' ? null : text;
 }
 

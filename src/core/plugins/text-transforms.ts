@@ -1,5 +1,6 @@
 // Replacements that plugins register for text on its way to the model (`input`) and from it (`output`), checked.
 import { REPLACED_CHARS_MAX, REPLACEMENTS_MAX, type Replacement, type TextTransforms } from '../stream/replace-text.ts';
+import { storableText } from '../storable-text.ts';
 import { kindOf, PluginValueError, readList, readObject } from './plugin-text.ts';
 
 export const NO_TRANSFORMS: TextTransforms = { input: [], output: [] };
@@ -34,6 +35,6 @@ function readReplacements(value: unknown, path: string): Replacement[] {
         `must be a text of at most ${REPLACING_CHARS_MAX} characters, not ${kindOf(to)}`,
       );
     }
-    return { from, to: to.replaceAll('\0', '').toWellFormed() };
+    return { from, to: storableText(to) };
   });
 }

@@ -1,5 +1,6 @@
 // Finds the image files that a prompt names. It only reads text: which of them may be loaded is decided where they are loaded
 // (`src/images`). What is on the network is never one of them.
+import { headOf } from '../cut-text.ts';
 
 /** The most files that are looked for in one prompt. */
 const REFS_MAX = 50;
@@ -94,10 +95,9 @@ function pathOfFileUrl(url: string): string | null {
 }
 
 function inNote(path: string): string {
-  return path
+  const line = path
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}[\]［］【】〔〕〖〗〘〙〚〛⟦⟧⟬⟭⁅⁆❲❳⦋⦌]+/gu, ' ')
     .replace(/\s+/g, ' ')
-    .trim()
-    .slice(0, NOTE_PATH_CHARS_MAX)
-    .toWellFormed();
+    .trim();
+  return headOf(line.toWellFormed(), NOTE_PATH_CHARS_MAX);
 }

@@ -1,13 +1,11 @@
 // Values that are written into the system prompt as they are: paths, ids, names of models. They are always one line.
+import { headOf } from '../cut-text.ts';
 
 const LITERAL_CHARS_MAX = 1024;
 
 /** A value without control, format and line-breaking characters, bounded. */
 export function literal(value: string): string {
-  return value
-    .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '')
-    .slice(0, LITERAL_CHARS_MAX)
-    .toWellFormed();
+  return headOf(value.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '').toWellFormed(), LITERAL_CHARS_MAX);
 }
 
 const IDENTIFIER = /^[a-z0-9_:.@+-]{1,64}$/;

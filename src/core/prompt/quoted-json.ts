@@ -1,5 +1,5 @@
 // Other people's words as JSON strings inside a fence that they cannot close.
-import { headOf } from './cut-text.ts';
+import { headOf } from '../cut-text.ts';
 import { neutralise } from './untrusted-text.ts';
 
 const STRING_CHARS_MAX = 2000;

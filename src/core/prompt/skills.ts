@@ -1,6 +1,6 @@
 // Skills: folders of the workspace whose SKILL.md says in its head what it is for. The prompt lists names, descriptions and places;
 // the model reads the rest itself when it needs it. The list is bounded and its order is that of the names.
-import { headOf } from './cut-text.ts';
+import { headOf } from '../cut-text.ts';
 import { literal } from './literal.ts';
 
 /** A skill as the prompt lists it. */

@@ -28,7 +28,7 @@
 import { matchesPattern } from '../matches-pattern.ts';
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
-import { headOf, tailOf } from '../prompt/cut-text.ts';
+import { headOf, tailOf } from '../cut-text.ts';
 import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../token-estimate.ts';
 import type { PruningView } from '../view.ts';
 

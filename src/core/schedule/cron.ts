@@ -1,5 +1,6 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
 import type { SessionKey } from '../ids.ts';
+import { headOf } from '../cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
@@ -85,8 +86,5 @@ export function contextKeyOf(cronId: string): string {
 }
 
 function oneLine(text: string): string {
-  return text
-    .replaceAll(/[\s\p{Cc}[\]]+/gu, ' ')
-    .trim()
-    .slice(0, NAME_CHARS_MAX);
+  return headOf(text.replaceAll(/[\s\p{Cc}[\]]+/gu, ' ').trim(), NAME_CHARS_MAX);
 }

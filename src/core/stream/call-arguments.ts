@@ -1,6 +1,9 @@
 // The arguments of calls: read as JSON, decoded where the provider encodes them, put right where they can be. A call whose
 // arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
+import { changeTexts } from '../change-texts.ts';
+import { isThinking, mendThought } from '../content.ts';
+import { storableValue } from '../storable-text.ts';
 import { callsOf, changeCalls, isObject } from './draft-answer.ts';
 import { parseExactly } from '../parse-exactly.ts';
 
@@ -23,7 +26,7 @@ export function decodeArguments(answer: DraftAnswer, { decodeText }: AnswerRules
     answer,
     (call) => {
       if (call.input === null) return call.raw.includes('&') ? withInput(call, parse(decodeText(call.raw))) : call;
-      const input = decodeDeep(call.input, decodeText, 0);
+      const input = changeTexts(call.input, decodeText);
       return input === call.input ? call : withInput(call, input);
     },
     () => null,
@@ -38,10 +41,21 @@ export function repairArguments(answer: DraftAnswer, rules: AnswerRules): DraftA
     (call) => {
       if (call.input !== null) return call;
       const input = rules.repairArguments(call.raw);
-      return withInput(call, decodeText === null ? input : decodeDeep(input, decodeText, 0));
+      return withInput(call, decodeText === null ? input : changeTexts(input, decodeText));
     },
     (before, after) => ({ step: 'repair-arguments', callId: after.id, was: before.raw }),
   );
+}
+
+/** Step: no argument, no thought and no call has half a character or a NUL. A thought that is changed is no longer the signed one. */
+export function keepWholeCharacters(answer: DraftAnswer): DraftAnswer {
+  const mended = changeCalls(
+    answer,
+    (call) => storableValue(call),
+    (before, after) => ({ step: 'whole-characters', callId: after.id, was: before.raw }),
+  );
+  const blocks = mended.blocks.map((block) => (isThinking(block) ? mendThought(block) : block));
+  return blocks.every((block, at) => block === mended.blocks[at]) ? mended : { ...mended, blocks };
 }
 
 /** Step: what could not be read is marked. */
@@ -54,26 +68,6 @@ export function markMalformed(answer: DraftAnswer): DraftAnswer {
     () => null,
   );
   return { ...marked, malformedInputs: Object.fromEntries(unread.map((call) => [call.id, call.raw])) };
-}
-
-/** Deeper than this nothing is decoded: such arguments do not occur. */
-const DECODED_DEPTH_MAX = 64;
-
-/** The value with every text in it decoded, keys too; the same object when there is nothing to decode. */
-function decodeDeep(value: unknown, decodeText: (text: string) => string, depth: number): unknown {
-  if (typeof value === 'string') return value.includes('&') ? decodeText(value) : value;
-  if (typeof value !== 'object' || value === null || depth > DECODED_DEPTH_MAX) return value;
-  if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => decodeDeep(item, decodeText, depth + 1));
-    return items.every((item, at) => item === value[at]) ? value : items;
-  }
-  const before = Object.entries(value);
-  const after = before.map(([key, item]): [string, unknown] => [
-    key.includes('&') ? decodeText(key) : key,
-    decodeDeep(item, decodeText, depth + 1),
-  ]);
-  const isSame = after.every(([key, item], at) => key === before[at]?.[0] && item === before[at]?.[1]);
-  return isSame ? value : Object.fromEntries(after);
 }
 
 function withInput(call: DraftCall, value: unknown): DraftCall {

@@ -1,5 +1,6 @@
 // Ids of calls: results, the ledger and the idempotency key of a tool run hang on them, so each call of a conversation has one of its
 // own, in characters that providers take back.
+import { headOf } from '../cut-text.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
 import { callsOf, changeCalls } from './draft-answer.ts';
@@ -30,10 +31,7 @@ export function giveCallIds(answer: DraftAnswer, { messages, callNo }: AnswerRul
 
 function acceptable(id: string): string {
   if (ACCEPTABLE.test(id)) return id;
-  return id
-    .trim()
-    .replace(/[^a-zA-Z0-9_-]/g, '_')
-    .slice(0, ID_CHARS_MAX);
+  return headOf(id.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), ID_CHARS_MAX);
 }
 
 /** Whether a call in these messages has an id. For a few questions looking is cheaper than collecting. */

@@ -1,5 +1,7 @@
 // An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
 // steps. The arguments of a call stay text until a step reads them.
+import { storableText } from '../storable-text.ts';
+import { headOf } from '../cut-text.ts';
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../model-request.ts';
@@ -54,7 +56,7 @@ const REPAIR_CHARS_MAX = 200;
 
 /** Notes a repair on an answer. */
 export function noteRepair(answer: DraftAnswer, repair: AnswerRepair): DraftAnswer {
-  const was = repair.was.slice(0, REPAIR_CHARS_MAX).toWellFormed();
+  const was = headOf(storableText(repair.was), REPAIR_CHARS_MAX);
   return { ...answer, repairs: [...answer.repairs, { ...repair, was }] };
 }
 

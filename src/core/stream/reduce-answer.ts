@@ -10,6 +10,7 @@
 //   read-arguments      arguments become objects
 //   decode-arguments    entities in them become characters, for providers that encode them
 //   repair-arguments    arguments that are nearly JSON are repaired
+//   whole-characters    halves of surrogate pairs become U+FFFD and NULs go: providers refuse them in every later request
 //   mark-malformed      those that are not are marked: such a call is never run
 //   stop-reason         an answer that a filter or an unknown reason ended gets a text instead of its calls
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
@@ -18,11 +19,19 @@
 import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { ModelAnswer, Usage } from '../model-request.ts';
-import { decodeArguments, markMalformed, readArguments, repairArguments } from './call-arguments.ts';
+import { createStorableFilter, storableText } from '../storable-text.ts';
+import { chainFilters, type TextFilter } from '../text-filter.ts';
+import {
+  decodeArguments,
+  keepWholeCharacters,
+  markMalformed,
+  readArguments,
+  repairArguments,
+} from './call-arguments.ts';
 import { giveCallIds } from './call-ids.ts';
 import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
 import { isObject } from './draft-answer.ts';
-import { createReplacer, type Replacer } from './replace-text.ts';
+import { createReplacer } from './replace-text.ts';
 import { takeStopReason } from './stop-reasons.ts';
 import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
 import { nameTools } from './tool-names.ts';
@@ -43,6 +52,7 @@ export const STEPS: readonly FinishingStep[] = [
   { name: 'read-arguments', apply: readArguments },
   { name: 'decode-arguments', apply: decodeArguments },
   { name: 'repair-arguments', apply: repairArguments },
+  { name: 'whole-characters', apply: keepWholeCharacters },
   { name: 'mark-malformed', apply: markMalformed },
   { name: 'stop-reason', apply: takeStopReason },
   { name: 'unknown-tools', apply: endUnknownTools },
@@ -74,8 +84,8 @@ interface GrowingBlock {
   signature: string;
   /** Whether any of the text was reported; leading white space waits for the first letter, because a blank block is dropped. */
   isReported: boolean;
-  /** Holds back the end of a text while something to replace may begin there; null: nothing is replaced. */
-  replacer: Replacer | null;
+  /** Of a text: keeps its characters whole, and holds back its end while something to replace may begin there. Null once it has ended. */
+  filter: TextFilter | null;
 }
 
 export function createAnswerReducer(rules: AnswerRules): AnswerReducer {
@@ -142,8 +152,8 @@ class Draft {
     if (typeof message?.id !== 'string' || this.#id !== null) {
       throw malformed('The stream sent a message_start without a message, or a second one.');
     }
-    this.#id = message.id;
-    this.#model = message.model;
+    this.#id = storableText(message.id);
+    this.#model = storableText(message.model);
     this.#usage = usageAfter(this.#usage, message.usage);
     return '';
   }
@@ -152,13 +162,13 @@ class Draft {
     if (!start || this.#id === null || index !== this.#blocks.length)
       throw malformed('The stream started a block out of order.');
     const { replacements } = this.#rules;
-    const isReplaced = start.type === 'text' && replacements.length > 0;
+    const replacers = replacements.length > 0 ? [createReplacer(replacements)] : [];
     const block: GrowingBlock = {
       start,
       text: start.thinking ?? start.data ?? '',
       signature: start.signature ?? '',
       isReported: false,
-      replacer: isReplaced ? createReplacer(replacements) : null,
+      filter: start.type === 'text' ? chainFilters([createStorableFilter(), ...replacers]) : null,
     };
     this.#blocks.push(block);
     return start.type === 'text' && start.text ? this.#addText(block, start.text) : '';
@@ -187,15 +197,15 @@ class Draft {
   }
 
   #addText(block: GrowingBlock, text: string): string {
-    return this.#report(block, block.replacer === null ? text : block.replacer.push(text));
+    return this.#report(block, block.filter?.push(text) ?? text);
   }
 
-  /** The last block has ended: what its replacer held back is text now. */
+  /** The last block has ended: what its filter held back is text now. */
   #endBlock(): string {
     const block = this.#blocks.at(-1);
-    if (!block?.replacer) return '';
-    const rest = block.replacer.end();
-    block.replacer = null;
+    if (!block?.filter) return '';
+    const rest = block.filter.end();
+    block.filter = null;
     return this.#report(block, rest);
   }
 
@@ -238,7 +248,7 @@ class Draft {
 function stopReasonOf({ delta }: StreamEvent): string | null {
   const reason: unknown = delta?.stop_reason ?? null;
   if (reason !== null && typeof reason !== 'string') throw malformed('The stop reason is not a text.');
-  return reason;
+  return reason === null ? null : storableText(reason);
 }
 
 function blockOf({ start, text, signature }: GrowingBlock): DraftBlock | null {

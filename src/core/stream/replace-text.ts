@@ -1,6 +1,7 @@
 // Replaces fixed texts in a text that may arrive in pieces. Wherever the pieces are cut, the result is that of the whole text: what
 // might be the beginning of something to replace is held back until the next piece, or the end, decides. Each character is replaced at
 // most once; inserted text is not searched again.
+import type { TextFilter } from '../text-filter.ts';
 
 /** A replacement of one text by another. `from` is not empty. */
 export interface Replacement {
@@ -18,16 +19,8 @@ export interface TextTransforms {
 export const REPLACED_CHARS_MAX = 200;
 export const REPLACEMENTS_MAX = 100;
 
-/** Takes a text in pieces. */
-export interface Replacer {
-  /** The next piece; returns the text that is certain by now. */
-  push(piece: string): string;
-  /** The text has ended; returns the rest. */
-  end(): string;
-}
-
 /** A replacer that at each place prefers the first of `replacements` that fits. */
-export function createReplacer(replacements: readonly Replacement[]): Replacer {
+export function createReplacer(replacements: readonly Replacement[]): TextFilter {
   const { pattern, texts } = compile(replacements);
   let pending = '';
 

@@ -12,7 +12,6 @@ import { chainFilters, type TextFilter } from '../text-filter.ts';
 export function createReplyStream(rules: ReplyRules): TextFilter {
   if (rules.heartbeatAckCharsMax !== null) return createPollFilter(rules);
   return chainFilters([
-    createPairFilter(),
     ...(rules.hasReasoningTags ? [createReasoningFilter()] : []),
     createTagFilter(),
     createTokenFilter(),
@@ -28,19 +27,6 @@ function createPollFilter(rules: ReplyRules): TextFilter {
       return '';
     },
     end: () => decideOutcome(answer, rules).reply ?? '',
-  };
-}
-
-/** Keeps the two halves of a character together. */
-function createPairFilter(): TextFilter {
-  let half = '';
-  return {
-    push(piece) {
-      const text = half + piece;
-      half = /[\ud800-\udbff]$/.exec(text)?.[0] ?? '';
-      return text.slice(0, text.length - half.length);
-    },
-    end: () => half,
   };
 }
 

@@ -1,5 +1,6 @@
 // Why an answer ended. A reason that stops an answer because of its content, or an unknown one, ends the turn with a text for
 // people; tool calls of such an answer are not run.
+import { headOf } from '../cut-text.ts';
 import type { ModelStopReason } from '../model-request.ts';
 import type { DraftAnswer } from './draft-answer.ts';
 import { endWithNote, noteRepair } from './draft-answer.ts';
@@ -56,7 +57,7 @@ export function stopReasonOf(wire: string): 'sensitive' | 'unhandled' {
 
 /** What happened, for a person. */
 export function stopMessage(stopReason: 'sensitive' | 'unhandled', wire: string): string {
-  const reason = JSON.stringify(wire.slice(0, 100));
+  const reason = JSON.stringify(headOf(wire, 100));
   return stopReason === 'sensitive'
     ? `The provider stopped this answer because of its content (stop reason ${reason}).`
     : `The provider stopped this answer for a reason that Holdfast does not know (stop reason ${reason}).`;

@@ -1,6 +1,7 @@
 // Which tool a model meant. Names arrive with spaces, in other letter case, with the prefix of a provider or an index
 // (`functions.read:3`), or not at all; the call's id then often holds the name. Only a tool that the model was given is ever found: a
 // name that leads nowhere stays, in a form that providers accept.
+import { headOf } from '../cut-text.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
 import { callsOf, changeCalls } from './draft-answer.ts';
 
@@ -64,9 +65,6 @@ function unprefixed(name: string): string[] {
 
 /** A name that a transcript may hold. */
 function acceptable(written: string): string {
-  const name = written
-    .trim()
-    .replace(/[^a-zA-Z0-9_-]/g, '_')
-    .slice(0, NAME_CHARS_MAX);
+  const name = headOf(written.trim().replace(/[^a-zA-Z0-9_-]/g, '_'), NAME_CHARS_MAX);
   return name === '' ? UNNAMED : name;
 }

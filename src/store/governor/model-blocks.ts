@@ -1,6 +1,7 @@
 // The blocks of models: until when no worker calls a model, because its provider has asked to wait. A worker that meets one writes it; the
 // others read it with every claim and with the look for stop reasons, so they know it within 250 ms without a round trip of its own.
 import type { Database } from '../database.ts';
+import { headOf } from '../../core/cut-text.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
@@ -37,7 +38,7 @@ export async function blockModel(
   { account, model, leftMs }: ModelBlock,
   detail: string,
 ): Promise<void> {
-  const values = [account, model, Math.ceil(leftMs), storableText(detail.slice(0, DETAIL_CHARS_MAX))];
+  const values = [account, model, Math.ceil(leftMs), headOf(storableText(detail), DETAIL_CHARS_MAX)];
   await sendQuery(database.hot, BLOCK_MODEL.prepared(values));
 }
 

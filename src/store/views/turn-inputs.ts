@@ -2,7 +2,7 @@
 import type { Announcement } from '../../core/announcement.ts';
 import { isUuid } from '../../core/ids.ts';
 import { CAUSING_TABLES, causeOfKey, type CauseKind, type CausingTable } from '../../core/message-cause.ts';
-import { pieceOf } from '../../core/transcript-parts.ts';
+import { pieceOf } from '../../core/cut-text.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { messageText } from './messages.ts';

@@ -1,8 +1,8 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
+import { pieceOf } from '../../core/cut-text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
-import { pieceOf } from '../../core/transcript-parts.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { costFactsOf, type CostFacts } from '../cost-sql.ts';

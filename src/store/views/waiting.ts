@@ -2,7 +2,7 @@
 // the queue of its session.
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import { pieceOf } from '../../core/transcript-parts.ts';
+import { pieceOf } from '../../core/cut-text.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import { isoSql } from '../session-facts.ts';

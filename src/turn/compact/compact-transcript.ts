@@ -9,6 +9,7 @@
 //
 // After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
 // attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
+import { headOf } from '../../core/cut-text.ts';
 import { identifiersOf } from '../../core/compaction/identifiers.ts';
 import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-compaction.ts';
 import { summaryRequest } from '../../core/compaction/summary-request.ts';
@@ -242,7 +243,7 @@ async function takeFailure(
       const mayRetry = verdict.kind !== 'fatal' && retries <= retriesMax && !isLast && outage?.mayStay !== false;
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
-      const error = { code, message: fault.message.slice(0, 2000) };
+      const error = { code, message: headOf(fault.message, 2000) };
       const charged = mayRetry ? { ...write, totals: { ...write.totals, retries } } : write;
       await writeCompaction(context, turn, { id, write: charged, called, step: { kind: 'failed', error } });
       if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)

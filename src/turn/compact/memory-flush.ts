@@ -4,6 +4,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open, realpath, type FileHandle } from 'node:fs/promises';
 import { join, sep } from 'node:path';
+import { headOf } from '../../core/cut-text.ts';
 import type { AgentSettings, Config } from '../../config.ts';
 import { MEMORY_TOOL } from '../../core/compaction/summary-request.ts';
 import { toolUsesOf } from '../../core/content.ts';
@@ -42,7 +43,7 @@ export function memoryNoteOf(answer: ModelAnswer, day: { now: Date; timeZone: st
     .map(({ input }) => (input as { text?: unknown } | null)?.text)
     .filter((text) => typeof text === 'string' && text.trim() !== '');
   if (texts.length === 0) return null;
-  const text = texts.join('\n\n').replaceAll('\0', '').toWellFormed().trim().slice(0, NOTE_CHARS_MAX).toWellFormed();
+  const text = headOf(texts.join('\n\n').trim(), NOTE_CHARS_MAX);
   return { path: `${MEMORY_DIR}/${dayOf(day)}.md`, text };
 }
 

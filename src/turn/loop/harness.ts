@@ -1,6 +1,8 @@
 // Which harness answers a turn: chosen once, when the turn is opened, and stored with it. The built-in harness calls the model; a
 // plugin's harness is called instead of it, and its answers are committed by the same journal. A turn that a harness has started is
 // never continued by another: when that harness fails, or no longer exists, the turn fails (G11).
+import { storableText } from '../../core/storable-text.ts';
+import { headOf } from '../../core/cut-text.ts';
 import type { AgentSettings } from '../../config.ts';
 import { BUILT_IN_HARNESS, selectHarness } from '../../core/harness-selection.ts';
 import { DEFAULT_PROVIDER, refOfModel } from '../../core/model-ref.ts';
@@ -80,7 +82,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
 function brokenBy(error: unknown): BrokenCall {
   if (error instanceof TurnStopped) return abortedBy(error.reason);
   const message = error instanceof Error ? error.message : String(error);
-  return { status: 'failed', error: { code: 'harness_failed', message: message.slice(0, 2000) } };
+  return { status: 'failed', error: { code: 'harness_failed', message: headOf(storableText(message), 2000) } };
 }
 
 function targetOf({ provider, model }: RequestBase): { provider: string; model: string } {

@@ -1,4 +1,5 @@
 // What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
+import { headOf } from '../../core/cut-text.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import type { PriceTier } from '../../core/prices/call-cost.ts';
@@ -162,7 +163,7 @@ export function failedBy(fault: ModelError): BrokenCall {
   const { type, status, message } = fault;
   return {
     status: 'failed',
-    error: { code: classifyFailure(fault).code, type, status, message: message.slice(0, 2000) },
+    error: { code: classifyFailure(fault).code, type, status, message: headOf(message, 2000) },
     ...(status === null ? {} : { usage: NO_USAGE }),
   };
 }

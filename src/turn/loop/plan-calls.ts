@@ -1,5 +1,6 @@
 // What is to be done with each tool call of an answer: run it, or answer with what is known already. Decided from the answer when it is new,
 // and from the ledger when an earlier worker left it (G11).
+import { headOf } from '../../core/cut-text.ts';
 import { callerOf, isCallersTool } from '../../core/caller-request.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
@@ -28,7 +29,7 @@ export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseB
         call,
         ordinal,
         null,
-        `The input of this call is not valid JSON and was not run: ${malformed.slice(0, 500)}`,
+        `The input of this call is not valid JSON and was not run: ${headOf(malformed, 500)}`,
       );
     }
     const tool = turn.toolset.findTool(call.name);

@@ -42,6 +42,8 @@ test.each<[string, ModelMessage[]]>([
   ['missing_tool_result', [user(text('a')), assistant(call('1')), user(text('b'))]],
   ['unexpected_tool_result', [user(text('a')), assistant(text('b')), user(result('1'))]],
   ['tool_result_not_first', [user(text('a')), assistant(call('1')), user(text('b'), result('1'))]],
+  ['torn_text', [user(text('a\ud83d'))]],
+  ['torn_text', [user(text('a')), assistant(call('1', { deep: [{ 'k\0': 1 }] })), user(result('1'))]],
   ['trailing_thinking', [user(text('a')), assistant(text('b'), thinking), user(text('c'))]],
 ])('%s is found', (code, messages) => {
   expect(codes(messages)).toEqual([code]);

@@ -26,6 +26,7 @@ test('the passes run in one order, by name', () => {
     'markInterSession',
     'showImages',
     'keepBlocksOfRole',
+    'mendText',
     'omitBadImages',
     'dropOtherThinking',
     'checkSignatures',

@@ -135,6 +135,20 @@ describe('prepareHistory', () => {
     ]);
   });
 
+  test('half characters and NULs go, wherever they are stored, and a thought that had some goes with its signature', () => {
+    const thought: ContentBlock = { type: 'thinking', thinking: 'h\ud83dm', signature: 's' };
+    const torn = [
+      user(text('a\ud83d')),
+      assistant(thought, call('t1', { path: '\0x', deep: [{ 'k\udc00': 1 }] })),
+      user(result('t1', 'r\0\ud83d')),
+    ];
+    expect(prepareHistory(torn)).toEqual([
+      user(text('a\ufffd')),
+      assistant(call('t1', { path: 'x', deep: [{ 'k\ufffd': 1 }] })),
+      user(result('t1', 'r\ufffd')),
+    ]);
+  });
+
   test('a transcript that begins with an answer gets a user in front', () => {
     expect(prepareHistory([assistant(text('b')), user(text('c'))])[0]).toEqual(user(text('(session bootstrap)')));
   });

@@ -2,6 +2,7 @@ import { Stream } from '@anthropic-ai/sdk/streaming';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../src/core/content.ts';
+import { storableValue } from '../../../src/core/storable-text.ts';
 import { createAnswerReducer, STEPS } from '../../../src/core/stream/reduce-answer.ts';
 import { asStreamEvent, eventsOfBody, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
 import { end, reduce, rules, START, textBlock, toolBlock, type Reduced } from './answer-events.ts';
@@ -111,6 +112,49 @@ describe('the events of one answer', () => {
   });
 });
 
+describe('half a character or a NUL in an answer', () => {
+  test('does not get into its texts, its thinking or its calls, and a character in two events is whole (G12)', () => {
+    const { answer, deltas } = reduce([
+      { type: 'message_start', message: { id: 'msg\0_1', model: 'm\ud83d' } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: 'h\0m', signature: 's' } },
+      ...textBlock(1, 'a\ud83d b', '\ud83d', '\ude00\0', 'c\ud83d'),
+      ...textBlock(2, '\ude00d'),
+      ...toolBlock(3, CALL, String.raw`{"path":"\ud83d","k\u0000":["\u0000x"],`, '"n":1}'),
+      ...toolBlock(4, { id: 'toolu_\ud83d', name: 'r\0ead' }, '{"path":"\ud83d"}'),
+      ...toolBlock(5, { id: 'toolu_9', name: 'read' }, '{"path": \0\ud83d'),
+      ...end('tool_use'),
+    ]);
+    expect(answer.content).toHaveLength(6);
+    expect(storableValue(answer)).toBe(answer);
+    expect(deltas.join('').startsWith('a\ufffd b😀c\ufffd\n\ufffdd')).toBe(true);
+    expect(deltas.join('')).toBe(textOf(answer.content));
+  });
+
+  test('takes its signature from a thought that it changes: it was not signed like this', () => {
+    const thought = { type: 'thinking', thinking: 'h\ud83dm', signature: 'sig' };
+    const start = { type: 'content_block_start', index: 0, content_block: thought };
+    const { answer } = reduce([START, start, ...textBlock(1, 'x'), ...end()]);
+    expect(answer.content[0]).toEqual({ type: 'thinking', thinking: 'h\ufffdm', signature: '' });
+  });
+
+  test('is recorded as a repair of the call that it was in', () => {
+    const raw = String.raw`{"path":"\ud83d"}`;
+    const { answer } = reduce([START, ...toolBlock(0, CALL, raw), ...end('tool_use')]);
+    expect(answer.content).toMatchObject([{ input: { path: '\ufffd' } }]);
+    expect(answer.repairs).toEqual([{ step: 'whole-characters', callId: 'toolu_0', was: raw }]);
+  });
+
+  test('changes nothing else: any answer of whole characters stays as it is', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary', minLength: 1 })), (texts) => {
+        const whole = texts.map((text) => text.replaceAll('\0', ''));
+        const { answer } = reduce([START, ...textBlock(0, 'x', ...whole), ...end()]);
+        expect(textOf(answer.content)).toBe(`x${whole.join('')}`);
+      }),
+    );
+  });
+});
+
 describe('an answer in one body', () => {
   test('is the same as if it had been streamed', () => {
     const streamed = reduce([
@@ -151,6 +195,7 @@ test('every step leaves an answer that needs nothing as it is', () => {
     'read-arguments',
     'decode-arguments',
     'repair-arguments',
+    'whole-characters',
     'mark-malformed',
     'stop-reason',
     'unknown-tools',

@@ -1,4 +1,5 @@
-// Cutting text at a number of UTF-16 units without tearing a surrogate pair: half a pair is not valid in a model request.
+// Cutting text at a number of UTF-16 units without tearing a surrogate pair: half a pair is not valid in a model request. Texts are cut here
+// and nowhere else (test/architecture.test.ts).
 
 /** The first units of a text, at most `units`. */
 export function headOf(text: string, units: number): string {
@@ -13,6 +14,15 @@ export function tailOf(text: string, units: number): string {
   if (text.length <= units) return text;
   const start = text.length - units;
   return text.slice(isLowSurrogate(text.charCodeAt(start)) ? start + 1 : start);
+}
+
+/** A piece of a text: `length` units from `offset`, with the whole of a pair that the end would tear. */
+export function pieceOf(text: string, offset: number, length: number): string {
+  return text.slice(wholePairEnd(text, offset), wholePairEnd(text, offset + length));
+}
+
+function wholePairEnd(text: string, at: number): number {
+  return at > 0 && at < text.length && headOf(text, at).length < at ? at + 1 : at;
 }
 
 function isHighSurrogate(unit: number): boolean {
