@@ -13,6 +13,8 @@ import type { ThinkingRequest } from './thinking-request.ts';
 export interface SessionView {
   /** Which model answers from which entry on, oldest first: written by the turn that changes the model. */
   models?: ModelSpan[];
+  /** The end of the path before the last prompt that the provider refused: if it refuses the next one, too, the end is at fault. */
+  refusedAfterSeq?: number;
   /** How far tool results are pruned: later calls repeat it until the next pruning goes further. */
   pruning?: PruningView;
   /** When the provider's cache was last written or read, in milliseconds since the epoch. Kept while pruning is on. */

@@ -92,7 +92,8 @@ test('a turn that gives its inputs back leaves them waiting in their order, once
     messageStatus: 'cancelled',
     reply: null,
     error: { code: 'split', message: 'Too long together.' },
-    hides: 'prompt',
+    hides: 'refused',
+    hidesFromSeq: 1,
     collectMax: 2,
   });
   expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });

@@ -11,8 +11,8 @@ const hiddenEntries = optional('hidden_entries', (ends: Ends) => ends.some((end)
   update holdfast.entries e
   set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
   from fence join tail on tail.n = fence.n
-  where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
-    tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
+  where e.session_id = fence.session_id and e.seq >= coalesce(tail.hides_from, tail.prompt_seq) and e.state = 'active' and e.kind <> 'summary'
+    and (tail.hides = 'refused' or e.turn_id = fence.turn_id)
 )`),
 );
 

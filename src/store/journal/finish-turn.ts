@@ -86,6 +86,7 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
   ended_type: ['text', (end) => end.ended.type],
   ended_data: ['json', (end) => JSON.stringify(end.ended.data)],
   hides: ['text', (end) => end.hides],
+  hides_from: ['bigint', (end) => end.hidesFromSeq ?? null],
   announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
   poll_result: ['text', (end) => end.pollResult ?? null],
   is_awaited: ['boolean', (end) => end.isAwaited],
@@ -133,12 +134,9 @@ const updatedSessions = cte(`updated_sessions as (
   set owner = null, lease_expires_at = null, turn_id = null, stop_kind = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
-      -- Unless a compaction of the turn has put its summary after the prompt.
-      when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
-        then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
-      when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e
+      when tail.hides is not null then (select max(e.seq) from holdfast.entries e
         where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
-          and (e.turn_id <> fence.turn_id or e.kind = 'summary'))
+          and (e.kind = 'summary' or case when tail.hides = 'refused' then e.seq < tail.hides_from else e.turn_id <> fence.turn_id end))
       when fence.added > 0 then fence.base_seq + fence.added
       else s.leaf_seq
     end,

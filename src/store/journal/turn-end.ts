@@ -27,11 +27,12 @@ export interface TurnEnd extends JournalWrite {
   contextTokens: number;
   deliveries: NewDelivery[];
   /**
-   * What of the turn leaves the active path; the rows stay. `prompt`: the last entry is a prompt that the provider refuses, which
-   * would fail the turns after it, too. `turn`: all that it said was rolled back. `poll`: it answered a heartbeat, and there is nothing
-   * to remember of it. Null: nothing.
+   * What leaves the active path; the rows stay. `refused`: the entries from `hidesFromSeq` on, which the provider refuses and which would
+   * fail the turns after it, too. `turn`: all that it said was rolled back. `poll`: it answered a heartbeat, and there is nothing to
+   * remember of it. Null: nothing.
    */
-  hides: 'prompt' | 'turn' | 'poll' | null;
+  hides: 'refused' | 'turn' | 'poll' | null;
+  hidesFromSeq?: number;
   /**
    * Set when its inputs are not settled but wait again: the most of them that a turn takes from now on, until none waits any more. Absent: they
    * are settled.

@@ -123,8 +123,8 @@ stopped_run as (
   where r.child_id = fence.session_id and s.run_id is null and (r.ended_at is null or r.ended_at >= t.started_at)
 ),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, announce_debounce_ms, poll_result, is_awaited, collect_max
+  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -160,12 +160,9 @@ updated_sessions as (
   set owner = null, lease_expires_at = null, turn_id = null, stop_kind = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
-      -- Unless a compaction of the turn has put its summary after the prompt.
-      when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
-        then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
-      when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e
+      when tail.hides is not null then (select max(e.seq) from holdfast.entries e
         where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
-          and (e.turn_id <> fence.turn_id or e.kind = 'summary'))
+          and (e.kind = 'summary' or case when tail.hides = 'refused' then e.seq < tail.hides_from else e.turn_id <> fence.turn_id end))
       when fence.added > 0 then fence.base_seq + fence.added
       else s.leaf_seq
     end,
@@ -217,8 +214,8 @@ hidden_entries as (
   update holdfast.entries e
   set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
   from fence join tail on tail.n = fence.n
-  where e.session_id = fence.session_id and e.seq >= tail.prompt_seq and e.state = 'active' and (
-    tail.hides = 'prompt' and e.seq = tail.prompt_seq or tail.hides in ('turn', 'poll') and e.turn_id = fence.turn_id and e.kind <> 'summary')
+  where e.session_id = fence.session_id and e.seq >= coalesce(tail.hides_from, tail.prompt_seq) and e.state = 'active' and e.kind <> 'summary'
+    and (tail.hides = 'refused' or e.turn_id = fence.turn_id)
 ),
 new_deliveries as (
   select n, pos, id, channel, target::json, payload::json, expires_ms

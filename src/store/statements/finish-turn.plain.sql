@@ -28,8 +28,8 @@ fence as materialized (
 ),
 ending as (select null::uuid as child_id, null::text as cleanup where false),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, announce_debounce_ms, poll_result, is_awaited, collect_max
+  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -57,12 +57,9 @@ updated_sessions as (
   set owner = null, lease_expires_at = null, turn_id = null, stop_kind = null, stop_reason = null,
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
-      -- Unless a compaction of the turn has put its summary after the prompt.
-      when tail.hides = 'prompt' and s.leaf_seq = tail.prompt_seq
-        then (select e.parent_seq from holdfast.entries e where e.session_id = s.id and e.seq = tail.prompt_seq)
-      when tail.hides in ('turn', 'poll') then (select max(e.seq) from holdfast.entries e
+      when tail.hides is not null then (select max(e.seq) from holdfast.entries e
         where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
-          and (e.turn_id <> fence.turn_id or e.kind = 'summary'))
+          and (e.kind = 'summary' or case when tail.hides = 'refused' then e.seq < tail.hides_from else e.turn_id <> fence.turn_id end))
       when fence.added > 0 then fence.base_seq + fence.added
       else s.leaf_seq
     end,

@@ -12,6 +12,7 @@ import type { AnsweredCall } from '../loop/ask-model.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded } from '../loop/model-events.ts';
 import { settleAnswer, settleCompacted, settleFault, type TurnNotices } from './decide-outreach.ts';
+import { hideRefused } from './hide-refused.ts';
 import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rules.ts';
 import { stoppedWrite } from '../loop/run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -23,7 +24,7 @@ import { joined, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
   TurnNotices &
-  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'pollResult' | 'collectMax'>> & {
+  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'pollResult' | 'collectMax'>> & {
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
     /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */
@@ -35,15 +36,6 @@ export interface EndDecision {
   write: TurnWrite;
   result: TurnResult;
 }
-
-/** Failures that the same prompt would bring about again. */
-const FAULTS_OF_PROMPT = new Set([
-  'model_invalid_request',
-  'model_request_too_large',
-  'model_context_overflow',
-  'blocked',
-  'malformed_history',
-]);
 
 /** Failures of a prompt that a shorter one may not have. */
 const FAULTS_OF_LENGTH = new Set(['model_request_too_large', 'model_context_overflow', 'blocked']);
@@ -140,11 +132,7 @@ export async function endFailed(
   const open = openCallsWrite(turn, message);
   return {
     write: isBare ? { ...open, storesView: false } : joined(open, await brokenCallWrite(context, turn)),
-    result: {
-      ...failureResult(context, turn, error),
-      isBare,
-      hides: isPromptLast && FAULTS_OF_PROMPT.has(code) ? 'prompt' : null,
-    },
+    result: { ...failureResult(context, turn, error), isBare, ...hideRefused(turn, code) },
   };
 }
 
@@ -166,7 +154,8 @@ async function endSplit(context: TurnContext, turn: OpenedTurn, { message, cause
       error,
       // The hint that an earlier turn was stopped is for the next prompt.
       wasAborted: turn.session.wasAborted,
-      hides: 'prompt',
+      hides: 'refused',
+      hidesFromSeq: turn.journal.attempt.requests.rules.promptSeq,
       collectMax,
       isInterrupted: true,
     },

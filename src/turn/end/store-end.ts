@@ -53,6 +53,7 @@ export async function storeEnd(
       deadLetter,
       hides,
       ...(result.collectMax === undefined ? {} : { collectMax: result.collectMax }),
+      ...(result.hidesFromSeq === undefined ? {} : { hidesFromSeq: result.hidesFromSeq }),
       ...(turn.kind === 'heartbeat' ? { pollResult: result.pollResult ?? POLL_RESULTS[status] } : {}),
       debounceMs: isInterrupted ? 0 : (session.queueDebounceMs ?? queue.debounceMs),
       announceDebounceMs: isInterrupted ? 0 : turn.agent.subagents.announceDebounce,
