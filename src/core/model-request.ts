@@ -102,7 +102,7 @@ export interface ModelAnswer {
   /** What the provider reported, where the request cannot have used that: `usage` is an estimate then. Absent: `usage` was reported. */
   impossibleUsage?: Usage;
   /**
-   * Tool calls whose arguments were no JSON object, by tool use id, with the raw text; their `input` in `content` is `{}`. Such a
+   * Tool calls whose arguments were no JSON object or may have been cut off, by tool use id, with the raw text; their `input` in `content` is `{}`. Such a
    * call is never run: it is answered with an error result. Absent when there is none.
    */
   malformedInputs?: Record<string, string>;

@@ -7,6 +7,7 @@ import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { HookTable } from '../../src/plugins/hook-table.ts';
 import { Plugins } from '../../src/plugins/plugins.ts';
 import { createLogger } from '../../src/logger.ts';
+import { pluginsWith } from '../plugins/plugins-with.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -45,6 +46,7 @@ shareAmongTests(async (onEnd) => {
   database = fresh;
   rig = await createTurnRig(database.url, {
     tools,
+    plugins: pluginsWith([], { tools: [tool('plugged', () => ({ content: 'did', isError: false }))] }).plugins,
     settings: {
       models: { providers: { anthropic: { maxRetries, toolCallArgumentsEncoding: 'html-entities' } } },
       diagnostics: { payloadLog: { enabled: true }, cacheTrace: { enabled: true, path: 'traces/cache.jsonl' } },
@@ -120,6 +122,31 @@ describe('a tool call', () => {
     expect(reply).toBe('I see');
     expect(ran).not.toContain('effect:half');
     expect(lastMessages('cut-off').at(-1)?.content).toMatchObject([{ is_error: true }]);
+  });
+
+  test.each([
+    ['own', 'effect'],
+    ['plugin', 'plugged'],
+    ['client', 'weather'],
+  ])(
+    'of a tool of the kind %s that was cut off at the token limit is not run, and its result says so (G12)',
+    async (kind, name) => {
+      const session = `cut-at-limit-${kind}`;
+      const weather = { name: 'weather', description: 'The weather', input_schema: { type: 'object' as const } };
+      const more = kind === 'client' ? { caller: { tools: [weather] } } : {};
+      await rig.send(session, `[[stop: max_tokens]] [[arguments: ]] [[tool: ${name} {}]] [[reply: I see]]`, more);
+      await worker.run(session);
+      expect(await lastTurn(session)).toMatchObject({ status: 'completed', reply: 'I see' });
+      expect(ran.filter((run) => run === `${name}:`)).toEqual([]);
+      expect(lastMessages(session).at(-1)?.content).toMatchObject([
+        { is_error: true, content: expect.stringContaining('cut off at the token limit') },
+      ]);
+    },
+  );
+
+  test('that was complete before the token limit is run', async () => {
+    await play('whole-at-limit', '[[stop: max_tokens]] [[tool: effect {"key":"whole"}]] [[reply: done]]');
+    expect(ran.filter((run) => run === 'effect:whole')).toHaveLength(1);
   });
 
   test('in each of two answers with one id is two calls, with two idempotency keys', async () => {

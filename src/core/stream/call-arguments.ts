@@ -6,6 +6,7 @@ import { isThinking, mendThought } from '../content.ts';
 import { storableValue } from '../storable-text.ts';
 import { callsOf, changeCalls, isObject } from './draft-answer.ts';
 import { parseExactly } from '../parse-exactly.ts';
+import { isCut } from './stop-reasons.ts';
 
 /** Step: arguments that are a JSON object are read; a call without any has none to give. */
 export function readArguments(answer: DraftAnswer): DraftAnswer {
@@ -58,16 +59,24 @@ export function keepWholeCharacters(answer: DraftAnswer): DraftAnswer {
   return blocks.every((block, at) => block === mended.blocks[at]) ? mended : { ...mended, blocks };
 }
 
-/** Step: what could not be read is marked. */
-export function markMalformed(answer: DraftAnswer): DraftAnswer {
-  const unread = callsOf(answer).filter((call) => call.input === null);
+/** Step: what could not be read is marked, and a call that may have been cut. */
+export function markMalformed(answer: DraftAnswer, rules: AnswerRules): DraftAnswer {
+  const cut = cutCallOf(answer, rules);
+  const unread = callsOf(answer).filter((call) => call.input === null || call === cut);
   if (unread.length === 0) return answer;
   const marked = changeCalls(
     answer,
-    (call) => (call.input === null ? { ...call, input: {} } : call),
+    (call) => (unread.includes(call) ? { ...call, input: {} } : call),
     () => null,
   );
   return { ...marked, malformedInputs: Object.fromEntries(unread.map((call) => [call.id, call.raw])) };
+}
+
+/** The last call of an answer that was cut, unless its arguments are whole JSON: only then it is known that its block was complete. */
+function cutCallOf({ blocks, wireStopReason }: DraftAnswer, { decodeText }: AnswerRules): DraftCall | null {
+  const last = blocks.at(-1);
+  if (last?.type !== 'tool_use' || !isCut(wireStopReason)) return null;
+  return isObject(parse(last.raw)) || isObject(parse(decodeText?.(last.raw) ?? '')) ? null : last;
 }
 
 function withInput(call: DraftCall, value: unknown): DraftCall {

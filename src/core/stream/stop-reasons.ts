@@ -24,6 +24,9 @@ const SYNONYMS: ReadonlyMap<string, ModelStopReason> = new Map<string, ModelStop
   ['function_call', 'tool_use'],
 ]);
 
+/** The reasons with which a model ends an answer itself, after whole blocks. */
+const WHOLE: ReadonlySet<ModelStopReason> = new Set<ModelStopReason>(['end_turn', 'tool_use', 'pause_turn']);
+
 /** What providers write when a filter of theirs ends an answer, in lower case without separators. */
 const SENSITIVE: ReadonlySet<string> = new Set([
   'sensitive',
@@ -42,12 +45,21 @@ const SENSITIVE: ReadonlySet<string> = new Set([
 /** Step: an answer that was stopped for what it says, or for a reason that is not known, ends with a note that says so. */
 export function takeStopReason(answer: DraftAnswer): DraftAnswer {
   const wire = answer.wireStopReason;
-  if (KNOWN.has(wire)) return { ...answer, stopReason: wire as ModelStopReason };
-  const synonym = SYNONYMS.get(wire);
-  if (synonym !== undefined) return { ...answer, stopReason: synonym };
+  const known = knownStopReason(wire);
+  if (known !== null) return { ...answer, stopReason: known };
   const stopReason = stopReasonOf(wire);
   const noted = noteRepair(answer, { step: 'stop-reason', callId: null, was: wire });
   return endWithNote(noted, `[${stopMessage(stopReason, wire)}]`, stopReason);
+}
+
+/** True for a reason that may end an answer within a call. */
+export function isCut(wire: string): boolean {
+  const known = knownStopReason(wire);
+  return known !== null && !WHOLE.has(known);
+}
+
+function knownStopReason(wire: string): ModelStopReason | null {
+  return KNOWN.has(wire) ? (wire as ModelStopReason) : (SYNONYMS.get(wire) ?? null);
 }
 
 /** The stop reason for a value that the Messages API does not define. */

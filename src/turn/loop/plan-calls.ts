@@ -25,12 +25,7 @@ export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseB
     const ordinal = index + 1;
     const malformed = answer.malformedInputs?.[call.id];
     if (malformed !== undefined) {
-      return known(
-        call,
-        ordinal,
-        null,
-        `The input of this call is not valid JSON and was not run: ${headOf(malformed, 500)}`,
-      );
+      return known(call, ordinal, null, notRun(answer, headOf(malformed, 500)));
     }
     const tool = turn.toolset.findTool(call.name);
     if (tool !== undefined) return { call, ordinal, kind: 'run', tool };
@@ -40,6 +35,12 @@ export function planFresh(turn: OpenedTurn, answer: ModelAnswer, calls: ToolUseB
       return known(call, ordinal, null, 'Not run: the client runs one of its tools at a time. Call it again.');
     return { call, ordinal, kind: 'caller' };
   });
+}
+
+function notRun({ stopReason }: ModelAnswer, input: string): string {
+  return stopReason === 'max_tokens'
+    ? `This call was cut off at the token limit of the answer, and was not run. Call it again, with less text in its input or in parts: ${input}`
+    : `The input of this call is not valid JSON and was not run: ${input}`;
 }
 
 /** Plans the calls of an answer that an earlier worker left without results, from their rows in the ledger. */

@@ -4,6 +4,7 @@ import { textOf } from '../../../src/core/content.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
 import { parseKeepingIntegers } from '../../../src/core/parse-exactly.ts';
+import { eventsOfBody } from '../../../src/core/stream/stream-event.ts';
 import { createToolFinder } from '../../../src/core/stream/tool-names.ts';
 import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events.ts';
 
@@ -11,6 +12,43 @@ import { calls, end, reduce, START, textBlock, toolBlock } from './answer-events
 function called(raw: string, overrides: Partial<AnswerRules> = {}) {
   return reduce([START, ...toolBlock(0, { id: 'toolu_0', name: 'read' }, raw), ...end('tool_use')], overrides).answer;
 }
+
+describe('a call at the end of an answer that was cut', () => {
+  const READ = { id: 'toolu_0', name: 'read' };
+  const cutAt = (reason: string, ...parts: string[]) =>
+    reduce([START, ...toolBlock(0, { id: 'toolu_9', name: 'exec' }), ...toolBlock(1, READ, ...parts), ...end(reason)])
+      .answer;
+
+  test.each([
+    ['max_tokens', ''],
+    ['length', ''],
+    ['max_tokens', '{"path":"a'],
+    ['refusal', ''],
+    ['stop_sequence', '{"path":"/tmp", '],
+  ])('with the reason %s and the arguments %j is never run, and the calls before it are (G12)', (reason, raw) => {
+    const { malformedInputs, content } = cutAt(reason, raw);
+    expect(malformedInputs).toEqual({ toolu_0: raw });
+    expect(content).toHaveLength(2);
+  });
+
+  test.each(['{"path":"a"}', '{}'])('is run when its arguments are whole: %s', (raw) => {
+    expect(cutAt('max_tokens', raw)).not.toHaveProperty('malformedInputs');
+  });
+
+  test('is never repaired or taken as whole when nothing shows that it is', () => {
+    const { malformedInputs } = reduce([START, ...toolBlock(0, READ, "{path: 'a'}"), ...end('max_tokens')], {
+      repairArguments: () => ({ path: 'a' }),
+    }).answer;
+    expect(malformedInputs).toEqual({ toolu_0: "{path: 'a'}" });
+    const content = [{ type: 'tool_use', ...READ, input: { path: '/tmp' } }];
+    const body = reduce(eventsOfBody({ id: 'm', model: 'm', content, stop_reason: 'max_tokens' })).answer;
+    expect(body.malformedInputs).toEqual({ toolu_0: '' });
+  });
+
+  test.each(['tool_use', 'end_turn', 'pause_turn'])('has none to give after %s', (reason) => {
+    expect(cutAt(reason)).not.toHaveProperty('malformedInputs');
+  });
+});
 
 /** The answer with these calls, each without arguments. */
 function answerOf(list: { id?: unknown; name?: unknown }[], overrides: Partial<AnswerRules> = {}) {
