@@ -6,7 +6,7 @@ import { headOf } from './cut-text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
 import { neutralise } from './prompt/untrusted-text.ts';
-import { SILENT_REPLY_TOKEN } from './silent-reply.ts';
+import { SILENT_REPLY_TOKEN, TOKEN_MARKS } from './silent-reply.ts';
 
 /** How a run ended. */
 export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
@@ -43,7 +43,7 @@ export interface WaitOver {
 export type Announcement = SubagentEnd | WaitOver;
 
 /** The token with which a subagent says that its end need not be announced. */
-const ANNOUNCE_SKIP_TOKEN = 'ANNOUNCE_SKIP';
+const ANNOUNCE_SKIP = new RegExp(`^[\\s${TOKEN_MARKS}]*ANNOUNCE_SKIP[\\s${TOKEN_MARKS}]*$`);
 
 /** The maximum kept of a subagent's last text for its announcement: as much as of a tool result. */
 const RESULT_CHARS_MAX = 40_000;
@@ -52,7 +52,7 @@ const ERROR_CHARS_MAX = 500;
 
 /** True when an answer asks for no announcement. */
 export function isAnnounceSkip(answer: string): boolean {
-  return answer.trim() === ANNOUNCE_SKIP_TOKEN;
+  return ANNOUNCE_SKIP.test(answer);
 }
 
 /** The announcement of an inbox row; null for a row that contains its text itself. */

@@ -77,7 +77,7 @@ export function readMessage(
 /** The command that a text is; null when it is something to be answered. */
 export function readChatCommand(text: string): ChatCommand | null {
   const [word = '', ...rest] = text.trim().split(/\s+/);
-  const name = word.toLowerCase().replace(/(?<![.!?,:])[.!?,:]+$/, '');
+  const name = withoutAddress(word.toLowerCase().replace(/(?<![.!?,:])[.!?,:]+$/, ''));
   switch (name) {
     case '/stop':
       return rest.length === 0 ? { kind: 'stop' } : null;
@@ -105,8 +105,12 @@ export function readChatCommand(text: string): ChatCommand | null {
 
 /** Removes `/queue <mode>` and `/think <level>` from a message that has other text. */
 export function takeDirectives(text: string): DirectedMessage {
-  const queued = takeDirective(text, /(?<=^|\s)\/queue[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
-  const thought = takeDirective(queued.text, /(?<=^|\s)\/(?:think|thinking|t)[:\s]+(\S+)(?=\s|$)/i, parseThinkingLevel);
+  const queued = takeDirective(text, /(?<=^|\s)\/queue(?:@\w+)?[:\s]+(\S+)(?=\s|$)/i, parseQueueMode);
+  const thought = takeDirective(
+    queued.text,
+    /(?<=^|\s)\/(?:think|thinking|t)(?:@\w+)?[:\s]+(\S+)(?=\s|$)/i,
+    parseThinkingLevel,
+  );
   return {
     text: thought.text,
     ...(queued.value === null ? {} : { mode: queued.value }),
@@ -117,7 +121,12 @@ export function takeDirectives(text: string): DirectedMessage {
 /** True when a message begins a new session: exactly a trigger, or a trigger and the first text of the new session. */
 export function isReset(text: string, triggers: readonly string[]): boolean {
   const [word = ''] = text.trim().split(/\s+/, 1);
-  return triggers.some((trigger) => trigger.toLowerCase() === word.toLowerCase());
+  return triggers.some((trigger) => trigger.toLowerCase() === withoutAddress(word.toLowerCase()));
+}
+
+/** A word of a command without the name of the bot, which apps add in groups: `/stop@holdfast_bot`. */
+function withoutAddress(word: string): string {
+  return word.replace(/^(\/\w+)@\w+$/, '$1');
 }
 
 function thinkCommand(rest: string[]): ChatCommand | null {

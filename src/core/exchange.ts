@@ -1,6 +1,7 @@
 // Exchanges between agents. One writes to another (turn 0); the answer is returned automatically (turn 1), the answer to that is sent
 // again, and so on, up to a limit. The message itself contains the whole state of the exchange, so nothing can be lost: each answer
 // and the message that it becomes are one commit.
+import { TOKEN_MARKS } from './silent-reply.ts';
 
 /** One side of an exchange. */
 interface Side {
@@ -32,7 +33,8 @@ export interface ExchangeAnswer {
 }
 
 const REPLY_SKIP_TOKEN = 'REPLY_SKIP';
-const SKIP_LINE = /^[^\S\n\r\u2028\u2029]*REPLY_SKIP[^\S\n\r\u2028\u2029]*$/m;
+const AROUND = `(?:[^\\S\\n\\r\\u2028\\u2029]|[${TOKEN_MARKS}])*`;
+const SKIP_LINE = new RegExp(`^${AROUND}${REPLY_SKIP_TOKEN}${AROUND}$`, 'm');
 
 /** The exchange that a message belongs to; null for any other. */
 export function exchangeOf(body: unknown): Exchange | null {

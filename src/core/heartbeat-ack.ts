@@ -1,5 +1,6 @@
 // The token by which a model says that a heartbeat poll found nothing to do. It counts at the edges of an answer only; in the middle
 // it is ordinary text. The remaining text decides whether the answer is delivered.
+import { TOKEN_MARKS } from './silent-reply.ts';
 
 export const HEARTBEAT_TOKEN = 'HEARTBEAT_OK';
 
@@ -11,7 +12,7 @@ const AT_END = new RegExp(`(?<!\\s)\\s*(?<!\\w)${HEARTBEAT_TOKEN}(\\W{0,4})$`);
  * What can be left beside a token in markup. `< >` cannot: it is left of `<HEARTBEAT_OK<b>>`, of which a stream has shown the beginning
  * before the inner tag ends.
  */
-const ONLY_MARKS = /^[\s*`~_]*$/;
+const ONLY_MARKS = new RegExp(`^[\\s${TOKEN_MARKS}]*$`);
 
 /** The meaning of an answer to a poll: nothing to report (`isAck`), or the text that is left without the token. */
 export interface HeartbeatReply {
@@ -38,7 +39,7 @@ export function withoutHeartbeatToken(reply: string): string {
   const given = reply.trim();
   if (!given.includes(HEARTBEAT_TOKEN)) return given;
   const rest = withoutEdges(given);
-  if (rest !== given) return withoutMarkup(rest) === '' ? '' : rest;
+  if (rest !== given) return ONLY_MARKS.test(withoutMarkup(rest)) ? '' : rest;
   const bare = withoutMarkup(given);
   return bare !== given && ONLY_MARKS.test(withoutEdges(bare)) ? '' : given;
 }

@@ -3,12 +3,16 @@
 
 export const SILENT_REPLY_TOKEN = 'NO_REPLY';
 
+/** The marks that models write around a token, for a class of a pattern: markup, quotes, brackets and the end of a sentence. */
+export const TOKEN_MARKS = '*`~_.!…。"\'“”„«»‘’()[\\]';
+
 const PASSES_MAX = 8;
+const SILENCE = new RegExp(`^(?:[\\s${TOKEN_MARKS}]*${SILENT_REPLY_TOKEN})+[\\s${TOKEN_MARKS}]*$`, 'i');
 
 export type Reply = { kind: 'silent' } | { kind: 'reply'; text: string };
 
 /**
- * What a model's final text means. Silent: nothing but blanks, the token alone in any case, or `{"action": "NO_REPLY"}`.
+ * What a model's final text means. Silent: nothing but blanks, the token alone in any case and in marks, or `{"action": "NO_REPLY"}`.
  * Else a reply, without a token at its end (after a blank or `*`) and without tokens glued to its first word.
  */
 export function interpretReply(text: string): Reply {
@@ -30,7 +34,7 @@ export function withoutLeadingTokens(text: string): string {
 }
 
 function isSilence(text: string): boolean {
-  if (text === '' || text.toUpperCase() === SILENT_REPLY_TOKEN) return true;
+  if (text === '' || SILENCE.test(text)) return true;
   if (!text.startsWith('{') || !text.endsWith('}') || !text.includes(SILENT_REPLY_TOKEN)) return false;
   return /^\{\s*"action"\s*:\s*"NO_REPLY"\s*\}$/.test(text);
 }

@@ -174,10 +174,8 @@ describe('what a subagent leaves', () => {
   });
 
   test('suppresses the announcement only with the token alone', () => {
-    expect([' ANNOUNCE_SKIP\n', 'ANNOUNCE_SKIP please', 'announce_skip'].map(isAnnounceSkip)).toEqual([
-      true,
-      false,
-      false,
-    ]);
+    expect(
+      [' ANNOUNCE_SKIP\n', '**ANNOUNCE_SKIP**.', 'ANNOUNCE_SKIP please', 'announce_skip'].map(isAnnounceSkip),
+    ).toEqual([true, true, false, false]);
   });
 });

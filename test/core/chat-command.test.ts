@@ -5,6 +5,11 @@ import { isReset, mayCommand, readChatCommand, readMessage, takeDirectives } fro
 test.each([
   ['/stop', { kind: 'stop' }],
   [' /STOP! ', { kind: 'stop' }],
+  ['/stop@holdfast_bot', { kind: 'stop' }],
+  ['/STOP@Holdfast_Bot!', { kind: 'stop' }],
+  ['/compact@holdfast_bot keep the numbers', { kind: 'compact', instructions: 'keep the numbers' }],
+  ['/think@holdfast_bot high', { kind: 'think', level: 'high' }],
+  ['/queue@holdfast_bot steer', { kind: 'queue', change: { queueMode: 'steer' } }],
   ['/status', { kind: 'status' }],
   ['/compact', { kind: 'compact', instructions: '' }],
   ['/compact keep the numbers', { kind: 'compact', instructions: 'keep the numbers' }],
@@ -37,6 +42,9 @@ test.each([
   'please /stop',
   '/stop it',
   '/stopped',
+  '/stop@',
+  '/stop@holdfast_bot it',
+  '/stop@example.com/x',
   '/new',
   '/help me',
   '/reasoning on this',
@@ -59,6 +67,7 @@ test.each(['/queue sideways', '/queue steer cap:0', '/queue collect drop:all', '
 describe('directives within a message', () => {
   test('apply to that message and are removed from it', () => {
     expect(takeDirectives('/queue steer look at\nthis')).toEqual({ text: 'look at\nthis', mode: 'steer' });
+    expect(takeDirectives('/queue@holdfast_bot steer look')).toEqual({ text: 'look', mode: 'steer' });
     expect(takeDirectives('look /think high at this')).toEqual({ text: 'look at this', thinking: 'high' });
     expect(takeDirectives('look\n  at this /queue interrupt')).toEqual({ text: 'look\n  at this', mode: 'interrupt' });
   });
@@ -72,8 +81,12 @@ describe('directives within a message', () => {
 
 test('a trigger begins a new session, alone or with the first text of that session', () => {
   const triggers = ['/new', '/reset'];
-  expect(['/new', ' /NEW ', '/reset hello', '/new\nhello'].every((text) => isReset(text, triggers))).toBe(true);
-  expect(['/newer', 'hello /new', ''].some((text) => isReset(text, triggers))).toBe(false);
+  expect(
+    ['/new', ' /NEW ', '/reset hello', '/new\nhello', '/new@holdfast_bot hello'].every((text) =>
+      isReset(text, triggers),
+    ),
+  ).toBe(true);
+  expect(['/newer', 'hello /new', '/new@', ''].some((text) => isReset(text, triggers))).toBe(false);
 });
 
 test('a configured owner may give commands, and no other named sender', () => {

@@ -31,7 +31,8 @@ test('the last answer of the side that started it is for its own user', () => {
 });
 
 test('either side ends it with a token; the side that started it may add a text for its user', () => {
-  expect(answerExchange(exchange, 'REPLY_SKIP')).toEqual({ next: null, ownReply: null });
+  for (const answer of ['REPLY_SKIP', '`REPLY_SKIP`', 'REPLY_SKIP.'])
+    expect(answerExchange(exchange, answer)).toEqual({ next: null, ownReply: null });
   const first = { ...exchange, turn: 1 };
   expect(answerExchange(first, 'There are three.\nREPLY_SKIP\n')).toEqual({ next: null, ownReply: 'There are three.' });
   expect(answerExchange(first, 'say REPLY_SKIP to end').next).not.toBeNull();

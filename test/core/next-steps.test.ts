@@ -9,17 +9,25 @@ const replyOf = (answer: string, change: Partial<ReplyRules> = {}): string | nul
   decideOutcome(answer, { ...RULES, ...change }).reply;
 
 describe('decideOutcome', () => {
-  test.each(['NO_REPLY', ' no_reply\n', '{"action":"NO_REPLY"}', '', '[[reply_to_current]] NO_REPLY', 'HEARTBEAT_OK'])(
-    '%j is silence on purpose',
-    (answer) => {
-      expect(decideOutcome(answer, RULES)).toEqual({
-        status: 'silent',
-        messageStatus: 'silent',
-        reply: null,
-        replyTarget: null,
-      });
-    },
-  );
+  test.each([
+    'NO_REPLY',
+    ' no_reply\n',
+    '{"action":"NO_REPLY"}',
+    '',
+    '[[reply_to_current]] NO_REPLY',
+    '**NO_REPLY.**',
+    'HEARTBEAT_OK',
+    'HEARTBEAT_OK.',
+    '"HEARTBEAT_OK"',
+    '**HEARTBEAT_OK.**',
+  ])('%j is silence on purpose', (answer) => {
+    expect(decideOutcome(answer, RULES)).toEqual({
+      status: 'silent',
+      messageStatus: 'silent',
+      reply: null,
+      replyTarget: null,
+    });
+  });
 
   test('a token in a reply is removed', () => {
     expect(replyOf('Done. NO_REPLY')).toBe('Done.');

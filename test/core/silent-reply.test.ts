@@ -12,6 +12,17 @@ test.each([
   '',
   ' \n',
   '*NO_REPLY',
+  'NO_REPLY.',
+  '**NO_REPLY**',
+  '**NO_REPLY.**',
+  '`NO_REPLY`',
+  '"NO_REPLY"',
+  "'no_reply'!",
+  '“NO_REPLY”',
+  '_NO_REPLY_…',
+  '(NO_REPLY)',
+  '```\nNO_REPLY\n```',
+  'NO_REPLY. NO_REPLY.',
 ])('%j is silent', (text) => {
   expect(interpretReply(text)).toEqual({ kind: 'silent' });
 });
@@ -22,8 +33,8 @@ test.each([
   ['Done **NO_REPLY', 'Done'],
   ['NO_REPLYThe user left', 'The user left'],
   ['NO_REPLYNO_REPLYThe user', 'The user'],
-  ['NO_REPLY.', 'NO_REPLY.'],
-  ['**NO_REPLY**', '**NO_REPLY**'],
+  ['NO_REPLY?! What', 'NO_REPLY?! What'],
+  ['"NO_REPLY" is the token', '"NO_REPLY" is the token'],
   ['NO_REPLY because nothing happened', 'NO_REPLY because nothing happened'],
   ['The token NO_REPLY means silence', 'The token NO_REPLY means silence'],
   ['use no_reply', 'use no_reply'],

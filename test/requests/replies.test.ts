@@ -6,18 +6,21 @@ import { useService } from './rig/use-service.ts';
 const holder = useService();
 
 describe('a reply', () => {
-  test.each(['NO_REPLY', ' NO_REPLY ', 'no_reply', '{"action":"NO_REPLY"}'])('%j is silence', async (reply) => {
-    const { service } = holder;
-    const { message } = await service.say(service.newSession(), `[[reply: ${reply}]]`);
-    expect(message).toMatchObject({ status: 'silent', reply: null });
-  });
+  test.each(['NO_REPLY', ' NO_REPLY ', 'no_reply', 'NO_REPLY.', '**NO_REPLY**', '{"action":"NO_REPLY"}'])(
+    '%j is silence',
+    async (reply) => {
+      const { service } = holder;
+      const { message } = await service.say(service.newSession(), `[[reply: ${reply}]]`);
+      expect(message).toMatchObject({ status: 'silent', reply: null });
+    },
+  );
 
   test.each([
     ['Done. NO_REPLY', 'Done.'],
     ['Done.**NO_REPLY', 'Done.'],
     ['NO_REPLYThe user', 'The user'],
     ['NO_REPLY because I said so', 'NO_REPLY because I said so'],
-    ['NO_REPLY.', 'NO_REPLY.'],
+
     ['The token is NO_REPLY, I think', 'The token is NO_REPLY, I think'],
   ])('%j is sent as %j', async (reply, sent) => {
     const { service } = holder;

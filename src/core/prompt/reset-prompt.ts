@@ -22,7 +22,7 @@ export interface ResetRules {
 export function resetBody(text: string, rules: ResetRules | null): { body: string; isBare: boolean } {
   const trigger = rules === null ? null : triggerOf(text.trim(), rules.triggers);
   if (rules === null || trigger === null) return { body: text, isBare: false };
-  const rest = text.trim().slice(trigger.length).trim();
+  const rest = text.trim().slice(trigger.length).replace(/^@\w+/, '').trim();
   return rest === '' ? { body: bareReset(rules), isBare: true } : { body: rest, isBare: false };
 }
 
@@ -30,13 +30,13 @@ function bareReset({ now }: ResetRules): string {
   return `${RESET_PROMPT}\nCurrent time: ${formatUserTime(now.epochMs, now.timezone)}`;
 }
 
-// Exactly the trigger, or the trigger and a blank, in any case.
+// Exactly the trigger, or the trigger and a blank, in any case, with or without the name of a bot.
 function triggerOf(text: string, triggers: readonly string[]): string | null {
   const lower = text.toLowerCase();
   return (
     triggers.find((trigger) => {
       const word = trigger.toLowerCase();
-      return lower === word || (lower.startsWith(word) && /\s/.test(lower.charAt(word.length)));
+      return lower.startsWith(word) && /^(?:@\w+)?(?:\s|$)/.test(lower.slice(word.length));
     }) ?? null
   );
 }

@@ -5,7 +5,7 @@ import { createReasoningFilter } from '../reasoning-tags.ts';
 import { HEARTBEAT_TOKEN, withoutLeadingHeartbeats } from '../heartbeat-ack.ts';
 import { decideOutcome, withoutTokens, type ReplyRules } from '../next-steps.ts';
 import { createTagFilter } from '../reply-tags.ts';
-import { SILENT_REPLY_TOKEN, withoutLeadingTokens } from '../silent-reply.ts';
+import { SILENT_REPLY_TOKEN, TOKEN_MARKS, withoutLeadingTokens } from '../silent-reply.ts';
 import { chainFilters, type TextFilter } from '../text-filter.ts';
 
 /** Takes the text of an answer in pieces; returns the text to show. */
@@ -64,7 +64,7 @@ function createTokenFilter(): TextFilter {
 
 const TOKENS = [SILENT_REPLY_TOKEN, HEARTBEAT_TOKEN];
 const JSON_SILENCE = ['{', '"action"', ':', `"${SILENT_REPLY_TOKEN}"`, '}'];
-const MARKUP = /[\s*`~_]|<[^<>]{0,200}(?:>|$)|&(?:nbsp;|(?:n|nb|nbs|nbsp)?$)/iy;
+const MARKUP = new RegExp(`[\\s${TOKEN_MARKS}]|<[^<>]{0,200}(?:>|$)|&(?:nbsp;|(?:n|nb|nbs|nbsp)?$)`, 'iy');
 /** The text that is removed with a token at the end, and the marks that can follow the token of a poll. */
 const ENDING = new RegExp(`[\\s*]|${SILENT_REPLY_TOKEN}|${HEARTBEAT_TOKEN}\\W{0,4}`, 'y');
 

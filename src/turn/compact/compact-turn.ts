@@ -10,7 +10,7 @@ export async function compactOnRequest(context: TurnContext, turn: OpenedTurn): 
   const { text } = (turn.journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
   // A chat command contains its text as it was written.
   const command = typeof text === 'string' ? text.trim() : '';
-  const wanted = command.replace(/^\/compact(?=\s|$)/i, '').trim();
+  const wanted = command.replace(/^\/compact(?:@\w+)?(?=\s|$)/i, '').trim();
   const instructions = wanted === '' ? null : wanted;
   const outcome = await compactTranscript(context, turn, { reason: 'manual', instructions });
   if (outcome.kind === 'compacted') {

@@ -52,7 +52,7 @@ export function commandDeliveries(context: TurnContext, turn: OpenedTurn, text: 
 function isAskedByRequest({ kind, journal }: OpenedTurn): boolean {
   if (kind !== 'compaction') return false;
   const { text } = (journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
-  return typeof text !== 'string' || !/^\s*\/compact(?:\s|$)/i.test(text);
+  return typeof text !== 'string' || !/^\s*\/compact(?:@\w+)?(?:\s|$)/i.test(text);
 }
 
 function deliveriesOf(

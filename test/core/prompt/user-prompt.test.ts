@@ -243,6 +243,7 @@ describe('bodies', () => {
 
   test('a trigger before text is removed', () => {
     expect(textOf('/new hello', { isNewSession: true })).toBe('hello');
+    expect(textOf('/new@holdfast_bot hello', { isNewSession: true })).toBe('hello');
     expect(textOf('/newhello', { isNewSession: true })).toBe('/newhello');
     expect(textOf('/new hello')).toBe('/new hello');
   });
