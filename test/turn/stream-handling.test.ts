@@ -164,6 +164,27 @@ describe('a tool call', () => {
   });
 });
 
+describe('an answer that the provider has paused', () => {
+  test('is continued, and the reply has the text of both parts', async () => {
+    const { status, reply } = await play(
+      'paused',
+      '[[stop: pause_turn]] [[reply: The first part.]] [[next]] [[tool: effect {"key":"after"}]] [[stop: pause_turn]] [[reply: The second,]] [[next]] [[reply: and the third.]]',
+    );
+    expect({ status, reply }).toEqual({ status: 'completed', reply: 'The second,\nand the third.' });
+    expect(ran).toContain('effect:after');
+    expect(await callsOf('paused')).toHaveLength(4);
+    expect(lastMessages('paused').map(({ role }) => role)).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+      'assistant',
+      'user',
+    ]);
+  });
+});
+
 describe('a tool that does not exist', () => {
   test('ends the turn with a text when it is called in three answers in a row', async () => {
     const turn = await play('ghost', '[[repeat: 9 tool ghost {"n":"$i"}]] [[reply: never]]');

@@ -17,6 +17,7 @@ import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from './reply-rul
 import { stoppedWrite } from '../loop/run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { judgePoll, silentWrite } from './judge-poll.ts';
+import { continuedText } from '../loop/paused-answer.ts';
 import { answerWrite } from '../loop/tool-loop.ts';
 import { commandDeliveries, failureDeliveries, replyDeliveries } from './turn-deliveries.ts';
 import type { StopReason, TurnFailed } from '../turn-end.ts';
@@ -50,7 +51,8 @@ export async function endAnswered(
   const { answer } = answered;
   const error = errorOf(answer);
   if (error !== null) return { write, result: failureResult(context, turn, error) };
-  const decided = decideOutcome(textOf(answer.content), replyRulesOf(context, turn));
+  const said = continuedText(turn.transcript.entries, textOf(answer.content));
+  const decided = decideOutcome(said, replyRulesOf(context, turn));
   const { outcome, delivered, outreach } = settleAnswer(context, turn, { outcome: decided, entries: write.entries });
   const { replyTarget, ...ended } = outcome;
   if (answersOnlyPoll(turn.journal.at.inputs)) {

@@ -13,6 +13,7 @@ import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type B
 import { CALLER_TIMEOUT, callerTimeLeftMs, withoutCaller } from './caller-calls.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { findSteering } from './steer-turn.ts';
+import { pausedWrite } from './paused-answer.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
 import { joined, newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
@@ -37,7 +38,11 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
     const answered = await nextAnswer(context, turn);
     const { answer } = answered;
     const calls = toolUsesOf(answer.content);
-    if (calls.length === 0) return { kind: 'answered', answered };
+    if (calls.length === 0) {
+      if (answer.stopReason !== 'pause_turn') return { kind: 'answered', answered };
+      await commitStep(context, turn, joined(await answerWrite(context, turn, answered), pausedWrite()));
+      continue;
+    }
     yielded = await takeStep(context, turn, answered, calls);
   }
 }
