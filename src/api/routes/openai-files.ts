@@ -105,7 +105,7 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
     if (name === 'expires_after[seconds]' && /^[1-9]\d{0,9}$/.test(value)) continue;
     fail(
       name,
-      `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(value.slice(0, 100))}`,
+      `expected anchor "created_at" and a positive number of seconds, got ${JSON.stringify(headOf(value, 100))}`,
     );
   }
 
