@@ -79,6 +79,6 @@ async function update(
 }
 
 function definitionIn(cron: Cron): CronDefinition {
-  const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun } = cron;
-  return { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun };
+  const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options } = cron;
+  return { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options };
 }

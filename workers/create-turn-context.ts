@@ -1,7 +1,7 @@
 // Builds the context of turns in a worker process: the store's shared statements, the locks, the model, the tools.
 import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
-import { agentOf, livePriceBook, type AgentSettings, type Config } from '../src/config.ts';
+import { livePriceBook, type Config } from '../src/config.ts';
 import { rateLimitsOf, type RateLimit } from '../src/core/governor/rate-limit.ts';
 import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
@@ -110,7 +110,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     governor: createGovernor(parts, accountOf),
     meter: parts.meter ?? NO_METER,
     onRateWait: (wait) => parts.rateMetrics?.waited(wait),
-    toolsetOf: createToolsets(config, parts.tools),
+    toolsetOf: createToolsets(parts.tools),
     plugins: parts.plugins,
     images: new ImageLoader({ dataDir: config.runtime.dataDir, roots: config.images.roots, logger }),
     knownSnapshots: new KnownSnapshots(),
@@ -167,17 +167,19 @@ function createGate({ config, clock, database, logger }: WorkerParts): ProviderG
   });
 }
 
-function createToolsets(config: Config, tools: readonly Tool[]): TurnContext['toolsetOf'] {
-  const known = new Map<string, { agent: AgentSettings; toolset: Toolset }>();
-  return (agentId, role) => {
-    const agent = agentOf(config, agentId);
-    const name = `${agentId} ${role}`;
-    let made = known.get(name);
-    // The settings are others when the configuration was read again.
-    if (made?.agent !== agent) {
-      const policy = [...agent.toolPolicies, { deny: DENIED_TOOLS[role] }];
-      known.set(name, (made = { agent, toolset: createToolset({ tools, policy }) }));
+/** Messages can have policies of their own, so those that are kept have a bound. */
+const TOOLSETS_MAX = 100;
+
+function createToolsets(tools: readonly Tool[]): TurnContext['toolsetOf'] {
+  const known = new Map<string, Toolset>();
+  return ({ toolPolicies }, role) => {
+    const name = JSON.stringify([role, toolPolicies]);
+    let toolset = known.get(name);
+    if (toolset === undefined) {
+      if (known.size >= TOOLSETS_MAX) known.clear();
+      toolset = createToolset({ tools, policy: [...toolPolicies, { deny: [...DENIED_TOOLS[role]] }] });
+      known.set(name, toolset);
     }
-    return made.toolset;
+    return toolset;
   };
 }

@@ -5,6 +5,7 @@ import { addCron, editCron, findNamedCron, removeCron, type CronChange } from '.
 import { runCronNow } from '../src/service/run-cron-now.ts';
 import type { Service } from '../src/service/service.ts';
 import type { Cron } from '../src/store/crons.ts';
+import { readTurnOptions } from '../src/store/session-tools.ts';
 import { listCrons, listFires } from '../src/store/views/crons.ts';
 import type { CronToolResult, CronPort, CronSummary } from '../src/tools/cron-tool.ts';
 
@@ -13,23 +14,25 @@ const FIRES_MAX = 10;
 
 /** Makes the port. */
 export function createCronPort(service: Service): CronPort {
-  const { views } = service;
+  const { views, database } = service;
   return {
     async list(agentId) {
       const { items } = await listCrons(views, { agentId }, { limit: LISTED_MAX, after: null });
       return items.map(summaryOf);
     },
-    add: (agentId, input, cause) =>
+    add: ({ agentId, turnId, idempotencyKey }, input) =>
       refusing(async () => {
-        const made = { input: { ...input, agentId }, origin: 'agent' as const, causeKey: `tool:${cause}` };
-        const result = await addCron(service, { ...made, idempotency: null });
+        const made = { input: { ...input, agentId }, origin: 'agent' as const, causeKey: `tool:${idempotencyKey}` };
+        const under = await readTurnOptions(database, turnId);
+        const result = await addCron(service, { ...made, under, idempotency: null });
         if (result.kind === 'full')
           return refused('you have the largest number of crons that an agent may have; remove one first');
         return { kind: 'ok', value: summaryOf(result.cron) };
       }),
-    update: (agentId, id, patch) =>
+    update: ({ agentId, turnId }, id, patch) =>
       refusing(async () => {
-        const result = await editCron(service, { id, by: agentId }, patch);
+        const under = await readTurnOptions(database, turnId);
+        const result = await editCron(service, { id, by: agentId, under }, patch);
         return result.kind === 'done' ? { kind: 'ok', value: summaryOf(result.cron) } : notChanged(result.kind, id);
       }),
     async remove(agentId, id) {

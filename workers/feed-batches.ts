@@ -3,6 +3,7 @@ import type { MessageId } from '../src/core/ids.ts';
 import { inputOfItem } from '../src/core/batch/batch.ts';
 import { shareRoom } from '../src/core/batch/share-room.ts';
 import { routeOf } from '../src/core/inbound.ts';
+import { optionsOf, withOptions } from '../src/core/input-options.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import type { Service } from '../src/service/service.ts';
@@ -59,7 +60,7 @@ async function feed(
         sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(sessionKey))),
         messageId: newId<MessageId>(),
         body: JSON.stringify(input),
-        route: routeOf(body, config.owner.ids),
+        route: routeOf({ ...body, ...withOptions(optionsOf(input)) }, config.owner.ids),
       };
     }),
   );

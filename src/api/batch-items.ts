@@ -4,6 +4,7 @@ import { isUtf8 } from 'node:buffer';
 import type { ReadItem, ItemFault } from '../core/batch/check-items.ts';
 import { ForeignLineError, mapLine, type LineFormat, type MappedLine } from '../core/batch/foreign-lines.ts';
 import type { InboundMessage } from '../core/inbound.ts';
+import { nestOptions } from '../core/input-options.ts';
 import { isKeptInteger } from '../core/parse-exactly.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../core/session-key.ts';
 import type { ReadResult } from '../service/submit-batch.ts';
@@ -81,7 +82,7 @@ function itemOf(
   { system, caller }: Omit<MappedLine, 'item'>,
   place: Place,
 ): ReadItem {
-  const { customId, sessionKey, agentId, ...message } = checked;
+  const { customId, sessionKey, agentId, ...message } = nestOptions(checked);
   const body: InboundMessage = {
     ...message,
     ...(system === null ? {} : { extraSystemPrompt: system }),

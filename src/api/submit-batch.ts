@@ -1,7 +1,8 @@
 // `POST /v1/batches`: a submission as JSON or as lines, with its Idempotency-Key. A key of lines is bound to the hash of what was read, so it is
 // known only at the end; a request whose key was used before reads its body for the hash alone.
 import type { Readable } from 'node:stream';
-import { agentOf, modelRefOf } from '../config.ts';
+import { agentOf, modelFault, modelRefOf, toolPolicyFault } from '../config.ts';
+import { nestOptions } from '../core/input-options.ts';
 import { modelOfRef } from '../core/model-ref.ts';
 import type { NewBatch } from '../store/batches/upload.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
@@ -18,9 +19,8 @@ import { LineReader } from './batch-lines.ts';
 import { sha256OfJson } from './canonical-json.ts';
 import type { ApiContext } from './context.ts';
 import { answerFirst, answerOnce } from './idempotency-key.ts';
-import { modelProblem, notFound, Problem } from './problem.ts';
+import { fieldProblem, modelProblem, notFound, Problem } from './problem.ts';
 import type { BatchSettings } from './schemas/batches.ts';
-import { modelFault } from '../config.ts';
 
 /** Items in flight: those that wait for a batch of the provider take no slot. */
 const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000, auto: 10_000 };
@@ -154,6 +154,9 @@ export function newBatchOf(
   const agent = agentOf(config, agentId);
   const fault = model === undefined ? null : modelFault(config, agentId, model);
   if (fault !== null) throw modelProblem(fault);
+  const { options } = nestOptions(settings);
+  const policyFault = toolPolicyFault(config, options?.tools);
+  if (policyFault !== null) throw fieldProblem(policyFault.path, policyFault.message);
   return {
     id: newId<string>(),
     name: settings.name ?? null,
@@ -165,6 +168,7 @@ export function newBatchOf(
       ...(thinking === undefined ? {} : { thinking }),
       ...(promptMode === undefined ? {} : { promptMode }),
       ...(deliver ? { deliver } : {}),
+      ...(options === undefined ? {} : { options }),
     },
     concurrency: settings.concurrency ?? CONCURRENCY_DEFAULTS[via],
     weight: settings.weight ?? 1,

@@ -67,6 +67,13 @@ export interface Schemas {
     via: 'live' | 'provider-batch' | 'auto';
     /** The agent of items without an `agentId` */
     agentId: string;
+    /** The tool calls of the step */
+    tools: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    } | null;
     /** The maximum number of items in flight */
     concurrency: number;
     /** The slots of the lane `batch` of all live workers together: at most so many items of all batches run at the same time */
@@ -291,6 +298,13 @@ export interface Schemas {
       /** An http or https URL */
       url: string;
     } | null;
+    /** Which of the agent's tools its turns have, and everything that these start: names, or patterns with `*` */
+    tools?: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    };
     /** The items of the page */
     items?: unknown[];
   };
@@ -475,6 +489,13 @@ export interface Schemas {
     } | null;
     /** Whether the cron is deleted after a successful run */
     deleteAfterRun: boolean;
+    /** The tool calls of the step */
+    tools: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    } | null;
     /** Whether it fires */
     enabled: boolean;
     /** Why Holdfast disabled it; null: it is enabled, or its owner disabled it */
@@ -753,6 +774,13 @@ export interface Schemas {
     deleteAfterRun?: boolean;
     /** Whether it fires */
     enabled?: boolean;
+    /** Which of the agent's tools its turns have, and everything that these start: names, or patterns with `*` */
+    tools?: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    };
   };
   CronPatch: {
     /** The name */
@@ -825,6 +853,13 @@ export interface Schemas {
     deleteAfterRun?: boolean;
     /** Whether it fires */
     enabled?: boolean;
+    /** The tool calls of the step */
+    tools?: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    } | null;
   };
   Entry: {
     /** The id */
@@ -1683,6 +1718,13 @@ export interface Schemas {
       /** An http or https URL */
       url: string;
     } | null;
+    /** Which of the agent's tools its turns have, and everything that these start: names, or patterns with `*` */
+    tools?: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    };
     /** If its answer has not started by this time, the message fails with the code `expired` */
     expiresAt?: string | number;
     /** When the message arrives in its session, as if it were sent then; until then it waits with the code `delayed` */
@@ -2087,6 +2129,13 @@ export interface Schemas {
       /** An http or https URL */
       url: string;
     } | null;
+    /** Which of the agent's tools its turns have, and everything that these start: names, or patterns with `*` */
+    tools?: {
+      /** Names of tools; absent: all tools */
+      allow?: string[];
+      /** Names of tools */
+      deny?: string[];
+    };
   };
   Stats: {
     /** The number of sessions */
@@ -3215,6 +3264,8 @@ export interface OperationFunctions {
     deadlineSeconds?: string | undefined;
     /** The URL that receives a signed report when the batch ends */
     deliver?: string | undefined;
+    /** The tool calls of the step */
+    tools?: string | undefined;
     /** The format of the lines; absent: lines may have different formats */
     format?: 'holdfast' | 'anthropic' | 'openai' | undefined;
     /** True: check the batch and estimate its price; nothing is stored */

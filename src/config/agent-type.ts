@@ -1,5 +1,6 @@
 // The settings of agents: the defaults of all, and those that each can override.
 import type { PruningSettings } from '../core/pruning/prune-tool-results.ts';
+import type { ToolPolicy } from '../core/tool-policy.ts';
 import type { IdleLimits } from '../core/stream/idle-timeout.ts';
 import type { ThinkingLevel } from './choices.ts';
 import type { DeepPartial } from './deep-partial.ts';
@@ -149,6 +150,6 @@ export interface AgentSettings extends AgentDefaults {
   id: string;
   /** Absolute; not necessarily existing yet. */
   workspaceDir: string;
-  /** The policy of all agents and that of this one: a tool must pass both. */
-  toolPolicies: readonly ToolPolicySettings[];
+  /** The policy of all agents and that of this one, and in a turn those of its inputs: a tool must pass all of them. */
+  toolPolicies: readonly ToolPolicy[];
 }

@@ -1,9 +1,11 @@
 // Refuses policies that name what does not exist. A misspelt name in `deny` denies nothing, so it would leave on what was meant to be off
 // (G30): it stops the start instead. Patterns with `*` may match nothing, because tools of plugins come and go.
+import type { ToolPolicy } from '../core/tool-policy.ts';
 import { BUILT_IN_TOOLS } from '../core/tool-names.ts';
 import type { Refuse } from './check-models.ts';
 import { closestOf } from './closest.ts';
 import { ConfigError, type ConfigIssue } from './config-error.ts';
+import type { DeepPartial } from './deep-partial.ts';
 import type { Config, FileSettings } from './config-type.ts';
 
 type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins'>;
@@ -23,18 +25,37 @@ export function checkPolicies(settings: PolicySettings, refuse: Refuse): void {
   refuseUnknownAgents(settings, refuse);
 }
 
+/** The fault of the policy of a request: a name that no tool has; null: there is none. With plugins, any name may be that of a tool. */
+export function toolPolicyFault(
+  { plugins }: Pick<Config, 'plugins'>,
+  policy: ToolPolicy | undefined,
+): { path: string; message: string } | null {
+  let fault: { path: string; message: string } | null = null;
+  if (policy === undefined || plugins.modules.length > 0) return null;
+  refuseUnknownNames({ path: 'tools', policy }, BUILT_IN_TOOLS, (path, value, allowed) => {
+    fault ??= { path, message: `expected ${allowed}, got ${JSON.stringify(value)}` };
+  });
+  return fault;
+}
+
 function refuseUnknownTools({ tools, agents }: PolicySettings, known: readonly string[], refuse: Refuse): void {
   const policies = [
     { path: 'tools', policy: tools },
     ...agents.list.map((agent, at) => ({ path: `agents.list[${at}].tools`, policy: agent.tools ?? {} })),
   ];
+  for (const policy of policies) refuseUnknownNames(policy, known, refuse);
+}
+
+function refuseUnknownNames(
+  { path, policy }: { path: string; policy: DeepPartial<ToolPolicy> },
+  known: readonly string[],
+  refuse: Refuse,
+): void {
   const folded = new Set(known.map((name) => name.toLowerCase()));
-  for (const { path, policy } of policies) {
-    for (const list of ['allow', 'deny'] as const) {
-      for (const [at, name] of (policy[list] ?? []).entries()) {
-        if (name.includes('*') || folded.has(name.toLowerCase())) continue;
-        refuse(`${path}.${list}[${at}]`, name, `the name of a tool or a pattern with "*" (${hintFor(name, known)})`);
-      }
+  for (const list of ['allow', 'deny'] as const) {
+    for (const [at, name] of (policy[list] ?? []).entries()) {
+      if (name.includes('*') || folded.has(name.toLowerCase())) continue;
+      refuse(`${path}.${list}[${at}]`, name, `the name of a tool or a pattern with "*" (${hintFor(name, known)})`);
     }
   }
 }

@@ -14,6 +14,7 @@ import {
   timetableOf,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
+import { inputOptions } from './schema-inputs.ts';
 import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -106,6 +107,7 @@ const cronFields = {
   delivery: delivery.nullable().exactOptional(),
   deleteAfterRun: z.boolean().exactOptional(),
   enabled: z.boolean().exactOptional(),
+  ...inputOptions,
 };
 
 /** The fault of a combination of valid parts; null: there is none. */
@@ -127,10 +129,11 @@ export type CronInput = z.output<typeof cronInput>;
 /** A cron of the configuration file, which is identified by its name. */
 export const cronJob = z.strictObject({ ...cronFields, name: notBlank(NAME_CHARS_MAX) });
 
-/** The parts of a cron that a change names; null takes `misfire` and `delivery` back to the configuration. */
+/** The parts of a cron that a change names; null takes `misfire` and `delivery` back to the configuration, and removes options. */
 export const cronPatch = z.strictObject({
   ...cronFields,
   schedule: scheduleInput.exactOptional(),
   payload: payload.exactOptional(),
+  tools: inputOptions.tools.unwrap().nullable().exactOptional(),
 });
 export type CronPatch = z.output<typeof cronPatch>;

@@ -2,6 +2,7 @@
 // milliseconds here, in any form in which they were sent. Optional means absent.
 import { headOf } from './cut-text.ts';
 import type { CallerRequest } from './caller-request.ts';
+import { keyOfOptions, optionsOf, type InputOptions } from './input-options.ts';
 import type { SessionKey } from './ids.ts';
 import type { QueueMode } from './queue-mode.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
@@ -119,6 +120,8 @@ export interface InboundMessage {
   via?: MessageVia;
   /** Absent: where the configuration says; null: nowhere. */
   deliver?: DeliverTarget | null;
+  /** For its turn and everything that it starts. */
+  options?: InputOptions;
   /** Of no use after this time: a message that still waits then fails as `expired`. Epoch milliseconds. */
   expiresAt?: number;
   /** Over 0: its session goes before those that wait in its lane; under 0: after all others. Absent: 0. */
@@ -160,10 +163,11 @@ export function isOwner(message: InboundMessage, ownerIds: readonly string[]): b
 }
 
 /**
- * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address and sender
- * authority. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.
+ * The route of a message as one string: equal strings mean equal channel, account, chat, thread, reply address, sender
+ * authority and options. Only messages of equal route may share a turn (G6). Stable: it is stored and compared without a time limit.
  */
 export function routeOf(message: InboundMessage, ownerIds: readonly string[]): string {
+  const options = keyOfOptions(optionsOf(message));
   return JSON.stringify([
     channelOf(message),
     message.accountId ?? null,
@@ -172,6 +176,7 @@ export function routeOf(message: InboundMessage, ownerIds: readonly string[]): s
     isOwner(message, ownerIds) ? 'owner' : 'other',
     // Nowhere is another address than that of the configuration.
     message.deliver === null ? '' : (message.deliver?.url ?? null),
+    ...(options === null ? [] : [options]),
   ]);
 }
 

@@ -1,5 +1,6 @@
 // The body of an input that Holdfast writes: a tick, a poll. It is stored as an inbound message is, and its other fields are set
 // here, not by senders of messages.
+import type { InputOptions } from './input-options.ts';
 import type { MessageVia } from './inbound.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 
@@ -17,6 +18,7 @@ export interface OwnInput {
   timeoutSeconds?: number;
   /** True: it begins a new transcript, unless the session's is empty. */
   isFresh?: boolean;
+  options?: InputOptions;
   /** The cron that fired. */
   cronId?: string;
   /** The system event that it wakes the session for: when an earlier prompt has contained it, the model is not called. */

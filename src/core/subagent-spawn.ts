@@ -1,5 +1,6 @@
 // Plans a requested subagent: its agent, its model, its time limit, and its first message. A refusal names the value; the store, which
 // counts subagents, checks their number.
+import { withOptions, type InputOptions } from './input-options.ts';
 import { storableText } from './storable-text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
@@ -19,6 +20,8 @@ export interface SpawnRequest {
   mode?: 'run' | 'session' | undefined;
   /** The delivery address of the answer to its announcement. Only a client sets it; for a tool call it is that of its turn's answer. */
   deliver?: { url: string } | null | undefined;
+  /** Of its turns, in addition to those of the turn that spawns it. */
+  options?: InputOptions | undefined;
 }
 
 /** The configured subagent settings of one agent. */
@@ -54,6 +57,7 @@ export interface SpawnPlan {
   /** Null: where the configuration says, or where the turn's own answer goes. */
   /** Absent: where the configuration says; null: nowhere. */
   deliver?: { url: string } | null;
+  options?: InputOptions;
 }
 
 /** `field` names the refused field; the message gives its value and what is allowed. */
@@ -87,6 +91,7 @@ export function planSpawn(
       cleanup: request.cleanup ?? 'keep',
       mode: request.mode ?? 'run',
       ...(request.deliver === undefined ? {} : { deliver: request.deliver }),
+      ...(request.options === undefined ? {} : { options: request.options }),
     },
   };
 }
@@ -107,10 +112,12 @@ export function spawnMessage(about: {
   requesterKey: string;
   depth: number;
   depthMax: number;
+  options?: InputOptions;
 }): SessionMessage {
-  const { task, requesterKey, depth, depthMax } = about;
+  const { task, requesterKey, depth, depthMax, options = {} } = about;
   return {
     text: task,
+    ...withOptions(options),
     provenance: { kind: 'spawn', sourceSession: requesterKey, depth, depthMax },
     extraSystemPrompt: subagentInstructions({ maySpawn: depth < depthMax }),
   };

@@ -1,7 +1,8 @@
 // From a cron as it is written to the cron that is stored: all defaults are filled in, so that the stored cron does not change with
 // the configuration or the time of day.
-import { agentOf, isAgent, modelFault, type Config } from '../config.ts';
+import { agentOf, isAgent, modelFault, toolPolicyFault, type Config } from '../config.ts';
 import { faultBetween, type CronInput, type CronPatch } from '../config/schema-crons.ts';
+import { pickOptions } from '../core/input-options.ts';
 import type { CronDefinition } from '../core/schedule/cron.ts';
 import { firstSlot, staggerOf, type Schedule } from '../core/schedule/timetable.ts';
 import { timetableOf } from './timetable.ts';
@@ -36,6 +37,7 @@ export function definitionOf(input: CronInput, { config, nowMs }: { config: Conf
     misfire: input.misfire ?? null,
     delivery: input.delivery ?? null,
     deleteAfterRun: input.deleteAfterRun ?? false,
+    options: pickOptions(input),
   });
 }
 
@@ -56,6 +58,7 @@ export function changedDefinition(
     misfire: patch.misfire === undefined ? before.misfire : patch.misfire,
     delivery: patch.delivery === undefined ? before.delivery : patch.delivery,
     deleteAfterRun: patch.deleteAfterRun ?? before.deleteAfterRun,
+    options: pickOptions({ tools: patch.tools === undefined ? before.options.tools : (patch.tools ?? undefined) }),
   };
   return checked(config, definition, { hasNewModel: patch.payload !== undefined || patch.agentId !== undefined });
 }
@@ -104,7 +107,7 @@ function checked(config: Config, definition: CronDefinition, { hasNewModel = tru
   const model = hasNewModel && payload.kind === 'agentTurn' ? payload.model : undefined;
   const unserved = model === undefined ? null : modelFault(config, definition.agentId, model);
   if (unserved !== null) throw new InvalidCronError('payload.model', unserved);
-  const fault = faultBetween(definition);
+  const fault = toolPolicyFault(config, definition.options.tools) ?? faultBetween(definition);
   if (fault !== null) throw new InvalidCronError(fault.path, fault.message);
   return definition;
 }

@@ -2,6 +2,7 @@
 // one. Built the same way whether the clock or a person fires it.
 import { agentOrFirst, type AgentSettings, type Config } from '../config.ts';
 import { pollText } from '../core/heartbeat-poll.ts';
+import { withOptions } from '../core/input-options.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import { resolveEnvelopeZone } from '../core/prompt/envelope-time.ts';
 import { contextKeyOf, tickText, type CronDefinition, type CronOrigin } from '../core/schedule/cron.ts';
@@ -29,7 +30,7 @@ export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOri
   const { payload } = cron;
   const deliver = deliverOf(cron, facts.lastUrl);
   const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
-  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }) };
+  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }), ...withOptions(cron.options) };
   if (payload.kind === 'agentTurn') {
     const { kind: _kind, message, ...settings } = payload;
     const isFresh = cron.target === 'isolated';

@@ -1,7 +1,7 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
 import { systemClock } from '../clock.ts';
-import { agentOf, type Config } from '../config.ts';
+import { agentOf, toolPolicyFault, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
 import { channelOf, platformKeyOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
@@ -67,6 +67,8 @@ export async function acceptMessage(service: Service, message: SentMessage): Pro
   agentOf(config, agentIdOf(sessionKey));
   const fault = modelFaultOf(config, sessionKey, sent.model);
   if (fault !== null) return { kind: 'refused', message: fault };
+  const policyFault = toolPolicyFault(config, sent.options?.tools);
+  if (policyFault !== null) return { kind: 'refused', ...policyFault };
   if (waiting.total() >= config.limits.waitingTotal) return { kind: 'full', retryAfterMs: FULL_RETRY_MS };
   return writeToSession(service, { key: sessionKey, channel: channelOf(sent) }, (sessionId) =>
     storeMessage(service, message, sessionId),

@@ -2,7 +2,8 @@
 // only those that it has created. The database's time decides where a schedule begins (G8).
 import type { CronInput, CronPatch } from '../config/schema-crons.ts';
 import { isUuid } from '../core/ids.ts';
-import type { CronOrigin } from '../core/schedule/cron.ts';
+import { inheritOptions, type InputOptions } from '../core/input-options.ts';
+import type { CronDefinition, CronOrigin } from '../core/schedule/cron.ts';
 import { newId } from '../ids.ts';
 import { changedDefinition, definitionOf, firstSlotOf } from '../schedule/cron-definition.ts';
 import { changeCron, createCron, deleteCron, findCron, readDatabaseTime, type Cron } from '../store/crons.ts';
@@ -13,6 +14,8 @@ import type { Service } from './service.ts';
 export interface NamedCron {
   id: string;
   by: string | null;
+  /** The options of the turn of that agent. */
+  under?: InputOptions;
 }
 
 /**
@@ -27,10 +30,17 @@ const TRIES_MAX = 5;
 /** Makes a cron; the same cause makes one, and so does the same key. Throws `InvalidCronError`. */
 export async function addCron(
   { database, config }: Service,
-  made: { input: CronInput; origin: CronOrigin; causeKey: string | null; idempotency: KeyedRequest | null },
+  made: {
+    input: CronInput;
+    origin: CronOrigin;
+    /** Of the turn whose tool call makes it. */
+    under?: InputOptions;
+    causeKey: string | null;
+    idempotency: KeyedRequest | null;
+  },
 ): ReturnType<typeof createCron> {
   const nowMs = await readDatabaseTime(database);
-  const definition = definitionOf(made.input, { config, nowMs });
+  const definition = under(made.under, definitionOf(made.input, { config, nowMs }));
   const id = newId<string>();
   return createCron(database, {
     id,
@@ -58,7 +68,7 @@ export async function editCron(service: Service, named: NamedCron, patch: CronPa
     if (before.origin === 'config' && Object.keys(rest).length > 0) return { kind: 'fixed' };
     const { id, revision } = before;
     const nowMs = await readDatabaseTime(database);
-    const definition = changedDefinition(before, rest, { config, nowMs });
+    const definition = under(named.under, changedDefinition(before, rest, { config, nowMs }));
     const isEnabled = enabled ?? before.isEnabled;
     const beginsNow = rest.schedule !== undefined || (isEnabled && !before.isEnabled);
     const slot = beginsNow
@@ -86,6 +96,11 @@ export async function removeCron(
 export async function findNamedCron({ database }: Service, { id, by }: NamedCron): Promise<Cron | null> {
   const cron = isUuid(id) ? await findCron(database, id) : null;
   return by === null || cron?.agentId === by ? cron : null;
+}
+
+/** A cron that a turn makes or changes has the options of that turn. */
+function under(outer: InputOptions = {}, definition: CronDefinition): CronDefinition {
+  return { ...definition, options: inheritOptions(outer, definition.options) };
 }
 
 function isForeign({ origin }: Cron, { by }: NamedCron): boolean {

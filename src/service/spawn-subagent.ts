@@ -1,6 +1,15 @@
 // Spawns a subagent, for the tool of an agent and for the API alike. Which agent and model a subagent has is decided here and in the core;
 // how many there may be, the statement counts.
-import { agentOf, agentOrFirst, isAgent, modelFault, type AgentSettings, type Config } from '../config.ts';
+import {
+  agentOf,
+  agentOrFirst,
+  isAgent,
+  modelFault,
+  toolPolicyFault,
+  type AgentSettings,
+  type Config,
+} from '../config.ts';
+import { inheritOptions, withOptions } from '../core/input-options.ts';
 import { routeOf } from '../core/inbound.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { canonicalSessionKey } from '../core/session-key.ts';
@@ -15,6 +24,7 @@ import {
 } from '../core/subagent-spawn.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { findSpawner, storeSpawn, type NewSpawn, type Spawner } from '../store/spawn.ts';
+import { readTurnOptions } from '../store/session-tools.ts';
 import { SessionErasedError } from '../store/sessions.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
@@ -50,6 +60,8 @@ export async function spawnSubagent(
   request: SpawnRequest,
 ): Promise<SpawnAnswer> {
   const { config, database } = service;
+  const fault = toolPolicyFault(config, request.options?.tools);
+  if (fault !== null) return { kind: 'refused', field: fault.path, message: fault.message };
   const parent =
     origin.turnId === null
       ? await writeToSession(service, { key: canonicalSessionKey(origin.sessionKey) }, async (sessionId) => {
@@ -83,11 +95,13 @@ export async function spawnPlanned(
   const { parent, origin, plan, again } = about;
   const settings = spawnSettingsOf(config, parent.agentId);
   const depth = parent.depth + 1;
+  const outer = origin.turnId === null ? {} : await readTurnOptions(database, origin.turnId);
   const message = spawnMessage({
     task: plan.task,
     requesterKey: parent.key,
     depth,
     depthMax: Math.max(depth, settings.maxSpawnDepth),
+    options: inheritOptions(outer, plan.options ?? {}),
   });
   const spawned = publish(
     await storeSpawn(database, {
@@ -97,7 +111,11 @@ export async function spawnPlanned(
       route: childRoute(config),
       ...origin,
       originRoute: routeOf(
-        { text: '', ...(plan.deliver === undefined ? {} : { deliver: plan.deliver }) },
+        {
+          text: '',
+          ...(plan.deliver === undefined ? {} : { deliver: plan.deliver }),
+          ...withOptions(plan.options ?? {}),
+        },
         config.owner.ids,
       ),
       limits: {

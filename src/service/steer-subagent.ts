@@ -1,6 +1,7 @@
 // Sends one more message to a subagent: it joins the running turn or is the next one. A subagent that was kept for further tasks and has
 // ended starts again with it.
 import type { MessageId } from '../core/ids.ts';
+import { withOptions } from '../core/input-options.ts';
 import type { SessionMessage } from '../core/session-message.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
@@ -38,10 +39,12 @@ export async function steerSubagent(service: Service, message: SteerMessage): Pr
   const run = await findRun(database, runId);
   if (run === null) return { kind: 'unknown' };
   const text = storableText(message.text);
+  // The run's own, so that it may join its turn.
+  const said = { text, ...withOptions(run.options) };
   const body: SessionMessage | { text: string } =
     from === null
-      ? { text }
-      : { text, provenance: { kind: 'inter_session', sourceSession: from.key, sourceTool: 'subagents' } };
+      ? said
+      : { ...said, provenance: { kind: 'inter_session', sourceSession: from.key, sourceTool: 'subagents' } };
   const messageId = newId<MessageId>();
   const steered = publish(
     await steerRun(database, {
@@ -72,6 +75,7 @@ async function startAgain(service: Service, run: RunFacts, message: SteerMessage
     cleanup: run.cleanup,
     mode: run.mode,
     ...(run.isUndelivered ? { deliver: null } : run.deliver === null ? {} : { deliver: run.deliver }),
+    options: run.options,
   };
   const { from, causeKey, sentBy, idempotency } = message;
   const origin = { turnId: from?.turnId ?? null, causeKey, sentBy, idempotency };

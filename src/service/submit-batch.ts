@@ -1,6 +1,6 @@
 // Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
-import { agentOf, isAgent, modelFault, modelRefOf, priceBookOf } from '../config.ts';
+import { agentOf, isAgent, modelFault, modelRefOf, priceBookOf, toolPolicyFault } from '../config.ts';
 import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from '../core/batch/check-items.ts';
 import { emptyEstimate, withItem, type BatchEstimate } from '../core/batch/estimate.ts';
 import type { InboundMessage } from '../core/inbound.ts';
@@ -105,6 +105,7 @@ async function readItems(
     agentId: batch.agentId,
     isAgent: (agentId) => isAgent(config, agentId),
     modelFault: (agentId, model) => modelFault(config, agentId, model),
+    policyFault: (policy) => toolPolicyFault(config, policy),
   });
   const faults: ItemFault[] = [];
   let count = 0;

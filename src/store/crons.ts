@@ -1,5 +1,6 @@
 // Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from an older revision fires nothing.
 // The next slot is stored with the cron; reading it never moves it (G20).
+import { storedOptions, type InputOptions } from '../core/input-options.ts';
 import type { CronDefinition, CronOrigin, CronPayload, CronTarget, CronDelivery } from '../core/schedule/cron.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
 import type { Schedule } from '../core/schedule/timetable.ts';
@@ -38,7 +39,7 @@ export const CRONS_PER_AGENT_MAX = 1_000;
 
 /** The columns that `cronOf` needs. */
 export const CRON_COLUMNS = `id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run, is_enabled,
-  disabled_reason, consecutive_errors, last_slot_at, next_slot_at, due_at, not_before, revision, created_at, updated_at`;
+  options, disabled_reason, consecutive_errors, last_slot_at, next_slot_at, due_at, not_before, revision, created_at, updated_at`;
 
 export const DATABASE_TIME = literal({
   name: 'database-time',
@@ -57,13 +58,13 @@ export const CREATE_CRON = literal({
   purpose: 'Store a new cron, unless its agent is full or its cause has made one. Answers the row.',
   text: `with made as (
   insert into holdfast.crons (id, origin, name, agent_id, schedule, target, payload, wake, misfire, delivery, delete_after_run,
-    is_enabled, next_slot_at, due_at, cause_key)
-  select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15
+    is_enabled, next_slot_at, due_at, options, cause_key)
+  select $1, $2, $3, $4, $5::json, $6, $7::json, $8, $9, $10::json, $11, $12, $13::timestamptz, $14::timestamptz, $15::json, $16
   where (select count(*) from holdfast.crons c where c.agent_id = $4) < ${CRONS_PER_AGENT_MAX}
   on conflict do nothing
   returning ${CRON_COLUMNS}
 ),
-${keyedPart(16, 'select to_json(made) from made')}
+${keyedPart(17, 'select to_json(made) from made')}
 select * from made`,
 });
 
@@ -118,7 +119,7 @@ export const CHANGE_CRON = literal({
   locking: "The cron's row.",
   text: `update holdfast.crons
 set name = $3, agent_id = $4, schedule = $5::json, target = $6, payload = $7::json, wake = $8, misfire = $9, delivery = $10::json,
-  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, disabled_reason = null,
+  delete_after_run = $11, is_enabled = $12, next_slot_at = $13, due_at = $14, options = $15::json, disabled_reason = null,
   consecutive_errors = 0, not_before = null, notice_id = null, revision = revision + 1, updated_at = clock_timestamp()
 where id = $1 and revision = $2
 returning ${CRON_COLUMNS}`,
@@ -138,7 +139,8 @@ export async function changeCron(
 
 /** The values that a change writes, in the order of the columns. */
 function stateOf(cron: { definition: CronDefinition; isEnabled: boolean } & NextSlot): unknown[] {
-  const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun } = cron.definition;
+  const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options } =
+    cron.definition;
   return [
     name,
     agentId,
@@ -152,6 +154,7 @@ function stateOf(cron: { definition: CronDefinition; isEnabled: boolean } & Next
     cron.isEnabled,
     timeOf(cron.slotMs),
     timeOf(cron.dueMs),
+    storedOptions(options),
   ];
 }
 
@@ -237,6 +240,7 @@ export interface CronRow {
   misfire: MisfirePolicy | null;
   delivery: CronDelivery | null;
   delete_after_run: boolean;
+  options: InputOptions | null;
   is_enabled: boolean;
   disabled_reason: string | null;
   consecutive_errors: number;
@@ -262,6 +266,7 @@ export function cronOf(row: CronRow): Cron {
     misfire: row.misfire,
     delivery: row.delivery,
     deleteAfterRun: row.delete_after_run,
+    options: row.options ?? {},
     isEnabled: row.is_enabled,
     disabledReason: row.disabled_reason,
     failures: row.consecutive_errors,

@@ -34,12 +34,13 @@ export const PUT_PARTS: readonly string[] = [
 ];
 
 /**
- * SQL of the body of an announcement: its facts, and where the answer to it is sent. `deliver` is SQL of the setting of the input
- * that caused it: JSON null means nowhere, and no value means the default of the configuration.
+ * SQL of the body of an announcement: its facts, and what it takes over from the input that caused it: where the answer is sent, and the
+ * options. `origin` is an alias with both as columns. JSON null as `deliver` means nowhere, and no value means the default of the
+ * configuration.
  */
-export function announcementBodySql(announcement: string, deliver: string): string {
-  return `case when ${deliver} is null then json_build_object('announcement', ${announcement})
-      else json_build_object('announcement', ${announcement}, 'deliver', ${deliver}) end`;
+export function announcementBodySql(announcement: string, origin: string): string {
+  return `(select json_object_agg(field.name, field.value) from (values ('announcement', ${announcement}), ('deliver', ${origin}.deliver),
+      ('options', ${origin}.options)) as field (name, value) where field.value is not null)`;
 }
 
 /** The assignments by which `arrived`, under that alias, changes a session `s`; nothing changes where it is null. */

@@ -2,6 +2,7 @@
 // decides which sessions are visible.
 import type { ContentBlock } from '../core/content.ts';
 import type { Exchange } from '../core/exchange.ts';
+import type { InputOptions } from '../core/input-options.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { chargeOfTurnSql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
@@ -94,12 +95,14 @@ export interface TurnOrigin {
   exchange: Exchange | null;
   /** What its costs count for (charged-inputs.ts). */
   chargedTo: object;
+  /** What it starts takes these over. */
+  options: InputOptions;
 }
 
 export const TURN_ORIGIN = literal({
   name: 'turn-origin',
-  purpose: 'Read where the answer of a turn is sent, and the exchange that it is part of.',
-  text: `select i.body -> 'exchange' as exchange,
+  purpose: 'Read where the answer of a turn is sent, the exchange that it is part of, and its options.',
+  text: `select i.body -> 'exchange' as exchange, coalesce(i.body -> 'options', '{}') as options,
   case when i.body -> 'deliver' is null then json_build_object('route', i.route)
     else json_build_object('route', i.route, 'deliver', i.body -> 'deliver') end as origin, ${chargeOfTurnSql('$1')} as "chargedTo"
 from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
@@ -109,4 +112,9 @@ from holdfast.inbox i where i.turn_id = $1 order by i.seq desc limit 1`,
 export async function readTurnOrigin(database: Database, turnId: string): Promise<TurnOrigin | null> {
   const [row] = await sendQuery<TurnOrigin>(database.views, TURN_ORIGIN.prepared([turnId]));
   return row ?? null;
+}
+
+/** The options of a turn. */
+export async function readTurnOptions(database: Database, turnId: string): Promise<InputOptions> {
+  return (await readTurnOrigin(database, turnId))?.options ?? {};
 }

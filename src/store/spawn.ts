@@ -5,6 +5,7 @@
 // Locking: the rows of the spawning session and of the top of its family (where the live runs are counted), in the order of their ids. So
 // the limits hold for any number of simultaneous spawns.
 import type { Committed } from '../after-commit.ts';
+import { storedOptions } from '../core/input-options.ts';
 import type { SpawnPlan, SpawnRefusal } from '../core/subagent-spawn.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { newId } from '../ids.ts';
@@ -74,7 +75,8 @@ export const SPAWN = literal({
     $6::uuid as message_id, $7::json as body, $8::text as route, $9::text as task, $10::text as label, $11::text as model,
     $12::text as thinking, $13::text as cleanup, $14::text as mode, $15::int as timeout_seconds, $16::text as cause_key,
     $17::uuid as turn_id, $18::text as origin_route, $19::int as depth_max, $20::int as children_max, $21::int as descendants_max,
-    $25::json as deliver, coalesce(${chargeOfTurnSql('$17::uuid')}, $26::json) as charged_to
+    $25::json as deliver, coalesce(${chargeOfTurnSql('$17::uuid')}, $26::json) as charged_to,
+    $27::json as options
 ),
 earlier as materialized (
   select r.id, c.id as child_id, c.key as child_key from (
@@ -114,15 +116,16 @@ child as (
   returning s.*
 ),
 origin as materialized (
-  select i.route, i.body -> 'deliver' as deliver, i.body -> 'exchange' -> 'origin' as exchange
+  select i.route, i.body -> 'deliver' as deliver, i.body -> 'options' as options, i.body -> 'exchange' -> 'origin' as exchange
   from input join holdfast.inbox i on i.turn_id = input.turn_id order by i.seq desc limit 1
 ),
 run as (
   insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, label, task, cleanup, mode, deadline_at, cause_key, route,
-    deliver, charged_to)
+    deliver, charged_to, options)
   select granted.run_id, granted.parent_id, child.id, granted.root_id, granted.depth, granted.label, granted.task, granted.cleanup,
     granted.mode, case when granted.timeout_seconds > 0 then clock_timestamp() + granted.timeout_seconds * interval '1 second' end,
-    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver, granted.deliver), granted.charged_to
+    granted.cause_key, coalesce(origin.exchange ->> 'route', origin.route, granted.origin_route), coalesce(origin.exchange -> 'deliver', origin.deliver, granted.deliver), granted.charged_to,
+    case when granted.turn_id is null then granted.options else origin.options end
   from child cross join granted left join origin on true
 ),
 stored as (
@@ -222,5 +225,6 @@ function columnsOf({
     ...keyValues(idempotency),
     plan.deliver === undefined ? null : JSON.stringify(plan.deliver),
     sentBy === null ? null : JSON.stringify({ sentBy }),
+    storedOptions(plan.options),
   ];
 }

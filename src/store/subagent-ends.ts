@@ -46,7 +46,7 @@ export const STORED_TOTALS: SessionTotals = {
 
 /** SQL of the columns of `ending`, from a row `run` of subagent_runs; the totals are those of its session. */
 export function endingColumnsSql(totals: SessionTotals): string {
-  return `run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
+  return `run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver, run.options,
     run.cleanup, run.charged_to, ${ownSql('input_tokens', totals.input)} as input_tokens, ${ownSql('output_tokens', totals.output)} as output_tokens,
     ${ownCostSql(totals.cost)} as cost_micros, ${ownSql('unpriced_calls', totals.unpriced)} as unpriced_calls,
     ${totals.isSimulated} as is_simulated`;
@@ -87,7 +87,7 @@ export const END_RUN_PARTS: readonly string[] = [
 )`,
   `announcements as materialized (
   select announcement_id as id, session_id, 'announcement' as kind,
-    ${chargedBodySql(announcementBodySql('facts', 'deliver'), 'charged_to')} as body,
+    ${chargedBodySql(announcementBodySql('facts', 'judged_end'), 'charged_to')} as body,
     route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
     case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
     case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')

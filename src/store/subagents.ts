@@ -1,6 +1,7 @@
 // Runs of subagents for their parents: list them, steer one, end one.
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import type { InputOptions } from '../core/input-options.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import { chargedBodySql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
@@ -30,6 +31,8 @@ export interface RunFacts {
   deliver: { url: string } | null;
   /** True: nowhere. */
   isUndelivered: boolean;
+  /** Of its turns. */
+  options: InputOptions;
   error: string | null;
   /** Milliseconds since the epoch. */
   createdAt: number;
@@ -39,7 +42,8 @@ export interface RunFacts {
 const RUNS_MAX = 200;
 
 const FACTS = `r.id as "runId", c.id as "childId", c.key as "childKey", p.id as "parentId", p.key as "parentKey", r.label, r.task, r.status,
-  r.mode, r.cleanup, r.deliver, coalesce(json_typeof(r.deliver) = 'null', false) as "isUndelivered", r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
+  r.mode, r.cleanup, r.deliver, coalesce(json_typeof(r.deliver) = 'null', false) as "isUndelivered",
+  coalesce((select i.body -> 'options' from holdfast.inbox i where i.cause_key = 'spawn:' || r.id), '{}') as options, r.error, (extract(epoch from r.created_at) * 1000)::float8 as "createdAt",
   (extract(epoch from r.ended_at) * 1000)::float8 as "endedAt"`;
 
 const FROM = `holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id join holdfast.sessions p on p.id = r.parent_id`;

@@ -55,12 +55,12 @@ over as (
 ),
 incoming as materialized (
   select ${NEW_ID_SQL} as id, l.id as session_id, 'announcement' as kind,
-    ${chargedBodySql(announcementBodySql("json_build_object('kind', 'wait-over', 'seconds', over.seconds)", 'origin.deliver'), 'charge.charged_to')} as body,
+    ${chargedBodySql(announcementBodySql("json_build_object('kind', 'wait-over', 'seconds', over.seconds)", 'origin'), 'charge.charged_to')} as body,
     coalesce(origin.route, '') as route, null::text as mode, 'yield:' || over.turn_id as cause_key, 'waiting' as status,
     'queued' as disposition, null::json as error
   from over join locked l on l.id = over.session_id
   left join lateral (
-    select i.route, i.body -> 'deliver' as deliver from holdfast.inbox i where i.turn_id = over.turn_id order by i.seq desc limit 1
+    select i.route, i.body -> 'deliver' as deliver, i.body -> 'options' as options from holdfast.inbox i where i.turn_id = over.turn_id order by i.seq desc limit 1
   ) as origin on true
   cross join lateral (select ${chargeOfTurnSql('over.turn_id')} as charged_to) as charge
   where over.epoch = l.epoch and l.waiting = 0 and l.archived_at is null

@@ -20,8 +20,8 @@ export type CronToolResult<Value> = { kind: 'ok'; value: Value } | { kind: 'refu
 /** The store operations of the tool. Every change is idempotent on its cause. */
 export interface CronPort {
   list(agentId: string): Promise<CronSummary[]>;
-  add(agentId: string, input: CronInput, cause: string): Promise<CronToolResult<CronSummary>>;
-  update(agentId: string, id: string, patch: CronPatch): Promise<CronToolResult<CronSummary>>;
+  add(call: ToolCall, input: CronInput): Promise<CronToolResult<CronSummary>>;
+  update(call: ToolCall, id: string, patch: CronPatch): Promise<CronToolResult<CronSummary>>;
   remove(agentId: string, id: string): Promise<CronToolResult<null>>;
   run(agentId: string, id: string, cause: string): Promise<CronToolResult<{ scheduledFor: string }>>;
   /** The last fires of a cron, newest first. */
@@ -87,6 +87,7 @@ export function createCronTool(port: CronPort): Tool {
     input,
     // Changes are made once for their idempotency key.
     isIdempotent: true,
+    isReadOnly: false,
     async run(asked, call) {
       const kind = sessionKindOf(call.sessionKey as SessionKey);
       if (kind === 'subagent')
@@ -96,20 +97,21 @@ export function createCronTool(port: CronPort): Tool {
   });
 }
 
-async function act(port: CronPort, asked: CronCall, { agentId, idempotencyKey }: ToolCall): Promise<ToolOutcome> {
+async function act(port: CronPort, asked: CronCall, call: ToolCall): Promise<ToolOutcome> {
   const { action, id } = asked;
+  const { agentId, idempotencyKey } = call;
   if (action === 'list') return said({ crons: await port.list(agentId) });
   if (action === 'add') {
     const made = cronInput.safeParse(asked.job ?? {});
     if (!made.success) return errorOutcome(`cron: job: ${faultsOf(made.error)}`);
-    return answered(await port.add(agentId, made.data, idempotencyKey));
+    return answered(await port.add(call, made.data));
   }
   if (id === undefined) return errorOutcome(`cron: id: ${action} needs the id of a cron`);
   switch (action) {
     case 'update': {
       const change = cronPatch.safeParse(asked.job ?? {});
       if (!change.success) return errorOutcome(`cron: job: ${faultsOf(change.error)}`);
-      return answered(await port.update(agentId, id, change.data));
+      return answered(await port.update(call, id, change.data));
     }
     case 'remove':
       return answered(await port.remove(agentId, id));

@@ -15,14 +15,14 @@ interface ToolDefinition<Input extends z.ZodObject> {
   /** Other names of fields that models write: the field by each. They are accepted, and not shown. */
   aliases?: Readonly<Record<string, string>>;
   isIdempotent: boolean;
-  isReadOnly?: boolean;
+  isReadOnly: boolean;
   timeoutMs?: number;
   run(input: z.output<Input>, call: ToolCall): Promise<ToolOutcome>;
 }
 
 /** The tool, with its spec made from `input` and its input checked before `run` is called. */
 export function defineTool<Input extends z.ZodObject>(definition: ToolDefinition<Input>): Tool {
-  const { name, description, summary, input: schema, isIdempotent, isReadOnly = false, timeoutMs } = definition;
+  const { name, description, summary, input: schema, isIdempotent, isReadOnly, timeoutMs } = definition;
   return {
     spec: { name, description, input_schema: jsonSchemaOf(schema) },
     summary,

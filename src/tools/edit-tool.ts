@@ -24,6 +24,7 @@ export const editTool: Tool = defineTool({
   }),
   aliases: PATH_ALIASES,
   isIdempotent: false,
+  isReadOnly: false,
   async run(input, call) {
     const { old_string, new_string, replace_all } = input;
     if (old_string === new_string) {

@@ -77,6 +77,7 @@ export function createExecTool({ timeoutSeconds, environment, userOf, background
       background === undefined ? z.strictObject(inputShape) : z.strictObject({ ...inputShape, ...backgroundShape }),
     // The effects of a command are unknown, so it is never run again automatically.
     isIdempotent: false,
+    isReadOnly: false,
     timeoutMs: timeoutSeconds * 1000,
     async run(input, call) {
       const timeoutMs = Math.min(input.timeoutSeconds ?? timeoutSeconds, timeoutSeconds) * 1000;

@@ -107,6 +107,7 @@ export function createMessageTool(options: MessageToolOptions): Tool {
     summary: 'Send messages and channel actions',
     // The outbox takes a call once, however often it is run.
     isIdempotent: true,
+    isReadOnly: false,
   };
   const specs = new Map<string, ToolSpec>();
   const { spec } = defineTool({ ...definition, input: plain, run: unused });

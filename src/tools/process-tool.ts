@@ -53,6 +53,7 @@ export function createProcessTool(options: ProcessToolOptions): Tool {
     }),
     // A call that is run again shows the same output, writes its input once, and kills a process that is already dead.
     isIdempotent: true,
+    isReadOnly: false,
     async run(input, call) {
       if (input.action === 'list') return await list(options, call);
       const id = input.sessionId;

@@ -56,6 +56,7 @@ export function createSessionStatusTool(port: SessionStatusPort): Tool {
     input,
     // The model is set to a value, however often.
     isIdempotent: true,
+    isReadOnly: false,
     async run({ model }, call) {
       const fault = model === undefined ? null : await port.setModel(call, model === DEFAULT ? null : model);
       if (fault !== null) return errorOutcome(`session_status: model: ${fault}`);

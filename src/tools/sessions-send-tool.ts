@@ -27,6 +27,7 @@ export function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
         .describe('0: you need no answer; otherwise it arrives when it is ready'),
     }),
     isIdempotent: true,
+    isReadOnly: false,
     async run({ sessionKey, label, agentId, message: text, timeoutSeconds }, call) {
       if ((sessionKey === undefined) === (label === undefined)) {
         return errorOutcome('sessions_send: give sessionKey or label, one of them');

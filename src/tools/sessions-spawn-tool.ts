@@ -35,6 +35,7 @@ export function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool
     }),
     // A call that is run again finds the run that it has spawned.
     isIdempotent: true,
+    isReadOnly: false,
     async run(input, call) {
       const spawned = await port.spawn(call, input);
       if (spawned.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: spawned.text }));

@@ -29,6 +29,7 @@ export function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): 
         .describe(`You get a message when nothing has arrived for this long; default ${SECONDS_DEFAULT}`),
     }),
     isIdempotent: true,
+    isReadOnly: false,
     async run({ message = '', timeoutSeconds = SECONDS_DEFAULT }, call) {
       await port.noteYield(call, timeoutSeconds);
       const note = message.trim() === '' ? '' : ` Your note: ${message.trim()}`;

@@ -35,6 +35,7 @@ export function createSubagentsTool(port: Port): Tool {
         .describe(`Show those that ended in the last minutes, too; default ${RECENT_MINUTES_DEFAULT}`),
     }),
     isIdempotent: true,
+    isReadOnly: false,
     async run({ action, target, message, recentMinutes = RECENT_MINUTES_DEFAULT }, call) {
       const all = await port.subagents(call, recentMinutes);
       if (action === 'list') return { content: JSON.stringify({ subagents: all.map(listed) }), isError: false };

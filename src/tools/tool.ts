@@ -57,8 +57,9 @@ export interface Tool {
   /** True when running it twice with the same input and idempotency key does no harm: only then is it run again after a crash. */
   isIdempotent: boolean;
   /**
-   * True when a run only reads and changes nothing: there is no effect for the ledger to guard, so a run that takes only
-   * milliseconds is committed together with the answer that called it. Implies `isIdempotent`.
+   * True when a run only reads what is here, changes nothing, and sends nothing elsewhere: there is no effect for the ledger to guard, so a
+   * run that takes only milliseconds is committed together with the answer that called it, and items of batches may use it. Implies
+   * `isIdempotent`. Absent: false.
    */
   isReadOnly?: boolean;
   /** For a tool that changes something with some inputs only: true when this input only reads. Absent: as `isReadOnly` says. */

@@ -2,7 +2,7 @@
 // sent them. The order and the bytes of the specs depend on the tools alone, or the provider's prompt cache is lost.
 import { headOf } from '../core/cut-text.ts';
 import type { ToolSpec } from '../core/model-request.ts';
-import { isToolAllowed, type ToolPolicy } from './tool-policy.ts';
+import { isToolAllowed, type ToolPolicy } from '../core/tool-policy.ts';
 import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';
 
 /** Well-known tools first, in this order; all others follow in the order of their names. */
@@ -46,7 +46,9 @@ export function createToolset({
   refuseDuplicates(tools);
   const policies: readonly ToolPolicy[] = 'length' in policy ? policy : [policy];
   const allowed = tools
-    .filter((tool) => policies.every((each) => isToolAllowed(tool.spec.name, each)))
+    .filter(({ spec: { name }, isReadOnly = false }) =>
+      policies.every((each) => isToolAllowed({ name, isReadOnly }, each)),
+    )
     .toSorted((a, b) => compareNames(a.spec.name, b.spec.name));
   const byName = new Map(allowed.map((tool) => [tool.spec.name, tool]));
   const specs = allowed.map(({ spec }) => sentSpec(spec));

@@ -46,6 +46,7 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
     }),
     // A GET may be sent twice; it cannot be promised that the first has no effect.
     isIdempotent: true,
+    isReadOnly: false,
     timeoutMs: timeoutSeconds * 1000,
     async run({ url, extractMode: mode = 'markdown', maxChars = CHARS_DEFAULT }, call) {
       const charsMax = Math.min(maxChars, CHARS_MAX);

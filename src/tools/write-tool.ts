@@ -27,6 +27,7 @@ export const writeTool: Tool = defineTool({
   aliases: PATH_ALIASES,
   // Writing the same content again leaves the same file.
   isIdempotent: true,
+  isReadOnly: false,
   run: ({ file_path, content }, call) =>
     runFileTool({ tool: 'write', file: file_path, call }, async (file) => {
       await assertReplaceable(file, call.signal);

@@ -1,7 +1,7 @@
 // The dependencies of a turn on its process. Built once by the entry point of a worker; tests build their own.
 import type { Committed, Publish } from '../after-commit.ts';
 import type { Clock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { AgentSettings, Config } from '../config.ts';
 import type { ModelRequest } from '../core/model-request.ts';
 import type { PriceBook } from '../core/prices/price-book.ts';
 import type { SubagentRole } from '../core/subagent-role.ts';
@@ -70,8 +70,8 @@ export interface TurnContext {
   meter: TurnMeter;
   /** Called when a call has waited for a rate limit or a block. Must not throw. */
   onRateWait: (wait: { model: string; waitedMs: number }) => void;
-  /** The tools of an agent in a session of that role, in stable order. */
-  toolsetOf: (agentId: string, role: SubagentRole) => Toolset;
+  /** The tools that policies let through in a session of that role, in stable order. */
+  toolsetOf: (agent: Pick<AgentSettings, 'toolPolicies'>, role: SubagentRole) => Toolset;
   plugins: Plugins;
   images: ImageLoader;
   /** Hashes of snapshots that are in the database already. It drops them soon, because an erasure deletes those that no other turn shows. */

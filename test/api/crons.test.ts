@@ -51,6 +51,23 @@ describe('a cron', () => {
     expect((await holder.rig.get(`/v1/crons/${cron.id}`)).body).toEqual(cron);
   });
 
+  test('gives its turns the tools that it names, until a change removes the list', async () => {
+    const tools = { allow: ['read', 'sessions_*'], deny: ['sessions_send'] };
+    const cron = await make({ ...daily, tools });
+    expect(cron.tools).toEqual(tools);
+    const run = await holder.rig.post(`/v1/crons/${cron.id}/run`, {});
+    expect(run.status).toBe(202);
+    const bodies = await holder.rig.rows(
+      `select body -> 'options' as options from holdfast.inbox where body ->> 'cronId' = '${cron.id}'`,
+    );
+    expect(bodies).toEqual([{ options: { tools } }]);
+    await holder.rig.work(`agent:main:cron:${cron.id}`);
+    const changed = await holder.rig.ask('PATCH', `/v1/crons/${cron.id}`, { payload: { name: 'other' } });
+    expect(changed.body.tools).toEqual(tools);
+    const removed = await holder.rig.ask('PATCH', `/v1/crons/${cron.id}`, { payload: { tools: null } });
+    expect(removed.body.tools).toBeNull();
+  });
+
   test('is created once for an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'make-1' };
     const [one, other] = await Promise.all([make(daily, key), make(daily, key)]);

@@ -3,6 +3,7 @@ import { createLogger } from '../../src/logger.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { runBatchRound } from '../../workers/batch-loop.ts';
 import { batchResult } from '../../src/api/schemas/batches.ts';
+import type { Tool } from '../../src/tools/tool.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 
 const ROUNDS_MAX = 2_000;
@@ -11,10 +12,10 @@ const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
 // As the API shows it; each answer was held against its schema.
 type ShownBatch = any; // oxlint-disable-line typescript/no-explicit-any
 
-/** Makes it around an API rig. */
-export function batchRig(rig: ApiRig) {
+/** Makes it around an API rig. `tools`: those of its worker; absent: those of the rig. */
+export function batchRig(rig: ApiRig, tools?: Tool[]) {
   const { service } = rig.context;
-  const worker = rig.turns.worker();
+  const worker = rig.turns.worker(tools === undefined ? {} : { tools });
   const { signal } = new AbortController();
 
   const round = (): Promise<boolean> => runBatchRound({ ...service, logger }, signal);

@@ -32,6 +32,7 @@ export function createHttpEffectTool({ url, isIdempotent, name = 'http_effect' }
     summary: 'Cause one effect that is counted',
     input: z.strictObject({ key: z.string() }),
     isIdempotent,
+    isReadOnly: false,
     async run({ key }, { idempotencyKey, callId, turnId, sessionKey, signal }) {
       const effect: HttpEffect = { key, idempotencyKey, callId, turnId, sessionKey };
       const response = await fetch(url, {

@@ -5,7 +5,7 @@ import { createCoreTools } from '../../src/tools/core-tools.ts';
 import { createCronTool, type CronPort } from '../../src/tools/cron-tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
 import type { SessionsPort } from '../../src/tools/sessions-port.ts';
-import { isToolAllowed, type ToolPolicy } from '../../src/tools/tool-policy.ts';
+import { isToolAllowed, type ToolPolicy } from '../../src/core/tool-policy.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
 
@@ -81,7 +81,7 @@ describe('policy (G30)', () => {
     ['exec', { allow: ['e.*c', 'e?ec', '[e]xec', ''] }, false],
     ['a-b', { allow: ['a-b'] }, true],
   ])('%s under %j: %s', (name, policy, isAllowed) => {
-    expect(isToolAllowed(name, policy)).toBe(isAllowed);
+    expect(isToolAllowed({ name, isReadOnly: false }, policy)).toBe(isAllowed);
   });
 
   test('several policies must all allow a tool', () => {

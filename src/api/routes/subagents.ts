@@ -1,6 +1,7 @@
 // Routes to spawn, view, steer and stop subagents.
 import { z } from 'zod';
 import { keyNameOf } from '../../core/budget/budget.ts';
+import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from '../../service/spawn-subagent.ts';
 import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts';
 import { stopRun } from '../../service/stop-session.ts';
@@ -30,7 +31,7 @@ const postSpawn = defineEffect({
   },
   async perform({ params: { key }, body, idempotency, principal }, { context }) {
     const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
-    return spawnedOf(await spawnSubagent(context.service, origin, body), key);
+    return spawnedOf(await spawnSubagent(context.service, origin, nestOptions(body)), key);
   },
   answer: async ({ runId, childSessionKey }) => ({ status: 202, body: { runId, childSessionKey } }),
 });

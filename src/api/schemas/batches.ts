@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
 import { limitUsd } from '../../config/schema-budgets.ts';
+import { inputOptions } from '../../config/schema-inputs.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import {
   BATCH_OUTCOMES,
@@ -14,6 +15,7 @@ import {
 import { LINE_FORMATS } from '../../core/batch/foreign-lines.ts';
 import type { BatchItemView, ItemResult } from '../../store/views/batch-items.ts';
 import type { BatchView } from '../../store/views/batches.ts';
+import { shownOptions } from './input-options.ts';
 import { pacing } from './bulk-actions.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
@@ -62,6 +64,7 @@ const settings = z.strictObject({
   maxFailurePercent: percent.exactOptional(),
   deadlineSeconds: deadlineSeconds.exactOptional(),
   deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
+  ...inputOptions,
 });
 
 export type BatchSettings = z.output<typeof settings>;
@@ -78,6 +81,22 @@ function numberText<Schema extends z.ZodNumber>(schema: Schema) {
     .exactOptional();
 }
 
+/** A field of a JSON body in a query: as JSON text. */
+function jsonText<Schema extends z.ZodType>(schema: Schema) {
+  return z
+    .string()
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue({ code: 'custom', message: 'expected JSON such as {"allow": ["read"]}', input: text });
+        return z.NEVER;
+      }
+    })
+    .pipe(schema)
+    .exactOptional();
+}
+
 /** The same in the query of an upload of lines. */
 export const batchQuery = z.strictObject({
   ...texts,
@@ -88,6 +107,7 @@ export const batchQuery = z.strictObject({
   maxFailurePercent: numberText(percent),
   deadlineSeconds: numberText(deadlineSeconds),
   deliver: deliveryUrl.exactOptional(),
+  tools: jsonText(inputOptions.tools.unwrap()),
   format: z.enum(LINE_FORMATS).exactOptional(),
   dryRun: z.enum(['true', 'false']).exactOptional(),
 });
@@ -169,6 +189,7 @@ export const batch = z.strictObject({
   pauseDetail: z.string().nullable(),
   via: z.enum(BATCH_VIAS),
   agentId: z.string(),
+  ...shownOptions,
   concurrency: count,
   slots: count,
   weight: count,

@@ -5,6 +5,7 @@ import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
 import type { Cron } from '../../store/crons.ts';
 import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
 import { costFields, costOf } from './costs.ts';
+import { shownOptions, showOptions } from './input-options.ts';
 import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../../store/views/heartbeats.ts';
 const uuid = z.uuid();
 const iso = z.iso.datetime();
@@ -40,6 +41,7 @@ export const cron = z.strictObject({
   misfire: z.enum(MISFIRE_POLICIES).nullable(),
   delivery: z.strictObject({ mode: z.enum(['none', 'last', 'webhook']), url: z.string().exactOptional() }).nullable(),
   deleteAfterRun: z.boolean(),
+  tools: shownOptions.tools,
   enabled: z.boolean(),
   disabledReason: z.string().nullable(),
   failures: count.describe('Failed runs in a row'),
@@ -120,10 +122,12 @@ export function cronViewOf(kept: Cron): CronView {
     revision: _revision,
     createdMs,
     updatedMs,
+    options,
     ...same
   } = kept;
   return {
     ...same,
+    ...showOptions(options),
     delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
     enabled: isEnabled,
     lastSlotAt: isoOf(lastSlotMs),

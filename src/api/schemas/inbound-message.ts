@@ -2,7 +2,9 @@
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
+import { inputOptions } from '../../config/schema-inputs.ts';
 import { deliveryUrl, timeText } from '../../config/schema-scalars.ts';
+import { nestOptions } from '../../core/input-options.ts';
 import { MESSAGE_VIAS, type InboundMessage } from '../../core/inbound.ts';
 import { TIME_MS_MAX } from '../../core/time-range.ts';
 
@@ -75,16 +77,19 @@ const fields = z.strictObject({
   thinking: z.enum(THINKING_LEVELS).exactOptional(),
   via: z.enum(MESSAGE_VIAS).exactOptional(),
   deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
+  ...inputOptions,
   expiresAt: time,
   deliverAt: time,
   priority: z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX).exactOptional(),
 });
 
 /** What `POST /v1/sessions/{key}/messages` takes. */
-export const inboundMessage = fields.refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
-  path: ['text'],
-  error: 'must not be empty when there is no media',
-}) satisfies z.ZodType<InboundMessage>;
+export const inboundMessage = fields
+  .refine((message) => message.text !== '' || (message.media?.length ?? 0) > 0, {
+    path: ['text'],
+    error: 'must not be empty when there is no media',
+  })
+  .transform(nestOptions) satisfies z.ZodType<InboundMessage>;
 
 const CUSTOM_ID_CHARS_MAX = 200;
 

@@ -1,6 +1,7 @@
 // Subagents on the wire: request bodies and answers.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../../config/choices.ts';
+import { inputOptions } from '../../config/schema-inputs.ts';
 import { deliveryUrl } from '../../config/schema-scalars.ts';
 import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import { RUN_STATUSES, type SubagentView } from '../../store/views/subagents.ts';
@@ -29,6 +30,7 @@ export const spawnRequest = z.strictObject({
   cleanup: z.enum(['keep', 'delete']).exactOptional(),
   mode: z.enum(['run', 'session']).exactOptional(),
   deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
+  ...inputOptions,
 });
 
 export const spawned = z.strictObject({ runId: uuid, childSessionKey: z.string() });

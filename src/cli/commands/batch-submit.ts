@@ -44,7 +44,7 @@ export async function runBatchSubmit(
 }
 
 function queryOf(options: BatchSubmitOptions): Record<string, string | number | undefined> {
-  const { name, via, agent, model, concurrency, maxCost, pilot, deadline, format, deliver, dryRun } = options;
+  const { name, via, agent, model, concurrency, maxCost, pilot, deadline, format, deliver, tools, dryRun } = options;
   return {
     name,
     via,
@@ -56,6 +56,7 @@ function queryOf(options: BatchSubmitOptions): Record<string, string | number | 
     deadlineSeconds: deadline === undefined ? undefined : secondsOf(deadline),
     format: format === 'auto' ? undefined : format,
     deliver,
+    tools: tools === undefined ? undefined : JSON.stringify({ allow: tools }),
     dryRun: dryRun === true ? 'true' : undefined,
   };
 }

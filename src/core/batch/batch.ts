@@ -3,6 +3,7 @@ import { keyNameOf } from '../budget/budget.ts';
 import type { CacheSetting } from '../provider-batch/cache-markers.ts';
 import type { Way } from '../provider-batch/choose-way.ts';
 import type { InboundMessage } from '../inbound.ts';
+import { inheritOptions, optionsOf, withOptions, type InputOptions } from '../input-options.ts';
 import type { PromptMode } from '../prompt/prompt-mode.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import type { SessionKey } from '../ids.ts';
@@ -54,6 +55,8 @@ export interface ItemDefaults {
   model?: string;
   thinking?: ThinkingLevel;
   promptMode?: PromptMode;
+  /** An item adds its own to these. */
+  options?: InputOptions;
 }
 
 /** The body of the input that an item becomes. */
@@ -125,6 +128,7 @@ export function inputOfItem(
     ...(thinking === undefined ? {} : { thinking }),
     ...(mode === undefined ? {} : { promptMode: mode }),
     ...body,
+    ...withOptions(inheritOptions(batch.defaults.options ?? {}, optionsOf(body))),
     batchId: batch.id,
     ...(sentBy === null ? {} : { sentBy }),
     ...viaOfItem(n, batch),

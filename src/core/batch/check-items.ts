@@ -1,8 +1,10 @@
 // What makes the items of one submission wrong together or for this configuration: a custom id that comes twice, an agent that does not exist. It
 // numbers the items, and remembers the last item of each session, because items of one session run one after the other.
 import type { InboundMessage } from '../inbound.ts';
+import { optionsOf } from '../input-options.ts';
 import type { SessionKey } from '../ids.ts';
 import { agentIdOf } from '../session-key.ts';
+import type { ToolPolicy } from '../tool-policy.ts';
 import { itemSessionKey } from './batch.ts';
 
 /** An item as it was read. */
@@ -39,6 +41,8 @@ export interface ItemRules {
   isAgent: (agentId: string) => boolean;
   /** Why an agent cannot be asked to use a model; null: it can. */
   modelFault: (agentId: string, model: string) => string | null;
+  /** What is wrong with the tools that an item names; null: nothing. */
+  policyFault: (policy: ToolPolicy | undefined) => { path: string; message: string } | null;
 }
 
 /** Checks and numbers the items of one submission, in their order. */
@@ -63,7 +67,7 @@ export class ItemChecker {
     const n = this.#count;
     const { batchId } = this.#rules;
     const agentId = item.sessionKey === null ? (item.agentId ?? this.#rules.agentId) : agentIdOf(item.sessionKey);
-    const faults = [...this.#agentFaults(item, agentId), ...this.#customIdFaults(item)];
+    const faults = [...this.#agentFaults(item, agentId), ...this.#policyFaults(item), ...this.#customIdFaults(item)];
     if (faults.length > 0) return faults;
     const { customId } = item;
     if (item.sessionKey === null) {
@@ -84,6 +88,11 @@ export class ItemChecker {
     }
     const fault = body.model === undefined ? null : this.#rules.modelFault(agentId, body.model);
     return fault === null ? [] : [{ path: `${place}: model`, message: fault }];
+  }
+
+  #policyFaults({ place, body }: ReadItem): ItemFault[] {
+    const fault = this.#rules.policyFault(optionsOf(body).tools);
+    return fault === null ? [] : [{ path: `${place}: ${fault.path}`, message: fault.message }];
   }
 
   #customIdFaults({ place, customId }: ReadItem): ItemFault[] {

@@ -1,6 +1,7 @@
 // A cron: its action, its schedule and its session. The text of a tick for the model is decided here.
 import type { SessionKey } from '../ids.ts';
 import { headOf } from '../cut-text.ts';
+import type { InputOptions } from '../input-options.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { MessageVia } from '../inbound.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
@@ -52,6 +53,8 @@ export interface CronDefinition {
   delivery: CronDelivery | null;
   /** For a one-time cron: delete it after it has succeeded. */
   deleteAfterRun: boolean;
+  /** Of its inputs; empty: none. */
+  options: InputOptions;
 }
 
 const NAME_CHARS_MAX = 200;

@@ -103,7 +103,7 @@ run_ends as (
   from json_to_recordset($8::json) as records (status text, result text, error text, is_suppressed boolean, mode text, by_channel text)
 ),
 ending as materialized (
-  select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver,
+  select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver, run.options,
     run.cleanup, run.charged_to, greatest(0, s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens - coalesce((select sum(before.input_tokens) from holdfast.subagent_runs before
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as input_tokens, greatest(0, s.output_tokens + fence.output_tokens - coalesce((select sum(before.output_tokens) from holdfast.subagent_runs before
       where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as output_tokens,
@@ -264,10 +264,10 @@ judged_end as materialized (
 ),
 announcements as materialized (
   select announcement_id as id, session_id, 'announcement' as kind,
-    case when coalesce(charged_to::text, '{}') = '{}' then case when deliver is null then json_build_object('announcement', facts)
-      else json_build_object('announcement', facts, 'deliver', deliver) end
-      else (left((case when deliver is null then json_build_object('announcement', facts)
-      else json_build_object('announcement', facts, 'deliver', deliver) end)::text, -1) || ',"chargedTo":' || charged_to::text || '}')::json end as body,
+    case when coalesce(charged_to::text, '{}') = '{}' then (select json_object_agg(field.name, field.value) from (values ('announcement', facts), ('deliver', judged_end.deliver),
+      ('options', judged_end.options)) as field (name, value) where field.value is not null)
+      else (left(((select json_object_agg(field.name, field.value) from (values ('announcement', facts), ('deliver', judged_end.deliver),
+      ('options', judged_end.options)) as field (name, value) where field.value is not null))::text, -1) || ',"chargedTo":' || charged_to::text || '}')::json end as body,
     route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
     case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
     case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')

@@ -3,6 +3,7 @@
 import type { BatchOutcome, BatchStatus, BatchVia, ItemStatus, PauseReason } from '../../core/batch/batch.ts';
 import { endedOf } from '../../core/batch/judge-batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
+import type { ToolPolicy } from '../../core/tool-policy.ts';
 import { priceAt, type PriceTable } from '../../core/prices/price-table.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
 import { MEASURED_MS_MAX, type Way } from '../../core/provider-batch/choose-way.ts';
@@ -49,6 +50,7 @@ export interface BatchView {
   pauseDetail: string | null;
   via: BatchVia;
   agentId: string;
+  tools: ToolPolicy | null;
   concurrency: number;
   /** Of the lane `batch`, of all workers together; all live items of all batches share them. */
   slots: number;
@@ -88,7 +90,7 @@ const ERRORS_MAX = 20;
 const SAMPLE_CHARS_MAX = 500;
 
 const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pauseReason", b.pause_detail as "pauseDetail", b.via,
-  b.agent_id as "agentId", b.concurrency, (
+  b.agent_id as "agentId", b.defaults -> 'options' -> 'tools' as tools, b.concurrency, (
     select coalesce(sum((w.lanes -> 'batch' ->> 'slots')::int), 0)::int from holdfast.workers w where ${LIVE_SQL}
   ) as slots, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
@@ -177,6 +179,7 @@ type BatchRow = Pick<
   | 'pauseDetail'
   | 'via'
   | 'agentId'
+  | 'tools'
   | 'concurrency'
   | 'slots'
   | 'weight'

@@ -11,7 +11,7 @@ import { toolUsesOf } from '../../core/content.ts';
 import { encodingOf } from '../../core/text-bytes.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import type { MemoryNote } from '../../store/journal/begin-compaction.ts';
-import { isToolAllowed } from '../../tools/tool-policy.ts';
+import { isToolAllowed } from '../../core/tool-policy.ts';
 
 const MEMORY_DIR = 'memory';
 const NOTE_CHARS_MAX = 8_000;
@@ -33,7 +33,7 @@ class MemoryPlaceError extends Error {
 export function mayFlushMemory(config: Config, agent: AgentSettings): boolean {
   if (!agent.compaction.memoryFlush.enabled) return false;
   if (config.sandbox.enabled && config.sandbox.workspaceAccess !== 'read-write') return false;
-  return agent.toolPolicies.every((policy) => isToolAllowed(MEMORY_TOOL, policy));
+  return agent.toolPolicies.every((policy) => isToolAllowed({ name: MEMORY_TOOL, isReadOnly: false }, policy));
 }
 
 /** The note in an answer, and in which file of that day it goes; null: none. Calls of any other tool are ignored. */

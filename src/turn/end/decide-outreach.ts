@@ -2,6 +2,7 @@
 // exchange is forwarded to the other side. Decided here, from values; executed by the statement that ends the turn.
 import { boundedResult, isAnnounceSkip, type RunStatus } from '../../core/announcement.ts';
 import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../../core/exchange.ts';
+import { optionsOfInputs, withOptions } from '../../core/input-options.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../../core/last-output.ts';
 import type { AnswerOutcome } from '../../core/next-steps.ts';
@@ -96,6 +97,7 @@ function noticesOf(turn: OpenedTurn, next: ExchangeAnswer['next']): Notice[] {
     text: storableText(text),
     provenance: { kind: 'inter_session', sourceSession: turn.session.key, sourceTool: 'sessions_send' },
     exchange,
+    ...withOptions(optionsOfInputs(turn.journal.at.inputs)),
     ...(target.id === exchange.from.id && deliver !== undefined ? { deliver } : {}),
   };
   return [

@@ -5,6 +5,7 @@
 import { announcementOf, announcementText } from '../../core/announcement.ts';
 import { resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
 import { buildSteerPrompt } from '../../core/prompt/message-prompt.ts';
+import { keyOfOptions, optionsOf, optionsOfInputs } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { MessageId } from '../../core/ids.ts';
 import { selectSteers } from '../../core/queue-mode.ts';
@@ -28,7 +29,7 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   if (steerSeq <= journal.attempt.steersSeen) return null;
   const waiting = await readWaitingInputs(context.database, turn.session.id);
   const { inputs, isCut } = selectSteers(waiting, {
-    route: routeOfTurn(turn) ?? waiting[0]?.route ?? '',
+    route: routeOfTurn(turn) ?? routeOfAny(turn, waiting),
     room: roomOf(context, turn.session, turn.agent, estimateNextRequest(turn)),
   });
   // The remaining messages are read again at the next step.
@@ -36,9 +37,15 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   return inputs.length === 0 ? null : steeringWrite(context, turn, inputs);
 }
 
-/** The route that the turn answers (G6); undefined for a cron tick or a heartbeat, which a message of any route may join. */
+/** The route that the turn answers (G6); undefined for a cron tick or a heartbeat. */
 function routeOfTurn({ journal }: OpenedTurn): string | undefined {
   return journal.at.inputs.find(({ kind }) => kind !== 'cron' && kind !== 'heartbeat')?.route;
+}
+
+/** A message of any route may join those, if its options are those of the turn. */
+function routeOfAny({ journal }: OpenedTurn, [first]: readonly WaitingInput[]): string {
+  const isFitting = keyOfOptions(optionsOf(first?.body)) === keyOfOptions(optionsOfInputs(journal.at.inputs));
+  return first !== undefined && isFitting ? first.route : '';
 }
 
 function steeringWrite({ config }: TurnContext, turn: OpenedTurn, inputs: readonly WaitingInput[]): TurnWrite {

@@ -62,7 +62,7 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
   checkAgent(material);
   const facts = factsOf(material);
   const mode = promptModeOf(facts.sessionKind, agent.promptMode);
-  const toolset = context.toolsetOf(agent.id, roleAt(claim.session.depth, agent.subagents.maxSpawnDepth));
+  const toolset = context.toolsetOf(agent, roleAt(claim.session.depth, agent.subagents.maxSpawnDepth));
 
   const session = await sessionContextOf(context, {
     agent,

@@ -138,7 +138,7 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     transcript,
     failure,
     chain: kind === 'compaction' ? [refOfModel(request)] : chainOf(context, agent, request),
-    toolset: context.toolsetOf(agent.id, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
+    toolset: context.toolsetOf(agent, roleAt(session.depth, agent.subagents.maxSpawnDepth)),
     thinking: parts.thinking ?? agent.thinking,
     ledger: earlier?.toolCalls ?? [],
     journal: new TurnJournal({ session, held, transcript, budgets: context.budgets }, firstPosition(parts), attempt),

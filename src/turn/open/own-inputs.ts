@@ -1,6 +1,7 @@
 // Settings that inputs written by Holdfast have for their turn, in addition to their text.
 import type { AgentSettings } from '../../config.ts';
 import type { BatchInput } from '../../core/batch/batch.ts';
+import { optionsOfInputs } from '../../core/input-options.ts';
 import type { OwnInput } from '../../core/own-input.ts';
 import type { WaitingEvent, WaitingInput } from '../../store/claim-session.ts';
 import { settleWithoutTurn } from '../../store/settle-without-turn.ts';
@@ -30,18 +31,31 @@ export async function leaveOut(context: TurnContext, held: HeldSession, input: W
   if (!isHeld) throw lockLost(held);
 }
 
-/** The settings of a turn with these inputs: a tick can have its own deadline, an item of a batch its prompt mode. */
+/** The settings of a turn with these inputs: its tools, the deadline of a tick, the prompt mode of an item of a batch. */
 export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): AgentSettings {
   const [first] = inputs;
   if (first === undefined) return agent;
   const timeoutSeconds = ownOf(first)?.timeoutSeconds;
   const promptMode = first.kind === 'batch' ? (first.body as BatchInput).promptMode : undefined;
-  if (timeoutSeconds === undefined && promptMode === undefined) return agent;
+  const toolPolicies = policiesFor(agent, inputs);
+  if (timeoutSeconds === undefined && promptMode === undefined && toolPolicies === agent.toolPolicies) return agent;
   return {
     ...agent,
+    toolPolicies,
     ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     ...(promptMode === undefined ? {} : { promptMode }),
   };
+}
+
+/**
+ * The policies of the agent and of the inputs. The items of a batch, which are often the texts of strangers, are answered without a person
+ * who reads them first: without a list of what they may use, they only read.
+ */
+function policiesFor({ toolPolicies }: AgentSettings, inputs: readonly Asking[]): AgentSettings['toolPolicies'] {
+  const { tools } = optionsOfInputs(inputs);
+  const policies = tools === undefined ? toolPolicies : [...toolPolicies, tools];
+  const isListed = policies.some(({ allow }) => allow !== undefined);
+  return inputs[0]?.kind === 'batch' && !isListed ? [...policies, { readOnly: true }] : policies;
 }
 
 /** Only ticks and polls can set these fields: in messages they are refused when the message is accepted. */
