@@ -5,6 +5,7 @@ import { ensureApiKey, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/service/service.ts';
+import type { MeasurePrompt } from '../src/service/submit-batch.ts';
 import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { createWake } from '../src/wake.ts';
@@ -17,6 +18,7 @@ import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
+import { createPromptMeter } from './prompt-meter.ts';
 import { factsOf, thinkingOf } from './start-facts.ts';
 import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
 import { modelEndpointOf, type ModelEndpoint } from './model-endpoint.ts';
@@ -77,17 +79,12 @@ async function start(options: ServiceOptions, enders: Ender[]): Promise<RunningS
   const base = await openBase(options, { modules, databaseUrl, enders });
   const { service, meters } = base;
   const identity = modules.identityOf(roles);
-  const { reconciler, tracing, reporter } = await startWorking(options, {
-    base,
-    modules,
-    identity,
-    modelEndpoint,
-    enders,
-  });
+  const working = await startWorking(options, { base, modules, identity, modelEndpoint, enders });
+  const { tracing, reporter } = working;
   startScheduling(options, { modules, service, modelEndpoint, meters, tracing, enders });
   const facts = factsOf(config, base.backend.kind, modelEndpoint.isScripted);
   const { version } = identity;
-  const api = await startApi(options, { modules, base, facts, version, enders, reconciler });
+  const api = await startApi(options, { modules, base, facts, version, enders, ...working });
   await options.heldPort.release();
   const metrics = await startMetrics(meters, { base, version, reporter, enders });
   // Last, because it writes: what another part refuses must not be stored.
@@ -138,16 +135,8 @@ async function startWorking(
     metrics: meters?.registry ?? null,
   });
   enders.push(async () => tracing?.stop());
-  const worker = await modules.startWorker?.({
-    ...base,
-    live,
-    owner: identity.name,
-    tracing,
-    logger,
-    clock: systemClock,
-    modelEndpoint,
-    meters: meters?.work ?? {},
-  });
+  const turnOptions = { ...base, live, owner: identity.name, logger, clock: systemClock, modelEndpoint };
+  const worker = await modules.startWorker?.({ ...turnOptions, tracing, meters: meters?.work ?? {} });
   if (worker !== undefined) enders.push(() => worker.drain(live.config.shutdown.graceMs * LANES_SHARE));
   reporter = await modules.startReports({
     database: service.database,
@@ -158,7 +147,8 @@ async function startWorking(
     onLost: tracing && ((names) => tracing.processesLost(names)),
   });
   if (isReconciling) reconciler.start();
-  return { reconciler: isReconciling ? reconciler : null, tracing, reporter };
+  const measurePrompt = worker?.measurePrompt ?? createPromptMeter(turnOptions);
+  return { reconciler: isReconciling ? reconciler : null, tracing, reporter, measurePrompt };
 }
 
 /** Starts the role of the scheduler, if it is one of this process; and the log of troubles, unless this process only works. */
@@ -223,6 +213,7 @@ interface ApiParts {
   enders: Ender[];
   /** Null: this process has none that runs. */
   reconciler: Reconciler | null;
+  measurePrompt: MeasurePrompt;
 }
 
 /** Starts the API, and returns where it listens and what to say of it; null without the role. */
@@ -230,7 +221,7 @@ async function startApi(
   { live, flags, logger, heldPort }: ServiceOptions,
   parts: ApiParts,
 ): Promise<{ url: string; lines: string[] } | null> {
-  const { modules, base, facts, version, enders, reconciler } = parts;
+  const { modules, base, facts, version, enders, reconciler, measurePrompt } = parts;
   const { service, wake, backend, meters } = base;
   if (modules.createApi === null || modules.createApiContext === null) return null;
   const { config } = live;
@@ -255,6 +246,7 @@ async function startApi(
       ],
       deriveRequest: (turnId, callNo) =>
         modules.deriveRequest(service.database, { turnId, callNo, defaultThinking: thinkingOf(config) }),
+      measurePrompt,
     }),
   );
   enders.push(() => api.close());

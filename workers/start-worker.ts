@@ -17,8 +17,10 @@ import { createRedact } from '../src/config/redact-secrets.ts';
 import type { Logger } from '../src/logger.ts';
 import { createConfiguredModel } from '../src/model/configured-model.ts';
 import { loadCheckedPlugins, servedProviders, toolNamesOf } from '../src/plugins/load-checked-plugins.ts';
+import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/service/service.ts';
+import type { MeasurePrompt } from '../src/service/submit-batch.ts';
 import type { Database } from '../src/store/database.ts';
 import { storePriceVersion } from '../src/store/price-versions.ts';
 import type { LaneUse } from '../src/store/workers/report-worker.ts';
@@ -27,6 +29,7 @@ import { createCronTool } from '../src/tools/cron-tool.ts';
 import { openWorkspaces } from '../src/tools/open-workspace.ts';
 import { createSessionTools } from '../src/tools/session-tools.ts';
 import type { TurnContext } from '../src/turn/context.ts';
+import { measurePrompt } from '../src/turn/open/measure-prompt.ts';
 import { runTurn } from '../src/turn/run-turn.ts';
 import type { Tracing } from '../src/tracing.ts';
 import type { Wake } from '../src/wake.ts';
@@ -65,6 +68,7 @@ export interface RunningWorker {
   direct: DirectLanes;
   /** How many jobs each lane may run, and runs now. */
   lanes(): Record<string, LaneUse>;
+  measurePrompt: MeasurePrompt;
   /** Fetches nothing new, releases running turns, and resolves when nothing runs or the grace has passed. */
   drain(graceMs: number): Promise<void>;
 }
@@ -74,31 +78,12 @@ const DELIVERIES_CONCURRENCY = 8;
 
 /** Starts the worker role; jobs are fetched immediately. */
 export async function startWorker(options: WorkerOptions): Promise<RunningWorker> {
-  const { live, logger, clock, service, wake, backend, owner } = options;
-  const { config, database, publish, budgets } = service;
+  const { live, service, backend, owner } = options;
+  const { config, database } = service;
   const draining = new AbortController();
   await openWorkspaces(config);
-  const plugins = await loadCheckedPlugins(config, logger, createPluginInbox(service));
-  const { transports } = plugins;
-  const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
-  const ports = createToolPorts({ service, logger, owner });
-  const context = createTurnContext({
-    config,
-    logger,
-    clock,
-    database,
-    publish,
-    budgets,
-    isAwaited: wake.isAwaited,
-    owner,
-    model,
-    tools: toolsOf(options, { ports, plugins }),
-    plugins,
-    isDraining: () => draining.signal.aborted,
-    rateMetrics: options.meters.rateMetrics,
-    meter: options.meters.meter,
-    tracing: options.tracing,
-  });
+  const turns = await openTurns(options, createPluginInbox(service), () => draining.signal.aborted);
+  const { context, plugins, model, ports } = turns;
   await storePriceVersion(database, context.prices);
   live.follow({ prepare: (next) => prepareReload(next, plugins, database) });
   const relay = await openRelay(options, owner);
@@ -130,13 +115,53 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
       look: (wanted, ring) => lanes.find(({ lane }) => lane === wanted)?.look(ring) ?? false,
     },
     lanes: () => Object.fromEntries(lanes.map((one) => [one.lane, { slots: one.slots, inUse: one.active() }])),
+    measurePrompt: (item) => measurePrompt(context, item),
     drain: (graceMs) => leave(lanes, graceMs),
   };
 }
 
+type TurnOptions = Pick<
+  WorkerOptions,
+  'service' | 'live' | 'logger' | 'clock' | 'owner' | 'wake' | 'meters' | 'tracing' | 'modelEndpoint'
+>;
+
+/** Everything that turns need. Nothing runs yet. */
+async function openTurns(options: TurnOptions, inbox: PluginInbox, isDraining: () => boolean) {
+  const { logger, clock, service, wake, owner } = options;
+  const { config, database, publish, budgets } = service;
+  const plugins = await loadCheckedPlugins(config, logger, inbox);
+  const { transports } = plugins;
+  const model = createConfiguredModel({ config, clock, logger, endpoint: options.modelEndpoint, transports });
+  const ports = createToolPorts({ service, logger, owner });
+  const context = createTurnContext({
+    config,
+    logger,
+    clock,
+    database,
+    publish,
+    budgets,
+    isAwaited: wake.isAwaited,
+    owner,
+    model,
+    tools: toolsOf(options, { ports, plugins }),
+    plugins,
+    isDraining,
+    rateMetrics: options.meters.rateMetrics,
+    meter: options.meters.meter,
+    tracing: options.tracing,
+  });
+  return { context, plugins, model, ports };
+}
+
+/** Measures prompts in a process without a worker: with the plugins of the workers, which can put nothing into sessions from here. */
+export async function openPromptMeter(options: Omit<TurnOptions, 'meters' | 'tracing'>): Promise<MeasurePrompt> {
+  const { context } = await openTurns({ ...options, meters: {}, tracing: undefined }, CLOSED_INBOX, () => false);
+  return (item) => measurePrompt(context, item);
+}
+
 /** The tools of all agents; what each of them has is for its policy to say. */
 function toolsOf(
-  { service, clock }: WorkerOptions,
+  { service, clock }: TurnOptions,
   { ports, plugins }: { ports: ReturnType<typeof createToolPorts>; plugins: Plugins },
 ) {
   const { docs } = service.config;

@@ -5,6 +5,7 @@ import type { Config, LiveConfig, Setting } from '../config.ts';
 import type { Logger } from '../logger.ts';
 import type { OutageLog } from '../outage-log.ts';
 import type { Service } from '../service/service.ts';
+import type { MeasurePrompt } from '../service/submit-batch.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import type { Wake } from '../wake.ts';
 
@@ -27,6 +28,7 @@ export interface ApiContext {
   /** What every write goes through. */
   service: Service;
   deriveRequest: DeriveRequest;
+  measurePrompt: MeasurePrompt;
   wake: CommitWake;
   modelInfo: ModelInfo;
   /** The dependencies in addition to the database, which is always checked. */

@@ -115,7 +115,11 @@ async function estimate(
 ): Promise<Answer> {
   const { config, service } = context;
   const batch = newBatchOf(context, request, 'ndjson');
-  const result = await estimateBatch(service, { batch, items, itemsMax: config.limits.batchItems });
+  const result = await estimateBatch(
+    service,
+    { batch, items, itemsMax: config.limits.batchItems },
+    context.measurePrompt,
+  );
   if (result.kind !== 'estimated') throw refusalOf(result, config.limits.batchItems);
   const { items: count, inputTokens, outputTokens, liveMicros, batchMicros } = result.estimate;
   const { at100, at90, at50 } = batchMicros;

@@ -3284,7 +3284,7 @@ export interface OperationFunctions {
     };
     /** The cost in US dollars; null: not known, because the model has no price */
     costUsd: {
-      /** The cost of live calls without cache hits */
+      /** The cost of live calls, of which all but the first read the shared part of the prompt from the cache */
       live: number | null;
       /** The cost of calls in provider batches */
       providerBatch: {
@@ -3296,7 +3296,7 @@ export interface OperationFunctions {
         at50: number | null;
       };
     };
-    /** The cheaper value of `via` */
+    /** The cheaper value of `via`, at the hit rate that was measured last */
     recommended: 'live' | 'provider-batch';
   } | Schemas['Batch']>;
   /** Batches, newest first. `GET /v1/batches` */

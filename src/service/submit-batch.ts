@@ -1,11 +1,15 @@
 // Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
-import { agentOf, isAgent, modelFault, modelRefOf, priceBookOf, toolPolicyFault } from '../config.ts';
+import { isAgent, modelFault, priceBookOf, toolPolicyFault } from '../config.ts';
+import { inputOfItem, type BatchInput } from '../core/batch/batch.ts';
 import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from '../core/batch/check-items.ts';
-import { emptyEstimate, withItem, type BatchEstimate } from '../core/batch/estimate.ts';
+import { emptyEstimate, withItem, type BatchEstimate, type ItemPrompt } from '../core/batch/estimate.ts';
 import type { InboundMessage } from '../core/inbound.ts';
+import type { SessionKey } from '../core/ids.ts';
+import { modelOfRef } from '../core/model-ref.ts';
 import { priceAt } from '../core/prices/price-table.ts';
 import { agentIdOf } from '../core/session-key.ts';
+import { estimateTextTokens } from '../core/token-estimate.ts';
 import {
   addItems,
   beginUpload,
@@ -16,12 +20,15 @@ import {
 } from '../store/batches/upload.ts';
 import type { AskedBatch } from '../core/openai/batch-objects.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
+import { readWayFacts } from '../store/provider-lane/way-facts.ts';
 import type { Service } from './service.ts';
 
 /** Rows of one statement, and the most characters of their bodies. */
 const GROUP_ITEMS = 500;
 const GROUP_CHARS = 4_000_000;
 const FAULTS_MAX = 100;
+/** The prompts that an estimate keeps. */
+const SAMPLES_MAX = 100;
 
 /** A reader yields, for each item, the item or its fault. */
 export type ReadResult = ReadItem | readonly ItemFault[];
@@ -75,21 +82,52 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
   }
 }
 
+/** Measures the prompt of an item: as `measurePrompt` of the turns, which use cases do not know. */
+export type MeasurePrompt = (item: {
+  sessionKey: SessionKey;
+  input: BatchInput;
+}) => Promise<Pick<ItemPrompt, 'promptTokens' | 'prefixTokens' | 'model'>>;
+
 /** The estimated cost of a batch, or why it would be refused. Nothing is stored. */
 export async function estimateBatch(
   service: Service,
   submission: Omit<BatchSubmission, 'finish'>,
+  measurePrompt: MeasurePrompt,
 ): Promise<{ kind: 'estimated'; estimate: BatchEstimate } | Exclude<SubmitResult, { kind: 'started' }>> {
-  const { config } = service;
+  const { database, config } = service;
+  const { batch } = submission;
   const { table } = priceBookOf(config);
   const day = new Date().toISOString().slice(0, 10);
+  // Without the text of the item.
+  const samples = new Map<string, Omit<ItemPrompt, 'isFirst'>>();
   let estimate = emptyEstimate();
-  const read = await readItems(service, submission, async ({ sessionKey }, { text, model: named }) => {
-    const agent = agentOf(config, agentIdOf(sessionKey));
-    const name = named ?? submission.batch.defaults.model ?? agent.model;
-    estimate = withItem(estimate, text, priceAt(table, { model: modelRefOf(agent, name) ?? name, day }));
+  const read = await readItems(service, submission, async ({ n, sessionKey, isOwnSession }, body) => {
+    const input = inputOfItem({ n, body, isOwnSession }, { ...batch, deadlineMs: null, probeTo: null });
+    const kind = kindOfItem(agentIdOf(sessionKey), input);
+    const known = samples.get(kind);
+    let sample = known;
+    if (sample === undefined) {
+      const { model, promptTokens: tokens, prefixTokens } = await measurePrompt({ sessionKey, input });
+      const { measured } = await readWayFacts(database, { model: modelOfRef(model).model, batchId: null });
+      const ownTokens = estimateTextTokens(body.text);
+      sample = {
+        promptTokens: tokens - ownTokens,
+        prefixTokens,
+        model,
+        price: priceAt(table, { model, day }),
+        measured,
+      };
+      if (samples.size < SAMPLES_MAX) samples.set(kind, sample);
+    }
+    const promptTokens = sample.promptTokens + estimateTextTokens(body.text);
+    estimate = withItem(estimate, { ...sample, promptTokens, isFirst: known === undefined }, batch.cache);
   });
   return read.kind === 'read' ? { kind: 'estimated', estimate } : read;
+}
+
+/** Items of the same kind differ in the text of their message alone, as far as the length of the prompt is concerned. */
+function kindOfItem(agentId: string, { promptMode, model, extraSystemPrompt, options, channel }: BatchInput): string {
+  return JSON.stringify([agentId, promptMode, model, extraSystemPrompt, options, channel]);
 }
 
 type Read = { kind: 'read'; count: number } | Exclude<SubmitResult, { kind: 'started' }>;

@@ -11,6 +11,7 @@ import { LiveConfig, type Config } from '../../src/config.ts';
 import { settingsOf } from '../../src/config/sources.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { measurePrompt } from '../../src/turn/open/measure-prompt.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { createWake } from '../../src/wake.ts';
 import { recordedService } from '../service/recorded-service.ts';
@@ -82,6 +83,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     return { config: found, settings: settingsOf({ config: found, file, env: {}, secrets: [] }) };
   });
   const { service, rings } = recordedService({ config: live.config, database: turns.database, wake });
+  const worker = turns.worker(options.isOneProcess === true ? { wake } : {});
   const context: ApiContext = {
     ...createApiContext({
       service,
@@ -92,6 +94,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
       installation: { holdfast: '0.0.0', queue: 'postgres', database: 'configured' },
       adminKey: ADMIN_KEY,
       wake,
+      measurePrompt: (item) => measurePrompt(worker.context, item),
       deriveRequest: (turnId, n) => deriveRequest(turns.database, { turnId, callNo: n, defaultThinking: () => 'off' }),
       modelInfo: { provider: 'scripted', name: 'anthropic/claude-sonnet-5-5', isScripted: true },
       dependencies: options.dependencies ?? [],
@@ -99,7 +102,6 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     ...options.context,
   };
   const app = createApi(context);
-  const worker = turns.worker(options.isOneProcess === true ? { wake } : {});
   let listening: Promise<string> | undefined;
   let closing: Promise<void> | undefined;
 

@@ -1,11 +1,23 @@
-// The estimated cost of a batch before it starts: from the length of its texts, without asking a provider. The actual cost replaces it.
-import { callCostMicros, type PriceTier } from '../prices/call-cost.ts';
+// The estimated cost of a batch before it starts: from the prompts of its items, without asking a provider. The actual cost replaces it.
+import { cacheTokensMinOf, type CacheSetting } from '../provider-batch/cache-markers.ts';
+import { costOfCalls, type MeasuredCache, type NextCalls, type Way } from '../provider-batch/choose-way.ts';
 import type { PriceRow } from '../prices/price-row.ts';
-import { estimateTextTokens } from '../token-estimate.ts';
 
-/** Tokens of the system prompt and the tools of an item, which later items read from the cache, and of an answer. */
-const PREFIX_TOKENS = 1_500;
 const OUTPUT_TOKENS = 300;
+
+/** The prompt of an item. Tokens are estimates. */
+export interface ItemPrompt {
+  promptTokens: number;
+  /** Its beginning, which items like it share. */
+  prefixTokens: number;
+  /** True: no item before it has put that into the provider's cache. */
+  isFirst: boolean;
+  model: string;
+  /** Null: its model has none. */
+  price: PriceRow | null;
+  /** The last measurement of batches of the provider; null: there is none. */
+  measured: Pick<MeasuredCache, 'hitRate'> | null;
+}
 
 /** Costs in micro-dollars; null: a model of the batch has no price. */
 export interface BatchEstimate {
@@ -15,6 +27,8 @@ export interface BatchEstimate {
   liveMicros: number | null;
   /** Through batches of the provider, by the cache hit rate. */
   batchMicros: { at100: number | null; at90: number | null; at50: number | null };
+  /** The same at the measured rate; without the cache while nothing is measured. */
+  expectedBatchMicros: number | null;
 }
 
 /** An estimate of no items. */
@@ -25,38 +39,54 @@ export function emptyEstimate(): BatchEstimate {
     outputTokens: 0,
     liveMicros: 0,
     batchMicros: { at100: 0, at90: 0, at50: 0 },
+    expectedBatchMicros: 0,
   };
 }
 
-/** The estimate with one more item; `price` null: its model has none. */
-export function withItem(estimate: BatchEstimate, text: string, price: PriceRow | null): BatchEstimate {
-  const textTokens = estimateTextTokens(text);
-  const costAt = (sum: number | null, tier: PriceTier, hitRate: number): number | null => {
-    if (sum === null || price === null) return null;
-    const cached = Math.round(PREFIX_TOKENS * hitRate);
-    const tokens = {
-      inputTokens: textTokens + PREFIX_TOKENS - cached,
-      outputTokens: OUTPUT_TOKENS,
-      cacheReadTokens: cached,
-      cacheWriteTokens: 0,
-    };
-    return sum + callCostMicros(price, tokens, tier);
+/** The estimate with one more item, of one call. */
+export function withItem(estimate: BatchEstimate, item: ItemPrompt, cache: CacheSetting): BatchEstimate {
+  const { price, measured, promptTokens, prefixTokens, isFirst } = item;
+  const isCached = promptTokens >= cacheTokensMinOf(item.model);
+  const calls: NextCalls = {
+    promptTokens,
+    prefixTokens: Math.min(prefixTokens, promptTokens),
+    previousTokens: 0,
+    previousWay: null,
+    addedTokens: 0,
+    outputTokens: OUTPUT_TOKENS,
+    callsLeft: 1,
   };
-  const { batchMicros } = estimate;
+  const plus = (sum: number | null, costOf: (price: PriceRow) => number): number | null =>
+    sum === null || price === null ? null : sum + costOf(price);
+  const live = (row: PriceRow): number =>
+    costOfCalls(calls, { price: row, tier: 'standard', markers: isCached ? '5m' : 'off', hitRate: isFirst ? 0 : 1 });
+  const batchAt = (hitRate: number | null) => (row: PriceRow) =>
+    batchCost(calls, { price: row, hitRate, cache: isCached ? cache : 'off' });
+  const { at100, at90, at50 } = estimate.batchMicros;
   return {
     items: estimate.items + 1,
-    inputTokens: estimate.inputTokens + textTokens + PREFIX_TOKENS,
+    inputTokens: estimate.inputTokens + promptTokens,
     outputTokens: estimate.outputTokens + OUTPUT_TOKENS,
-    liveMicros: costAt(estimate.liveMicros, 'standard', 1),
-    batchMicros: {
-      at100: costAt(batchMicros.at100, 'batch', 1),
-      at90: costAt(batchMicros.at90, 'batch', 0.9),
-      at50: costAt(batchMicros.at50, 'batch', 0.5),
-    },
+    liveMicros: plus(estimate.liveMicros, live),
+    batchMicros: { at100: plus(at100, batchAt(1)), at90: plus(at90, batchAt(0.9)), at50: plus(at50, batchAt(0.5)) },
+    expectedBatchMicros: plus(estimate.expectedBatchMicros, batchAt(measured?.hitRate ?? null)),
   };
 }
 
-/** The cheaper way, when every second prompt of a provider's batch is read from the cache. */
-export function recommendedWay({ liveMicros, batchMicros: { at50 } }: BatchEstimate): 'live' | 'provider-batch' {
-  return liveMicros !== null && at50 !== null && at50 < liveMicros ? 'provider-batch' : 'live';
+/** The cost through a batch of the provider; `hitRate` null: its cache is not known, so nothing is put there. */
+function batchCost(
+  calls: NextCalls,
+  { price, hitRate, cache }: { price: PriceRow; hitRate: number | null; cache: CacheSetting },
+): number {
+  const lane = { price, tier: 'batch' as const, hitRate: hitRate ?? 0 };
+  if (cache !== 'auto') return costOfCalls(calls, { ...lane, markers: cache });
+  const plain = costOfCalls(calls, { ...lane, markers: 'off' });
+  return hitRate === null ? plain : Math.min(plain, costOfCalls(calls, { ...lane, markers: '5m' }));
+}
+
+/** The cheaper way. */
+export function recommendedWay({ liveMicros, expectedBatchMicros }: BatchEstimate): Way {
+  return liveMicros !== null && expectedBatchMicros !== null && expectedBatchMicros < liveMicros
+    ? 'provider-batch'
+    : 'live';
 }

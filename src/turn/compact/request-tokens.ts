@@ -1,7 +1,8 @@
 // How full the context of a turn is, by what is known of its room. Where the provider reported nothing (after a takeover or a
 // compaction), all of it is an estimate.
 import { thresholdTokens } from '../../core/compaction/compaction-bounds.ts';
-import { CHARS_PER_TOKEN, estimateTokens } from '../../core/token-estimate.ts';
+import { promptTokensOf } from '../../core/request-size.ts';
+import { estimateTokens } from '../../core/token-estimate.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
 /** Tokens of the turn's next request, about. */
@@ -15,10 +16,7 @@ export function estimateNextRequest(turn: OpenedTurn): number {
 
 /** Estimated tokens of every request of the turn in addition to its messages. */
 export function overheadTokens({ journal }: OpenedTurn): number {
-  const { request } = journal.attempt;
-  const system = request.system.reduce((chars, { text }) => chars + text.length, 0);
-  const toolChars = request.tools.length === 0 ? 0 : JSON.stringify(request.tools).length;
-  return Math.ceil((system + toolChars) / CHARS_PER_TOKEN);
+  return promptTokensOf(journal.attempt.request);
 }
 
 /** True when the turn's next request would need some of the reserved tokens. */

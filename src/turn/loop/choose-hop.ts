@@ -5,7 +5,7 @@ import { priceAt } from '../../core/prices/price-table.ts';
 import { cacheTokensMinOf } from '../../core/provider-batch/cache-markers.ts';
 import { chooseMarkers, chooseWay, type ChosenWay, type NextCalls } from '../../core/provider-batch/choose-way.ts';
 import { batchSettingsOf } from '../../core/provider-batch/message-via.ts';
-import { CHARS_PER_TOKEN } from '../../core/token-estimate.ts';
+import { prefixTokensOf } from '../../core/request-size.ts';
 import type { WayFacts } from '../../store/provider-lane/way-facts.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
 import type { TurnContext } from '../context.ts';
@@ -59,20 +59,11 @@ function nextCallsOf(turn: OpenedTurn, { sample }: WayFacts): NextCalls {
   const output = steps > 0 ? outputTokens / steps : (sample?.outputTokens ?? OUTPUT_TOKENS_DEFAULT);
   return {
     promptTokens,
-    prefixTokens: Math.min(promptTokens, prefixTokensOf(turn)),
+    prefixTokens: Math.min(promptTokens, prefixTokensOf(attempt.request)),
     previousTokens: steps > 0 ? Math.max(0, promptTokens - at.tokens.added) : 0,
     previousWay: attempt.way?.way ?? null,
     addedTokens: output + (steps > 0 ? at.tokens.added : RESULT_TOKENS_DEFAULT),
     outputTokens: output,
     callsLeft: Math.max(1, Math.round(sample?.calls ?? CALLS_DEFAULT) - steps),
   };
-}
-
-/** What all conversations of the agent begin with: the tools, and the system prompt up to its marker. */
-function prefixTokensOf({ journal }: OpenedTurn): number {
-  const { system, tools } = journal.attempt.request;
-  const last = system.findLastIndex(({ cache_control: marker }) => marker !== undefined);
-  const systemChars = system.slice(0, last + 1).reduce((chars, { text }) => chars + text.length, 0);
-  const toolChars = tools.length === 0 ? 0 : JSON.stringify(tools).length;
-  return Math.ceil((systemChars + toolChars) / CHARS_PER_TOKEN);
 }
