@@ -2,7 +2,7 @@
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { BATCH_VIAS } from '../core/batch/batch.ts';
 import { careful, type CarefulOptions } from './is-sure.ts';
-import { dollars, paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
+import { dollars, paged, tagged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const CONCURRENCY_MAX = 100_000;
 const ITEMS_MAX = 10_000_000;
@@ -21,6 +21,7 @@ export interface BatchSubmitOptions {
   format: 'auto' | 'holdfast' | 'anthropic' | 'openai';
   deliver?: string;
   tools?: string[];
+  tag?: Record<string, string>;
   dryRun?: boolean;
   wait?: number | true;
   idempotencyKey?: string;
@@ -54,8 +55,7 @@ export function addBatchCommands(program: Command, run: RunCommand): void {
 }
 
 function addSubmit(batch: Command, run: RunCommand): void {
-  batch
-    .command('submit')
+  tagged(batch.command('submit'))
     .description('submit a file with one item per line; print its id')
     .argument('<file>', 'the file; "-" reads stdin')
     .option('--name <name>', 'a name for people')

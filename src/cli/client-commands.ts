@@ -1,6 +1,14 @@
 // Commands that talk to a running service.
 import { Option, type Command } from 'commander';
-import { paged, wholeNumber, type PageOptions, type RunCommand, type TurnListOptions } from './options.ts';
+import {
+  filteredByTag,
+  paged,
+  tagged,
+  wholeNumber,
+  type PageOptions,
+  type RunCommand,
+  type TurnListOptions,
+} from './options.ts';
 import { QUEUE_MODES } from '../core/queue-mode.ts';
 import { addSessionCommands } from './session-commands.ts';
 
@@ -30,8 +38,7 @@ export function addClientCommands(program: Command, run: RunCommand): void {
 }
 
 function addSend(program: Command, run: RunCommand): void {
-  program
-    .command('send')
+  tagged(program.command('send'))
     .helpGroup('Talk:')
     .description('send a message to a session; print its id or, with --wait, the reply')
     .argument('<session>', 'the session key; without the prefix "agent:" a session of the agent main')
@@ -80,11 +87,12 @@ interface SendOptions {
   model?: string;
   thinking?: string;
   deliver?: string;
+  tag?: Record<string, string>;
 }
 
 function addTurns(program: Command, run: RunCommand): void {
   const turns = program.command('turns').helpGroup('Look:').description('turns: the runs of sessions');
-  paged(turns.command('list').description('list turns, newest first'))
+  filteredByTag(paged(turns.command('list').description('list turns, newest first')))
     .option('--session <key>', 'only this session')
     .option('--status <status>', 'only this status, such as failed')
     .option('--kind <kind>', 'only this kind, such as cron')

@@ -1,12 +1,11 @@
 // Commands about money: usage and prices.
 import { Option, type Command } from 'commander';
 import { USAGE_GROUPS, USAGE_STEPS } from '../core/usage-steps.ts';
-import type { RunCommand } from './options.ts';
+import { filteredByTag, type RunCommand } from './options.ts';
 
 /** Adds `usage` and `prices`. */
 export function addCostCommands(program: Command, run: RunCommand): void {
-  program
-    .command('usage')
+  filteredByTag(program.command('usage'))
     .helpGroup('Look:')
     .description('print usage and costs, oldest first')
     .addOption(new Option('--by <step>', 'the length of a step').choices(USAGE_STEPS).default('day'))
@@ -22,6 +21,7 @@ export interface UsageOptions {
   by: string;
   group?: string;
   since?: string;
+  tag?: string;
 }
 
 function addPrices(program: Command, run: RunCommand): void {

@@ -1,6 +1,6 @@
 // The commands of crons and heartbeats: what they are called and take. What they do is loaded when they are called.
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
+import { paged, tagged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;
@@ -25,6 +25,7 @@ export interface CronOptions {
   wake?: string;
   misfire?: string;
   deliver?: string;
+  tag?: Record<string, string>;
   deleteAfterRun?: boolean;
   yes?: boolean;
   disabled?: boolean;
@@ -99,7 +100,7 @@ function addHeartbeats(program: Command, run: RunCommand): void {
 }
 
 function settings(command: Command): Command {
-  return command
+  return tagged(command)
     .option('--name <name>', 'the name')
     .option('--agent <id>', 'the agent of the cron')
     .option('--cron <expression>', 'schedule: 5 or 6 fields, such as "0 9 * * 1-5"')

@@ -29,6 +29,7 @@ export interface TurnListOptions extends PageOptions {
   kind?: string;
   lane?: string;
   since?: string;
+  tag?: string;
 }
 
 /** Parses a whole number of an option. */
@@ -54,6 +55,31 @@ export function rate(text: string): number {
   const value = Number(text);
   if (!/^[01](\.\d{1,6})?$/.test(text) || value > 1) throw new InvalidArgumentError('It must be a number from 0 to 1.');
   return value;
+}
+
+/** A tag as `key=value`. */
+const TAG = /^([^:=]+)=(.*)$/s;
+const TAG_HELP = 'It must be a key without a colon, an equals sign and a value, such as customer=42.';
+
+/** The option of what gets tags: it may be repeated. */
+export function tagged(command: Command): Command {
+  return command.option(
+    '--tag <key=value>',
+    'a tag by which its turns are found again; may be repeated',
+    (text, before: Record<string, string> | undefined) => {
+      const [, key, value] = TAG.exec(text) ?? [];
+      if (key === undefined || value === undefined) throw new InvalidArgumentError(TAG_HELP);
+      return { ...before, [key]: value };
+    },
+  );
+}
+
+/** The option of a list that shows only what has a tag; its value is as the API takes it. */
+export function filteredByTag(command: Command): Command {
+  return command.option('--tag <key=value>', 'only with this tag', (text) => {
+    if (!TAG.test(text)) throw new InvalidArgumentError(TAG_HELP);
+    return text.replace('=', ':');
+  });
 }
 
 const PAGE_ITEMS = 50;

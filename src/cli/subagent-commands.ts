@@ -1,7 +1,7 @@
 // Commands about subagents.
 import { Option, type Command } from 'commander';
 import type { SpawnInput } from './commands/spawn.ts';
-import { wholeNumber, type PageOptions, type RunCommand } from './options.ts';
+import { tagged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const PAGE_ITEMS = 50;
 const PAGE_ITEMS_MAX = 1000;
@@ -15,8 +15,7 @@ interface SpawnOptions extends Omit<SpawnInput, 'session' | 'task' | 'waitSecond
 /** Adds spawn and subagents. */
 export function addSubagentCommands(program: Command, run: RunCommand): void {
   const load = () => import('./commands/spawn.ts');
-  program
-    .command('spawn')
+  tagged(program.command('spawn'))
     .helpGroup('Talk:')
     .description('give a task to a new subagent of a session; print the run or, with --wait, the result')
     .argument(

@@ -74,6 +74,8 @@ export interface Schemas {
       /** Names of tools */
       deny?: string[];
     } | null;
+    /** The tags; empty: none */
+    tags: Record<string, string>;
     /** The maximum number of items in flight */
     concurrency: number;
     /** The slots of the lane `batch` of all live workers together: at most so many items of all batches run at the same time */
@@ -305,6 +307,8 @@ export interface Schemas {
       /** Names of tools */
       deny?: string[];
     };
+    /** Facts by which its turns are found again, and everything that these start */
+    tags?: Record<string, string>;
     /** The items of the page */
     items?: unknown[];
   };
@@ -496,6 +500,8 @@ export interface Schemas {
       /** Names of tools */
       deny?: string[];
     } | null;
+    /** The tags; empty: none */
+    tags: Record<string, string>;
     /** Whether it fires */
     enabled: boolean;
     /** Why Holdfast disabled it; null: it is enabled, or its owner disabled it */
@@ -781,6 +787,8 @@ export interface Schemas {
       /** Names of tools */
       deny?: string[];
     };
+    /** Facts by which its turns are found again, and everything that these start */
+    tags?: Record<string, string>;
   };
   CronPatch: {
     /** The name */
@@ -853,13 +861,15 @@ export interface Schemas {
     deleteAfterRun?: boolean;
     /** Whether it fires */
     enabled?: boolean;
-    /** The tool calls of the step */
+    /** Which tools its turns have; null: all of the agent */
     tools?: {
       /** Names of tools; absent: all tools */
       allow?: string[];
       /** Names of tools */
       deny?: string[];
     } | null;
+    /** The tags of its turns; null: none */
+    tags?: Record<string, string> | null;
   };
   Entry: {
     /** The id */
@@ -1725,6 +1735,8 @@ export interface Schemas {
       /** Names of tools */
       deny?: string[];
     };
+    /** Facts by which its turns are found again, and everything that these start */
+    tags?: Record<string, string>;
     /** If its answer has not started by this time, the message fails with the code `expired` */
     expiresAt?: string | number;
     /** When the message arrives in its session, as if it were sent then; until then it waits with the code `delayed` */
@@ -1743,6 +1755,8 @@ export interface Schemas {
     kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
     /** The text */
     text: string;
+    /** The tags; empty: none */
+    tags: Record<string, string>;
     /** Its status */
     status: 'waiting' | 'claimed' | 'answered' | 'silent' | 'failed' | 'cancelled' | 'dropped';
     /** The id of the turn; null: there is none */
@@ -2136,6 +2150,8 @@ export interface Schemas {
       /** Names of tools */
       deny?: string[];
     };
+    /** Facts by which its turns are found again, and everything that these start */
+    tags?: Record<string, string>;
   };
   Stats: {
     /** The number of sessions */
@@ -2372,6 +2388,8 @@ export interface Schemas {
     model: string;
     /** The model that the turn was opened with, if another one has answered after a fallback; null: it is the same */
     askedModel: string | null;
+    /** The tags; empty: none */
+    tags: Record<string, string>;
     /** What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction */
     harness: {
       /** The id */
@@ -2461,6 +2479,8 @@ export interface Schemas {
     model: string;
     /** The model that the turn was opened with, if another one has answered after a fallback; null: it is the same */
     askedModel: string | null;
+    /** The tags; empty: none */
+    tags: Record<string, string>;
     /** What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction */
     harness: {
       /** The id */
@@ -2531,6 +2551,8 @@ export interface Schemas {
     kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
     /** The text */
     text: string;
+    /** The tags; empty: none */
+    tags: Record<string, string>;
     /** waiting, or claimed while its turn is parked */
     status: 'waiting' | 'claimed';
     /** The parked turn; null: no turn has claimed it */
@@ -2616,6 +2638,8 @@ export interface OperationFunctions {
     ids?: readonly string[] | undefined;
     /** The session */
     session?: string | undefined;
+    /** Only what has this tag, as `key:value` */
+    tag?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['Message'][];
@@ -2641,6 +2665,8 @@ export interface OperationFunctions {
     status?: readonly ('idle' | 'waiting' | 'running')[] | undefined;
     /** Only sessions of this channel */
     channel?: string | undefined;
+    /** Only what has this tag, as `key:value` */
+    tag?: string | undefined;
     /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
     /** created: newest first; updated: last changed first, among the 5,000 newest sessions and those of the 5,000 newest turns */
@@ -3074,6 +3100,8 @@ export interface OperationFunctions {
     minMs?: number | undefined;
     /** Only turns that cost at least this much, in US dollars */
     minCostUsd?: number | undefined;
+    /** Only what has this tag, as `key:value` */
+    tag?: string | undefined;
     /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
     /** none: leave out steps and spans, the largest part of the answer */
@@ -3116,6 +3144,8 @@ export interface OperationFunctions {
     minMs?: number | undefined;
     /** Only turns that cost at least this much, in US dollars */
     minCostUsd?: number | undefined;
+    /** Only what has this tag, as `key:value` */
+    tag?: string | undefined;
     /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
   }, options?: CallOptions): Promise<{
@@ -3264,8 +3294,10 @@ export interface OperationFunctions {
     deadlineSeconds?: string | undefined;
     /** The URL that receives a signed report when the batch ends */
     deliver?: string | undefined;
-    /** The tool calls of the step */
+    /** Which tools the items have, as JSON text such as {"allow": ["read"]} */
     tools?: string | undefined;
+    /** The tags of the items, as JSON text */
+    tags?: string | undefined;
     /** The format of the lines; absent: lines may have different formats */
     format?: 'holdfast' | 'anthropic' | 'openai' | undefined;
     /** True: check the batch and estimate its price; nothing is stored */
@@ -3705,6 +3737,8 @@ export interface OperationFunctions {
         minMs?: number;
         /** Only turns that cost at least this much, in US dollars */
         minCostUsd?: number;
+        /** Only what has this tag, as `key:value` */
+        tag?: string;
         /** An id, a session key, the platform id of a message or an error code; any other text must be part of the session key */
         q?: string;
         /** The channel of the deliveries: webhook, or the name of a channel */
@@ -3773,6 +3807,8 @@ export interface OperationFunctions {
     to?: string | undefined;
     /** What to group by; in the answer, the name of the group; null: no groups */
     group?: 'agent' | 'model' | 'lane' | 'tier' | 'kind' | undefined;
+    /** Only what has this tag, as `key:value` */
+    tag?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */
     items: {
@@ -3824,6 +3860,8 @@ export interface OperationFunctions {
     from?: string | undefined;
     /** The number of turns, of sessions and of crons; absent: 10; at most 100 */
     limit?: number | undefined;
+    /** Only what has this tag, as `key:value` */
+    tag?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The turns with the highest costs */
     turns: {

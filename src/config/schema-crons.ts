@@ -135,5 +135,6 @@ export const cronPatch = z.strictObject({
   schedule: scheduleInput.exactOptional(),
   payload: payload.exactOptional(),
   tools: inputOptions.tools.unwrap().nullable().exactOptional(),
+  tags: inputOptions.tags.unwrap().nullable().exactOptional(),
 });
 export type CronPatch = z.output<typeof cronPatch>;

@@ -1,9 +1,14 @@
 // The fields that everything has in common that starts turns: messages, batches and their items, crons, subagents.
 import { z } from 'zod';
-import type { InputOptions } from '../core/input-options.ts';
+import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
 import { word } from './schema-scalars.ts';
 
 const NAMES_MAX = 100;
+/** As of the metadata of OpenAI's clients, which become tags. */
+const TAG_VALUE_CHARS_MAX = 512;
+const TAG_KEY = /^[^:\p{Cc}\p{Cs}]{1,64}$/u;
+const TAG_KEY_TEXT = 'expected a key of 1 to 64 characters without a colon or control characters';
+const STORABLE_TEXT = 'a text without NUL characters or lone surrogates';
 
 const toolNames = z.array(word).max(NAMES_MAX);
 
@@ -12,4 +17,25 @@ export const inputOptions = {
     .strictObject({ allow: toolNames.exactOptional(), deny: toolNames.exactOptional() })
     .describe("Which of the agent's tools its turns have, and everything that these start: names, or patterns with `*`")
     .exactOptional(),
+  tags: z
+    .record(z.string(), z.string().max(TAG_VALUE_CHARS_MAX).refine(isStorable, STORABLE_TEXT))
+    .superRefine((tags, context) => {
+      const keys = Object.keys(tags);
+      for (const key of keys) {
+        if (!TAG_KEY.test(key)) context.addIssue({ code: 'custom', path: [key], message: TAG_KEY_TEXT, input: tags });
+      }
+      if (keys.length > TAGS_MAX) {
+        context.addIssue({
+          code: 'custom',
+          message: `expected at most ${TAGS_MAX} tags, got ${keys.length}`,
+          input: tags,
+        });
+      }
+    })
+    .describe('Facts by which its turns are found again, and everything that these start')
+    .exactOptional(),
 } satisfies Record<keyof InputOptions, z.ZodType>;
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0');
+}

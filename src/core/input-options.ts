@@ -2,9 +2,22 @@
 // It is one field of the body of every input, whatever its kind, so whoever writes an input passes it on as it is.
 import { narrowPolicy, type ToolPolicy } from './tool-policy.ts';
 
+/** Facts by which people and programs find turns again, such as `{"customer": "42"}`. */
+export type Tags = Readonly<Record<string, string>>;
+
+/** The most tags of an input, with those that it takes over. */
+export const TAGS_MAX = 16;
+
 export interface InputOptions {
   /** Which of its agent's tools the turn has; absent: all of them. */
   tools?: ToolPolicy;
+  tags?: Tags;
+}
+
+/** The options as people see them: `tools` null: all of the agent's; `tags` empty: none. */
+export interface ShownOptions {
+  tools: ToolPolicy | null;
+  tags: Tags;
 }
 
 /** The part of a body that has them; none where there are none, so that bodies without options are as short as before. */
@@ -22,13 +35,17 @@ export function optionsOfInputs(inputs: readonly { body: unknown }[]): InputOpti
   return inputs.reduce<InputOptions>((all, { body }) => inheritOptions(all, optionsOf(body)), {});
 }
 
-/** The options of what is started with `own` ones under `outer` ones: it never has more tools than what has started it. */
+/** The options of what is started with `own` ones under `outer` ones: it never has more tools than what has started it, and has the tags of both, its own first. */
 export function inheritOptions(outer: InputOptions, own: InputOptions): InputOptions {
   const tools =
     outer.tools === undefined || own.tools === undefined
       ? (own.tools ?? outer.tools)
       : narrowPolicy(outer.tools, own.tools);
-  return tools === undefined ? {} : { tools };
+  const tags =
+    outer.tags === undefined || own.tags === undefined
+      ? (own.tags ?? outer.tags)
+      : Object.fromEntries(Object.entries({ ...own.tags, ...outer.tags, ...own.tags }).slice(0, TAGS_MAX));
+  return pickOptions({ tools, tags });
 }
 
 /** The options as a part of a body. */
@@ -42,17 +59,25 @@ export function storedOptions(options: InputOptions = {}): string | null {
 }
 
 /** The options among the fields of a request. */
-export function pickOptions({ tools }: { [Name in keyof InputOptions]: InputOptions[Name] | undefined }): InputOptions {
-  return tools === undefined ? {} : { tools };
+export function pickOptions({
+  tools,
+  tags,
+}: {
+  [Name in keyof InputOptions]: InputOptions[Name] | undefined;
+}): InputOptions {
+  const hasTags = tags !== undefined && Object.keys(tags).length > 0;
+  return { ...(tools === undefined ? {} : { tools }), ...(hasTags ? { tags } : {}) };
 }
 
 /** A request with the options among its own fields, as a body has them. */
 export function nestOptions<Request extends InputOptions>(request: Request) {
-  const { tools: _tools, ...rest } = request;
+  const { tools: _tools, tags: _tags, ...rest } = request;
   return { ...rest, ...withOptions(pickOptions(request)) };
 }
 
-/** Stable: equal options have equal texts. */
-export function keyOfOptions({ tools }: InputOptions): string | null {
-  return tools === undefined ? null : JSON.stringify([tools.allow ?? null, tools.deny ?? null]);
+/** Stable: equal options have equal texts. Null: there are none. */
+export function keyOfOptions({ tools, tags }: InputOptions): string | null {
+  if (tools === undefined && tags === undefined) return null;
+  const sorted = Object.entries(tags ?? {}).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return JSON.stringify([tools?.allow ?? null, tools?.deny ?? null, sorted]);
 }

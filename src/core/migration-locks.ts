@@ -91,6 +91,8 @@ function lockOf(statement: string): MigrationLock | null {
   }
   const changed = new RegExp(`^(?:update|delete from|insert into) ${NAME}`, 'i').exec(statement);
   if (changed !== null) return { kind: 'changes-rows', table: changed[1] ?? '', text: `changes rows of ${changed[1]}` };
+  const triggered = new RegExp(`^create trigger \\w+ .*? on ${NAME}`, 'i').exec(statement)?.[1];
+  if (triggered !== undefined) return { kind: 'short', table: triggered, text: `locks ${triggered} briefly` };
   const dropped = new RegExp(`^drop (?:table|index) ${NAME}`, 'i').exec(statement);
   return dropped === null ? null : { kind: 'short', table: dropped[1] ?? '', text: `drops ${dropped[1]}` };
 }

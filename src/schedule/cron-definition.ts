@@ -58,7 +58,10 @@ export function changedDefinition(
     misfire: patch.misfire === undefined ? before.misfire : patch.misfire,
     delivery: patch.delivery === undefined ? before.delivery : patch.delivery,
     deleteAfterRun: patch.deleteAfterRun ?? before.deleteAfterRun,
-    options: pickOptions({ tools: patch.tools === undefined ? before.options.tools : (patch.tools ?? undefined) }),
+    options: pickOptions({
+      tools: patch.tools === undefined ? before.options.tools : (patch.tools ?? undefined),
+      tags: patch.tags === undefined ? before.options.tags : (patch.tags ?? undefined),
+    }),
   };
   return checked(config, definition, { hasNewModel: patch.payload !== undefined || patch.agentId !== undefined });
 }

@@ -3,6 +3,7 @@
 import { systemClock } from '../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
+import { optionsOf, type Tags } from '../core/input-options.ts';
 import { channelOf, platformKeyOf, routeOf, type InboundMessage } from '../core/inbound.ts';
 import type { DeliveryId, MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import { addressOf } from '../core/reply-address.ts';
@@ -75,6 +76,14 @@ export async function acceptMessage(service: Service, message: SentMessage): Pro
   );
 }
 
+/** What the answer shows of a message as it was sent. */
+interface SentFacts {
+  sessionKey: SessionKey;
+  sessionId: SessionId;
+  text: string;
+  tags: Tags;
+}
+
 async function storeMessage(service: Service, message: SentMessage, sessionId: SessionId): Promise<AcceptResult> {
   const { config, views, inbox, publish } = service;
   const { sessionKey, body: sent, idempotency, sentBy = null, traceparent } = message;
@@ -96,7 +105,7 @@ async function storeMessage(service: Service, message: SentMessage, sessionId: S
     priority: body.priority,
     ...trusted,
   };
-  const about = { sessionKey, sessionId, text: body.text };
+  const about = { sessionKey, sessionId, text: body.text, tags: optionsOf(body).tags ?? {} };
   const { deliverAt = 0 } = body;
   if (deliverAt > systemClock.now().getTime()) {
     if (command !== null) return { kind: 'refused', path: 'deliverAt', message: COMMANDS_ARE_NOW };
@@ -122,7 +131,7 @@ function isTrustedParent({ telemetry }: Config, traceparent: string | undefined)
 async function store(
   { views, inbox, waiting, publish }: Service,
   input: NewInput,
-  about: { sessionKey: SessionKey; sessionId: SessionId; text: string },
+  about: SentFacts,
 ): Promise<AcceptResult> {
   const acceptance = publish(await inbox.accept(input));
   if (acceptance.kind === 'accepted' && acceptance.message.status === 'waiting') waiting.add(1);
@@ -152,11 +161,7 @@ export function queuePolicyOf({ messages: { queue } }: Config, body: InboundMess
   return { mode: byChannel ?? queue.mode, cap: queue.cap, drop: queue.drop };
 }
 
-async function answerOf(
-  views: ViewDatabase,
-  acceptance: Acceptance,
-  sent: { sessionKey: SessionKey; sessionId: SessionId; text: string },
-): Promise<AcceptResult> {
+async function answerOf(views: ViewDatabase, acceptance: Acceptance, sent: SentFacts): Promise<AcceptResult> {
   switch (acceptance.kind) {
     case 'accepted': {
       const message = newMessageView(acceptance.message, sent);
@@ -181,12 +186,13 @@ async function answerOf(
   }
 }
 
-function newMessageView(stored: StoredMessage, sent: { sessionKey: SessionKey; text: string }): MessageView {
+function newMessageView(stored: StoredMessage, sent: SentFacts): MessageView {
   return {
     ...stored,
     sessionKey: sent.sessionKey,
     kind: stored.kind,
     text: sent.text,
+    tags: sent.tags,
     turnId: null,
     why: null,
     retryOf: null,

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 
 export const { and, asc, desc, eq, getTableColumns, gt, gte, inArray, lt, sql } =
   require('drizzle-orm') as typeof import('drizzle-orm');
-export const { alias, bigint, boolean, customType, integer, json, pgSchema, text, timestamp, uuid } =
+export const { alias, bigint, boolean, customType, integer, json, jsonb, pgSchema, text, timestamp, uuid } =
   require('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
 export const { drizzle } = require('drizzle-orm/node-postgres') as typeof import('drizzle-orm/node-postgres');
 

@@ -1,6 +1,6 @@
 // The tables that are read through drizzle, as the migrations create them. `migrations/` is authoritative and this a mirror:
 // `test/api/schema.test.ts` compares the two, so a column that is changed only there fails a test.
-import { bigint, boolean, customType, integer, json, pgSchema, text, timestamp, uuid } from './drizzle.ts';
+import { bigint, boolean, customType, integer, json, jsonb, pgSchema, text, timestamp, uuid } from './drizzle.ts';
 
 const holdfast = pgSchema('holdfast');
 
@@ -97,6 +97,7 @@ export const inbox = holdfast.table('inbox', {
   reply: text('reply'),
   isSummarized: boolean('is_summarized').notNull(),
   traceparent: text('traceparent'),
+  tags: jsonb('tags'),
 });
 
 export const idempotencyKeys = holdfast.table('idempotency_keys', {
@@ -141,6 +142,7 @@ export const turns = holdfast.table('turns', {
   model: text('model').notNull(),
   askedModel: text('asked_model'),
   thinking: text('thinking'),
+  tags: jsonb('tags'),
   promptSeq: count('prompt_seq').notNull(),
   systemSha256: text('system_sha256').notNull(),
   toolsSha256: text('tools_sha256').notNull(),

@@ -7,7 +7,7 @@ import { tokenUsageSql } from './token-usage.ts';
 
 /** The message: a row `i` of the inbox, with its session `s` and its turn `t`. */
 export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
-  'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
+  'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', i.status, 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
@@ -20,7 +20,7 @@ export function harnessSql(turn: string): string {
 
 /** The turn `t` of the session `s`, without its steps. */
 export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'harness', ${harnessSql('t')}, 'reply', t.reply, 'error', t.error,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', ${harnessSql('t')}, 'reply', t.reply, 'error', t.error,
   'why', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 

@@ -1,5 +1,6 @@
 // A turn that is open: the facts that do not change while it runs, and the journal with its position. Every field is readonly;
 // a test holds that (test/architecture.test.ts).
+import { optionsOfInputs } from '../core/input-options.ts';
 import type { TurnKind } from '../core/turn-kind.ts';
 import type { AgentSettings, Lane } from '../config.ts';
 import type { TurnId } from '../core/ids.ts';
@@ -44,7 +45,9 @@ export function originOfTurn({ id, journal }: OpenedTurn): TurnRef {
   return { id, inputs: journal.at.inputs };
 }
 
-/** How log lines name a turn: with its trace, when it has one. */
+/** How log lines name a turn: with its trace and its tags, when it has some. */
 export function logIdsOf({ tracing }: { tracing: Tracing | null }, turn: OpenedTurn) {
-  return { turnId: turn.id, ...tracing?.idsOf(originOfTurn(turn)), sessionKey: turn.session.key };
+  const { tags } = optionsOfInputs(turn.journal.at.inputs);
+  const ids = { turnId: turn.id, ...tracing?.idsOf(originOfTurn(turn)), sessionKey: turn.session.key };
+  return tags === undefined ? ids : { ...ids, tags };
 }

@@ -1,5 +1,6 @@
 // The options of inputs over HTTP: what is refused, and what a turn gets.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { batchRig } from '../batches/batch-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -37,4 +38,110 @@ test('a message with tools is answered by a turn that has only those', async () 
   await rig.work('narrow');
   expect((await rig.get(`/v1/messages/${sent.body.message.id}`)).body.status).toBe('answered');
   expect(JSON.stringify(rig.turns.scripted.requests.at(-1)?.body)).toContain('Available tools: none.');
+});
+
+describe('tags', () => {
+  /** The ids of a list. */
+  async function idsOf(path: string): Promise<string[]> {
+    const { status, body } = await holder.rig.get(path);
+    expect(status, JSON.stringify(body)).toBe(200);
+    return body.items.map((item: { id: string }) => item.id);
+  }
+
+  test('find the messages, turns, sessions and costs that have them, and are shown with them', async () => {
+    const { rig } = holder;
+    const tags = { customer: '42', url: 'https://example.com/a' };
+    const tagged = await rig.post('/v1/sessions/tagged/messages', { text: 'hello', tags });
+    expect(tagged.body.message.tags).toEqual(tags);
+    await rig.work('tagged');
+    const plain = await rig.post('/v1/sessions/plain/messages', { text: 'hello' });
+    expect(plain.body.message.tags).toEqual({});
+    await rig.work('plain');
+
+    const { id } = tagged.body.message;
+    const message = (await rig.get(`/v1/messages/${id}`)).body;
+    expect(message.tags).toEqual(tags);
+    expect((await rig.get(`/v1/turns/${message.turnId}`)).body.tags).toEqual(tags);
+    for (const tag of ['customer:42', `url:${encodeURIComponent(tags.url)}`]) {
+      expect(await idsOf(`/v1/messages?tag=${tag}`)).toEqual([id]);
+      expect(await idsOf(`/v1/messages?tag=${tag}&session=tagged&status=answered&ids=${id}`)).toEqual([id]);
+      expect(await idsOf(`/v1/messages?tag=${tag}&session=plain`)).toEqual([]);
+      expect(await idsOf(`/v1/turns?tag=${tag}`)).toEqual([message.turnId]);
+      expect(await idsOf(`/v1/sessions?tag=${tag}`)).toEqual([tagged.body.session.id]);
+      expect(await idsOf(`/v1/sessions?tag=${tag}&order=updated&q=tagged`)).toEqual([tagged.body.session.id]);
+      const { items } = (await rig.get(`/v1/usage?by=hour&tag=${tag}`)).body;
+      expect(items).toMatchObject([{ turns: 1, calls: 1 }]);
+      const top = (await rig.get(`/v1/usage/top?tag=${tag}`)).body;
+      expect(top).toMatchObject({ turnsRead: 1, turns: [{ id: message.turnId, costMicros: items[0].costMicros }] });
+    }
+    expect(await idsOf('/v1/turns?tag=customer:4')).toEqual([]);
+    expect((await rig.get('/v1/turns/count?tag=customer:42')).body.count).toBe(1);
+    const filter = { tag: 'customer:42' };
+    const bulk = await rig.post('/v1/bulk-actions', { action: 'retry', target: 'turns', filter, dryRun: true });
+    expect(bulk.body).toMatchObject({ total: 1, ids: [message.turnId] });
+  });
+
+  test('are taken over by what a turn starts, which adds its own', async () => {
+    const { rig } = holder;
+    const tags = { customer: '43', kind: 'order' };
+    const spawned = await rig.post('/v1/sessions/parent/spawn', { task: 'count', tags: { ...tags, kind: 'count' } });
+    const { childSessionKey } = spawned.body;
+    await rig.work(childSessionKey.replace('agent:main:', ''));
+    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now()');
+    await rig.work('parent');
+    const turns = (await rig.get('/v1/turns?tag=customer:43')).body.items;
+    expect(turns.map(({ kind, tags: shown }: { kind: string; tags: object }) => [kind, shown])).toEqual([
+      ['announce', { customer: '43', kind: 'count' }],
+      ['message', { customer: '43', kind: 'count' }],
+    ]);
+    const batches = batchRig(rig);
+    const made = await batches.submit({ tags, items: [{ text: 'one' }, { text: 'two', tags: { kind: 'item' } }] });
+    expect(made.body.tags).toEqual(tags);
+    await batches.run(made.body.id);
+    const items = (await rig.get(`/v1/messages?tag=customer:43&limit=2`)).body.items;
+    expect(items.map((item: { tags: object }) => item.tags)).toEqual([{ kind: 'item', customer: '43' }, tags]);
+    const cron = await rig.post('/v1/crons', {
+      schedule: { kind: 'every', everyMs: 3_600_000 },
+      payload: { kind: 'agentTurn', message: 'Report.' },
+      tags,
+    });
+    expect(cron.body.tags).toEqual(tags);
+    const { messageId } = (await rig.post(`/v1/crons/${cron.body.id}/run`, {})).body;
+    expect((await rig.get(`/v1/messages/${messageId}`)).body.tags).toEqual(tags);
+  });
+
+  test('come from the metadata of a client of OpenAI', async () => {
+    const { rig } = holder;
+    const body = { model: 'agent:main', messages: [{ role: 'user', content: 'hello' }], metadata: { customer: '44' } };
+    const answering = rig.post('/v1/chat/completions', body);
+    await expect.poll(() => idsOf('/v1/messages?tag=customer:44')).toHaveLength(1);
+    const [session] = await rig.rows(
+      `select s.key from holdfast.sessions s join holdfast.inbox i on i.session_id = s.id where i.tags @> '{"customer": "44"}'`,
+    );
+    await rig.work(String(session?.['key']));
+    expect((await answering).status).toBe(200);
+    expect(await idsOf('/v1/turns?tag=customer:44')).toHaveLength(1);
+  });
+
+  const many = Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`key${n}`, 'value']));
+  test.each([
+    [many, 'tags', /at most 16/],
+    [{ 'a:b': 'c' }, 'tags.a:b', /without a colon/],
+    [{ a: 'x'.repeat(513) }, 'tags.a', /512/],
+    [{ a: 1 }, 'tags.a', /string/],
+    [['a'], 'tags', /./],
+  ])('that do not fit are refused with the field and what is allowed (%#)', async (tags, path, allowed) => {
+    for (const [place, body] of WAYS) {
+      const refused = await holder.rig.post(place, { ...body, tags });
+      expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_body' } });
+      const [error] = refused.body.errors;
+      expect(error.path).toBe(path);
+      expect(error.message).toMatch(allowed);
+    }
+    const query = await holder.rig.get('/v1/turns?tag=customer');
+    expect(query).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'tag', message: expect.stringContaining('customer:42') }] },
+    });
+  });
 });

@@ -6,6 +6,11 @@ describe('the locks of a migration', () => {
     ['create index a on holdfast.inbox (id) where status = 1;', 'blocks-writes', 'inbox'],
     ['create unique index a on holdfast.turns (id);', 'blocks-writes', 'turns'],
     ['create index concurrently a on holdfast.turns (id);', 'none', 'turns'],
+    [
+      'create trigger a before insert or update of body on holdfast.inbox for each row execute function f();',
+      'short',
+      'inbox',
+    ],
     ['alter table holdfast.inbox add column deliver_at timestamptz;', 'short', 'inbox'],
     ['alter table holdfast.inbox add constraint c check (a > 0);', 'blocks-all', 'inbox'],
     ['alter table holdfast.inbox add constraint c check (a > 0) not valid;', 'short', 'inbox'],

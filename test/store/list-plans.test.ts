@@ -13,13 +13,19 @@ import { DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
-import { FIND_MESSAGES, FIND_MESSAGES_OF_IDS, FIND_MESSAGES_OF_SESSION } from '../../src/store/views/message-filter.ts';
+import {
+  FIND_MESSAGES,
+  FIND_MESSAGES_OF_IDS,
+  FIND_MESSAGES_OF_SESSION,
+  FIND_TAGGED_MESSAGES,
+} from '../../src/store/views/message-filter.ts';
 import { exportQueries } from '../../src/store/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/store/views/subjects.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
 import { CAUSES, TURN_INPUTS } from '../../src/store/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
+import { TAGGED_USAGE } from '../../src/store/views/usage.ts';
 import { createManyRows, growingReads } from './many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
 
@@ -88,7 +94,8 @@ test.each([
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
-  [TOP_COSTS, [newId(), new Date(), 10]],
+  [TOP_COSTS, [newId(), new Date(), 10, null]],
+  [TAGGED_USAGE, ['hour', 'hour', new Date(0), new Date(), null, '{"customer":"42"}']],
   [TURN_INPUTS, [newId()]],
   [CAUSES, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],
@@ -100,6 +107,7 @@ test.each([
   [FIND_MESSAGES, [['waiting', 'claimed', 'failed', 'silent'], newId(), 50]],
   [FIND_MESSAGES_OF_SESSION, [['answered'], null, 50, 'agent:main:s7', null]],
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
+  [FIND_TAGGED_MESSAGES, [null, null, 50, '{"customer":"42"}', null, null]],
   [SESSIONS_OF_SENDER, [newId(), 'ada', null]],
   [OTHER_SENDERS, ['agent:main:s7', 0, 'ada']],
 ])('$name reads by indexes', async (statement, values) => {
@@ -110,6 +118,12 @@ test.each([
 test.each(['failed', 'running'])('a count of %s turns reads only an index', async (status) => {
   const { sql: text, params } = dialect.sqlToQuery(await countQuery(views(), { statuses: [status] }));
   expect((await growingReads(client, text, params)).map(({ node }) => node)).toEqual(['Index Only Scan']);
+});
+
+test('turns with a tag are found by an index', async () => {
+  const { sql: text, params } = dialect.sqlToQuery(await countQuery(views(), { tags: { customer: '42' } }));
+  const reads = await growingReads(client, text, params);
+  expect(reads.filter(({ node }) => node === 'Seq Scan')).toEqual([]);
 });
 
 test('an export reads by indexes', async () => {
@@ -138,9 +152,12 @@ test('the letters of the last hours are read by an index, in each state', async 
 });
 
 test('the most expensive turns are looked for among 10,000, and the answer says that there are more', async () => {
-  expect(await viewTopCosts(views(), new Date(0), 10)).toMatchObject({ turnsRead: 10_000, isCapped: true });
+  expect(await viewTopCosts(views(), { from: new Date(0), limit: 10 })).toMatchObject({
+    turnsRead: 10_000,
+    isCapped: true,
+  });
   const later = new Date(Date.now() + 172_800_000);
-  expect(await viewTopCosts(views(), later, 10)).toMatchObject({ turnsRead: 0, isCapped: false });
+  expect(await viewTopCosts(views(), { from: later, limit: 10 })).toMatchObject({ turnsRead: 0, isCapped: false });
 });
 
 test('a page of a rare filter ends after 20,000 rows, and the next one continues there', async () => {

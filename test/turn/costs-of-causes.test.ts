@@ -131,6 +131,6 @@ test('the cost of a tick has that of the subagents and of the messages to other 
   const views = drizzle({ client: rig.database.views });
   const { items } = await listFires(views, cron.id, { limit: 10, after: null });
   expect(items).toMatchObject([{ status: 'completed', costMicros: cost }]);
-  const { crons } = await viewTopCosts(views, since, 5);
+  const { crons } = await viewTopCosts(views, { from: since, limit: 5 });
   expect(crons).toMatchObject([{ id: cron.id, costMicros: cost, turns }]);
 });

@@ -21,7 +21,7 @@ let sessions = 0;
 /** A session that no other test uses. */
 let name: string;
 
-const OPTIONS: InputOptions = { tools: { deny: ['order*'] } };
+const OPTIONS: InputOptions = { tools: { deny: ['order*'] }, tags: { customer: '42' } };
 
 let during: () => Promise<unknown>;
 

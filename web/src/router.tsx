@@ -123,6 +123,7 @@ const turnsRoute = createRoute({
     'batch',
     'minMs',
     'minCostUsd',
+    'tag',
     'q',
     'columns',
   ),

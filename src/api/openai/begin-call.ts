@@ -4,6 +4,7 @@ import { headOf } from '../../core/cut-text.ts';
 import { modelRefOf } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
+import { pickOptions, withOptions } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Sampling } from '../../core/model-request.ts';
 import { knownModel, thinkingFormOf } from '../../core/models.ts';
@@ -109,6 +110,7 @@ export async function beginCall(
     caller,
     ...(chosen.model === undefined ? {} : { model: chosen.model }),
     ...(wish.thinking === undefined ? {} : { thinking: wish.thinking }),
+    ...withOptions(pickOptions({ tools: undefined, tags: wish.metadata })),
     ...(conversation.instructions === null ? {} : { extraSystemPrompt: conversation.instructions }),
   };
   const accepted = await acceptClientMessage(context.service, {

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
 import { parseWith } from '../check-fields.ts';
+import { clientMetadata } from '../schemas/input-options.ts';
 import {
   checkNames,
   choiceOf,
@@ -129,7 +130,7 @@ const body = z.strictObject({
     .nullish(),
   parallel_tool_calls: z.boolean().nullish(),
   user: z.string().min(1).max(1000).nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: clientMetadata,
   n: z.literal(1, { error: 'only 1 is supported: a session has one answer' }).nullish(),
   response_format: z
     .looseObject({ type: z.literal('text', { error: 'only text is supported; describe the form in a tool instead' }) })

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
 import { parseWith } from '../check-fields.ts';
+import { clientMetadata } from '../schemas/input-options.ts';
 import type { ClientWish } from './read-chat.ts';
 import {
   checkNames,
@@ -74,7 +75,7 @@ const body = z.strictObject({
   text: z
     .looseObject({ format: z.looseObject({ type: z.literal('text', { error: 'only text is supported' }) }).nullish() })
     .nullish(),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: clientMetadata,
   user: z.string().min(1).max(1000).nullish(),
   prompt: refused('stored prompts are not supported'),
   ...IGNORED,

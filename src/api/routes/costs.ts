@@ -8,7 +8,7 @@ import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { prices, topCosts, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
 import { timeText } from '../../config/schema-scalars.ts';
-import { countText } from '../schemas/queries.ts';
+import { countText, tagText } from '../schemas/queries.ts';
 
 const getPrices = defineRoute({
   operationId: 'getPrices',
@@ -57,6 +57,7 @@ const getUsage = defineRoute({
     from: timeText.optional(),
     to: timeText.optional(),
     group: z.enum(USAGE_GROUPS).optional(),
+    tag: tagText.optional(),
   }),
   answers: { 200: { description: 'The intervals with usage', schema: usageReport } },
   async handle({ query }, { context }) {
@@ -74,7 +75,7 @@ const getUsage = defineRoute({
         errors: [{ path: 'from', message: `expected at most ${STEPS_MAX} intervals` }],
       });
     }
-    const items = await viewUsage(context.views, { by, from, to, group });
+    const items = await viewUsage(context.views, { by, from, to, group, tags: query.tag });
     return { status: 200, body: { items, simulated: items.some(({ simulated }) => simulated) } };
   },
 });
@@ -91,13 +92,14 @@ const getTopCosts = defineRoute({
   query: z.strictObject({
     from: timeText.optional(),
     limit: countText.optional(),
+    tag: tagText.optional(),
   }),
   answers: { 200: { description: 'The most expensive first', schema: topCosts } },
   async handle({ query }, { context }) {
     const dayAgoMs = context.clock.now().getTime() - STEP_MS.day;
     const from = query.from === undefined ? new Date(dayAgoMs) : new Date(query.from);
     const limit = Math.min(query.limit ?? TOP_COSTS_DEFAULT, TOP_COSTS_MAX);
-    return { status: 200, body: await viewTopCosts(context.views, from, limit) };
+    return { status: 200, body: await viewTopCosts(context.views, { from, limit, tags: query.tag }) };
   },
 });
 

@@ -16,7 +16,7 @@ import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
 import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../schemas/answers.ts';
 import { inboundMessage } from '../schemas/inbound-message.ts';
-import { idsText, listText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
+import { idsText, listText, pageQuery, sessionKeyText, tagText } from '../schemas/queries.ts';
 import { message } from '../schemas/views.ts';
 import type { ApiServices } from '../services.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
@@ -121,6 +121,7 @@ const getMessages = defineRoute({
     status: listText(MESSAGE_STATUSES).optional(),
     ids: idsText.optional(),
     session: sessionKeyText.optional(),
+    tag: tagText.optional(),
   }),
   answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
   async handle(request, { context }) {
@@ -129,6 +130,7 @@ const getMessages = defineRoute({
       statuses: query.status,
       ids: query.ids,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
+      tags: query.tag,
     };
     const page = await listMessages(context.views, filter, pageRequestOf(request, context));
     return listAnswer(request, page);

@@ -18,6 +18,7 @@ import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { fail, refused } from '../openai/read-parts.ts';
 import { notFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { clientMetadata } from '../schemas/input-options.ts';
 import { newBatchOf } from '../submit-batch.ts';
 
 const HOURS_MAX = 8_760;
@@ -33,7 +34,7 @@ const body = z.strictObject({
     error: 'expected /v1/chat/completions, the only endpoint that batches have here',
   }),
   completion_window: z.string().regex(/^[1-9]\d{0,3}h$/, 'expected a number of hours, such as 24h'),
-  metadata: z.record(z.string().max(64), z.string().max(512)).nullish(),
+  metadata: clientMetadata,
   output_expires_after: refused('is not supported: outputs are kept as long as their batch'),
 });
 
@@ -80,7 +81,8 @@ interface Submission {
 async function submit(context: ApiContext, submission: Submission): Promise<{ batchId: string }> {
   const { config, service, views } = context;
   const { asked, name, deadlineSeconds, createdBy, idempotency } = submission;
-  const settings = { name: headOf(name, 200), deadlineSeconds };
+  const tags = asked.metadata ?? {};
+  const settings = { name: headOf(name, 200), deadlineSeconds, tags };
   const row = newBatchOf(context, { settings, createdBy, idempotency }, 'ndjson');
   const { limits } = config;
   const reader = new LineReader(Readable.from(readFileParts(views, asked.inputFileId), { objectMode: false }), {

@@ -16,7 +16,7 @@ import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
-import { listText, nameText, pageQuery, searchText } from '../schemas/queries.ts';
+import { listText, nameText, pageQuery, searchText, tagText } from '../schemas/queries.ts';
 import { sessionDetails, sessionPatch, type SessionDetails } from '../schemas/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
@@ -32,16 +32,17 @@ const getSessions = defineRoute({
     kind: listText(SESSION_KINDS).optional(),
     status: listText(SESSION_STATUSES).optional(),
     channel: nameText.optional(),
+    tag: tagText.optional(),
     q: searchText.optional(),
     order: z.enum(['created', 'updated']).optional(),
   }),
   answers: { 200: { description: 'A page of sessions', schema: listOf(sessionDetails) } },
   async handle(request, { context }) {
     const { query } = request;
-    const { agent, kind, status, channel, q, order } = query;
+    const { agent, kind, status, channel, tag, q, order } = query;
     const isByUpdate = order === 'updated';
     const isKey = isByUpdate ? isUpdatedKey : isUuid;
-    const filter = { agentId: agent, kinds: kind, statuses: status, channel, text: q };
+    const filter = { agentId: agent, kinds: kind, statuses: status, channel, tags: tag, text: q };
     const asked = pageRequestOf(request, context, { isKey });
     const page = await (isByUpdate
       ? listUpdatedSessions(context.views, filter, asked)

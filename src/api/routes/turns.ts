@@ -25,6 +25,7 @@ import {
   pageQuery,
   searchText,
   sessionKeyText,
+  tagText,
 } from '../schemas/queries.ts';
 import { listedTurn, turn } from '../schemas/views.ts';
 
@@ -44,6 +45,7 @@ const turnQuery = {
   batch: z.uuid().optional(),
   minMs: countText.optional(),
   minCostUsd: dollarsText.optional(),
+  tag: tagText.optional(),
   q: searchText.optional(),
 };
 
@@ -100,6 +102,7 @@ export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuer
     batchId: batch,
     msMin: minMs,
     costMicrosMin: minCostUsd === undefined ? undefined : microsOf(minCostUsd),
+    tags: query.tag,
     text: q,
   };
 }

@@ -17,6 +17,8 @@ export const BATCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'BatchPatch.name': 'A new name; null removes the name',
   'BatchRequest.deliver': 'The URL that receives a signed report when the batch ends',
   'postBatches.deliver': 'The URL that receives a signed report when the batch ends',
+  'postBatches.tools': 'Which tools the items have, as JSON text such as {"allow": ["read"]}',
+  'postBatches.tags': 'The tags of the items, as JSON text',
   batchId: 'The id of the batch',
   cache: 'How long the provider keeps cached prompts',
   cacheHitRate: "The share of the prompt tokens that was read from the provider's cache; null: not known",

@@ -89,7 +89,11 @@ function jsonText<Schema extends z.ZodType>(schema: Schema) {
       try {
         return JSON.parse(text) as unknown;
       } catch {
-        context.addIssue({ code: 'custom', message: 'expected JSON such as {"allow": ["read"]}', input: text });
+        context.addIssue({
+          code: 'custom',
+          message: 'expected a JSON object such as {"allow": ["read"]}',
+          input: text,
+        });
         return z.NEVER;
       }
     })
@@ -108,6 +112,7 @@ export const batchQuery = z.strictObject({
   deadlineSeconds: numberText(deadlineSeconds),
   deliver: deliveryUrl.exactOptional(),
   tools: jsonText(inputOptions.tools.unwrap()),
+  tags: jsonText(inputOptions.tags.unwrap()),
   format: z.enum(LINE_FORMATS).exactOptional(),
   dryRun: z.enum(['true', 'false']).exactOptional(),
 });

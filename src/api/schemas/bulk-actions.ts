@@ -15,7 +15,7 @@ import type { BulkActionView, BulkItemView } from '../../store/views/bulk-action
 import { DELIVERY_STATUSES } from '../../store/views/deliveries.ts';
 import { TURN_STATUSES } from '../../store/views/turns.ts';
 import { timeText } from '../../config/schema-scalars.ts';
-import { sessionKeyText } from './queries.ts';
+import { sessionKeyText, tagText } from './queries.ts';
 
 const time = z.iso.datetime();
 const count = z.int().min(0);
@@ -53,6 +53,7 @@ const bulkFilter = z.strictObject({
   batch: z.uuid().exactOptional(),
   minMs: z.int().min(0).exactOptional(),
   minCostUsd: z.number().min(0).exactOptional(),
+  tag: tagText.exactOptional(),
   q: name.exactOptional(),
   channel: name.exactOptional(),
 });
@@ -73,6 +74,7 @@ const FIELDS: Readonly<Record<BulkTarget, readonly string[]>> = {
     'batch',
     'minMs',
     'minCostUsd',
+    'tag',
     'q',
   ],
   messages: ['session', 'status'],

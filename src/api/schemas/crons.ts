@@ -41,7 +41,7 @@ export const cron = z.strictObject({
   misfire: z.enum(MISFIRE_POLICIES).nullable(),
   delivery: z.strictObject({ mode: z.enum(['none', 'last', 'webhook']), url: z.string().exactOptional() }).nullable(),
   deleteAfterRun: z.boolean(),
-  tools: shownOptions.tools,
+  ...shownOptions,
   enabled: z.boolean(),
   disabledReason: z.string().nullable(),
   failures: count.describe('Failed runs in a row'),

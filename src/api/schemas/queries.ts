@@ -1,5 +1,6 @@
 // Query parameters that several routes share. Values are text in a URL; `wire` gives their type in the document.
 import { z } from 'zod';
+import type { Tags } from '../../core/input-options.ts';
 
 const CURSOR_CHARS_MAX = 1000;
 
@@ -59,3 +60,11 @@ export const idsText = z
   })
   .transform((text) => text.toLowerCase().split(','))
   .meta({ wire: { type: 'array', items: { type: 'string', format: 'uuid' }, maxItems: IDS_MAX } });
+
+/** A tag as `key:value`; the value may have colons, too. */
+export const tagText = z
+  .string()
+  .max(600)
+  .regex(/^[^:]+:/, 'expected the key of a tag, a colon and its value, such as customer:42')
+  .transform((text): Tags => ({ [text.slice(0, text.indexOf(':'))]: text.slice(text.indexOf(':') + 1) }))
+  .meta({ wire: { type: 'string' }, description: 'Only what has this tag, as `key:value`' });

@@ -20,6 +20,14 @@ const of = (operation: string): [string, string][] =>
 
 /** By field, or by operation and field. */
 export const SEARCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
+  'listTurns.tag': 'Only what has this tag, as `key:value`',
+  'countTurns.tag': 'Only what has this tag, as `key:value`',
+  'listMessages.tag': 'Only what has this tag, as `key:value`',
+  'listSessions.tag': 'Only what has this tag, as `key:value`',
+  'getUsage.tag': 'Only what has this tag, as `key:value`',
+  'getTopCosts.tag': 'Only what has this tag, as `key:value`',
+  'CronPatch.tools': 'Which tools its turns have; null: all of the agent',
+  'CronPatch.tags': 'The tags of its turns; null: none',
   ...Object.fromEntries([...of('listTurns'), ...of('countTurns')]),
   'listDeadLetters.code': 'Only letters with this error code',
   perHour: 'The letters of the group that were created in each of the last 24 hours',

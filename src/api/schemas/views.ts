@@ -1,5 +1,6 @@
 // The answers of the API, for the document and for the tests, which check every answer against them. The types are those of the views.
 import { z } from 'zod';
+import { shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../../core/harness-selection.ts';
 import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
 import { REASONING_LEVELS } from '../../core/reasoning.ts';
@@ -50,6 +51,7 @@ export const message = z.strictObject({
   seq: count,
   kind: z.enum(MESSAGE_KINDS),
   text: z.string(),
+  tags: shownTags,
   status: z.enum(MESSAGE_STATUSES),
   turnId: uuid.nullable(),
   retryOf: uuid.nullable(),
@@ -222,6 +224,7 @@ export const turn = z.strictObject({
   worker: z.string(),
   model: z.string(),
   askedModel: z.string().nullable(),
+  tags: shownTags,
   harness: z.strictObject({ id: z.string(), reason: z.enum(HARNESS_REASONS) }).nullable(),
   reply: z.string().nullable(),
   error: fault,

@@ -44,7 +44,8 @@ export async function runBatchSubmit(
 }
 
 function queryOf(options: BatchSubmitOptions): Record<string, string | number | undefined> {
-  const { name, via, agent, model, concurrency, maxCost, pilot, deadline, format, deliver, tools, dryRun } = options;
+  const { name, via, agent, model, concurrency, maxCost, pilot, deadline, format, deliver, tools, tag, dryRun } =
+    options;
   return {
     name,
     via,
@@ -57,6 +58,7 @@ function queryOf(options: BatchSubmitOptions): Record<string, string | number | 
     format: format === 'auto' ? undefined : format,
     deliver,
     tools: tools === undefined ? undefined : JSON.stringify({ allow: tools }),
+    tags: tag === undefined ? undefined : JSON.stringify(tag),
     dryRun: dryRun === true ? 'true' : undefined,
   };
 }

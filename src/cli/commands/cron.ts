@@ -148,7 +148,7 @@ async function isMeant(
 }
 
 function fieldsOf(options: CronOptions): Record<string, unknown> {
-  const { name, agent: agentId, target, wake, misfire, deliver, deleteAfterRun } = options;
+  const { name, agent: agentId, target, wake, misfire, deliver, deleteAfterRun, tag } = options;
   const fields = {
     name,
     agentId,
@@ -159,6 +159,7 @@ function fieldsOf(options: CronOptions): Record<string, unknown> {
     misfire,
     delivery: deliver === undefined ? undefined : deliveryOf(deliver),
     deleteAfterRun,
+    tags: tag,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }

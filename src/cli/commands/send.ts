@@ -24,6 +24,7 @@ export interface SendInput {
   model?: string;
   thinking?: string;
   deliver?: string;
+  tag?: Record<string, string>;
 }
 
 /** Sends, waits if asked to, prints the message's id or the reply. */
@@ -60,8 +61,8 @@ async function bodyOf(input: SendInput): Promise<Record<string, unknown>> {
       fix: 'pass a text, or pass "-" and pipe one in',
     });
   }
-  const { mode, model, thinking, deliver } = input;
-  return { text, mode, model, thinking, deliver: deliver === undefined ? undefined : { url: deliver } };
+  const { mode, model, thinking, deliver, tag } = input;
+  return { text, mode, model, thinking, tags: tag, deliver: deliver === undefined ? undefined : { url: deliver } };
 }
 
 async function sendOnly(request: SendRequest, terminal: Terminal): Promise<ExitCode> {

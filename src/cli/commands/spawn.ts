@@ -25,6 +25,7 @@ export interface SpawnInput {
   cleanup?: string;
   mode?: string;
   deliver?: string;
+  tag?: Record<string, string>;
 }
 
 const LOOK_EVERY_MS = 500;
@@ -51,10 +52,21 @@ export async function runSpawn(input: SpawnInput, flags: ClientFlags, terminal: 
 }
 
 async function bodyOf(input: SpawnInput): Promise<Record<string, unknown>> {
-  const { label, agent, model, thinking, timeout, cleanup, mode } = input;
+  const { label, agent, model, thinking, timeout, cleanup, mode, tag } = input;
   const deliver = input.deliver === undefined ? undefined : { url: input.deliver };
   const task = await readArgument(input.task);
-  return { task, label, agentId: agent, model, thinking, runTimeoutSeconds: timeout, cleanup, mode, deliver };
+  return {
+    task,
+    label,
+    agentId: agent,
+    model,
+    thinking,
+    runTimeoutSeconds: timeout,
+    cleanup,
+    mode,
+    deliver,
+    tags: tag,
+  };
 }
 
 /** Polls until the run has ended. Interrupting the command stops nothing. */

@@ -98,7 +98,8 @@ async function startOrExplain(live: LiveConfig, { roles, migrate }: { roles: rea
     return { service: await startService({ live, flags, roles, migrate, logger, heldPort }), logger, stop };
   } catch (error) {
     // A database that another process uses is still there.
-    if (isNew && !existsSync(join(dataDir, 'postgres'))) await rm(dataDir, { recursive: true, force: true }).catch(() => undefined);
+    if (isNew && !existsSync(join(dataDir, 'postgres')))
+      await rm(dataDir, { recursive: true, force: true }).catch(() => undefined);
     throw explainStartFault(error);
   }
 }

@@ -25,6 +25,9 @@ export const SPAN_NAMES = {
 
 export const EVENT_NAMES = { attemptEnded: 'holdfast.attempt_ended' } as const;
 
+/** Of a tag, before its key. */
+export const TAG_PREFIX = 'holdfast.tag.';
+
 export const ATTRIBUTES = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',

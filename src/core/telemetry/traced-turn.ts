@@ -63,6 +63,7 @@ export interface TracedTurn {
   status: string;
   attempt: number;
   model: string;
+  tags: Readonly<Record<string, string>>;
   costUsd: number | null;
   error: unknown;
   startedAt: string;

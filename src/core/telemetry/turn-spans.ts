@@ -10,7 +10,7 @@
 //
 // Each further message that the turn answers has a trace of its own, which ends at the turn: its span and the turn are linked.
 import { batchRef } from './batch-span.ts';
-import { ATTRIBUTES, EVENT_NAMES, OPERATIONS, SPAN_NAMES } from './conventions.ts';
+import { ATTRIBUTES, EVENT_NAMES, OPERATIONS, SPAN_NAMES, TAG_PREFIX } from './conventions.ts';
 import { originOf, SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from './span.ts';
 import { codeOf, makeSpan, type SpanDraft } from './span-draft.ts';
 import { callSpan, compactionSpan, deliverySpan, toolSpan } from './step-spans.ts';
@@ -153,6 +153,7 @@ function agentSpan(
       [ATTRIBUTES.turnLane]: turn.lane,
       [ATTRIBUTES.turnStatus]: turn.status,
       [ATTRIBUTES.turnAttempt]: turn.attempt,
+      ...Object.fromEntries(Object.entries(turn.tags).map(([key, value]) => [`${TAG_PREFIX}${key}`, value])),
       ...(turn.costUsd === null ? {} : { [ATTRIBUTES.costUsd]: turn.costUsd }),
       ...(spawnedBy === null ? {} : { [ATTRIBUTES.parentTurnId]: spawnedBy.turnId }),
       ...(batchId === null ? {} : { [ATTRIBUTES.batchId]: batchId }),

@@ -5,6 +5,7 @@ import type { Lane } from '../../config.ts';
 import type { TurnKind } from '../../core/turn-kind.ts';
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
+import type { Tags } from '../../core/input-options.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
 import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
 import { estimateChars } from '../../core/token-estimate.ts';
@@ -26,6 +27,8 @@ export interface NewTurn {
   worker: string;
   model: string;
   thinking: string | null;
+  /** Of its inputs; absent: none. */
+  tags?: Tags | undefined;
   /** Null: it says nothing to the model. `parts`: what its text was assembled from, as JSON; null when that is not known. */
   prompt: {
     id: EntryId;
@@ -92,6 +95,7 @@ const head = rows('head', (turns: Turns) => turns, {
   provenance: ['json', ({ prompt }) => (prompt?.provenance ? JSON.stringify(prompt.provenance) : null)],
   hidden_from: ['bigint', (turn) => turn.hiddenFromSeq ?? null],
   overflowed: ['int', (turn) => turn.overflow?.count ?? 0],
+  tags: ['json', ({ tags }) => (tags === undefined ? null : JSON.stringify(tags))],
 });
 
 const locked = cte(
@@ -120,9 +124,9 @@ const fence = cte(`fence as materialized (
 
 const openedTurns = cte(`opened_turns as (
   insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, thinking, prompt_seq, system_sha256,
-    tools_sha256, queued_at, claimed_at, view)
+    tools_sha256, queued_at, claimed_at, view, tags)
   select turn_id, session_id, kind, lane, 'running', epoch, worker, model, thinking, base_seq + 1, system_sha256, tools_sha256,
-    queued_at, claimed_at, view from fence
+    queued_at, claimed_at, view, tags::jsonb from fence
 )`);
 
 const insertedPrompts = cte(`inserted_prompts as (

@@ -384,14 +384,14 @@ inserted_events as (
 ),
 settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'harness', case when t.kind <> 'compaction'
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', case when t.kind <> 'compaction'
     then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end, 'reply', t.reply, 'error', t.error,
   'why', null, 'usage', json_build_object('inputTokens', t.input_tokens, 'outputTokens', t.output_tokens,
     'cacheReadTokens', t.cache_read_tokens, 'cacheWriteTokens', t.cache_write_tokens), 'costUsd', t.cost_micros::float8 / 1000000, 'costMicros', t.cost_micros,
     'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
       'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
-  'text', coalesce(i.body ->> 'text', ''), 'status', i.status, 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
+  'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', i.status, 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),

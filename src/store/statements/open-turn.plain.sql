@@ -6,8 +6,8 @@
 prepare "open-turn" (json, uuid[], json, json) as
 /* open-turn */
 with head as (
-  select n, session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt::json, inputs, system_sha256, tools_sha256, queued_at, claimed_at, parts::json, view::json, session_view::json, provenance::json, hidden_from, overflowed
-  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, turn_id uuid, kind text, lane text, worker text, model text, thinking text, prompt_id uuid, prompt text, inputs int, system_sha256 text, tools_sha256 text, queued_at timestamptz, claimed_at timestamptz, parts text, view text, session_view text, provenance text, hidden_from bigint, overflowed int)
+  select n, session_id, epoch, base_seq, turn_id, kind, lane, worker, model, thinking, prompt_id, prompt::json, inputs, system_sha256, tools_sha256, queued_at, claimed_at, parts::json, view::json, session_view::json, provenance::json, hidden_from, overflowed, tags::json
+  from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, turn_id uuid, kind text, lane text, worker text, model text, thinking text, prompt_id uuid, prompt text, inputs int, system_sha256 text, tools_sha256 text, queued_at timestamptz, claimed_at timestamptz, parts text, view text, session_view text, provenance text, hidden_from bigint, overflowed int, tags text)
 ),
 locked as materialized (
   select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_reason
@@ -29,9 +29,9 @@ fence as materialized (
 ),
 opened_turns as (
   insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, thinking, prompt_seq, system_sha256,
-    tools_sha256, queued_at, claimed_at, view)
+    tools_sha256, queued_at, claimed_at, view, tags)
   select turn_id, session_id, kind, lane, 'running', epoch, worker, model, thinking, base_seq + 1, system_sha256, tools_sha256,
-    queued_at, claimed_at, view from fence
+    queued_at, claimed_at, view, tags::jsonb from fence
 ),
 inserted_prompts as (
   insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, parts, provenance)

@@ -17,7 +17,7 @@ import {
   SUMMED_SQL,
   UNPRICED_CALLS,
   USAGE_KEYS,
-  USAGE_OF_JOURNAL_SQL,
+  usageOfJournalSql,
   USAGE_SUMS,
   usageOfEventsSql,
 } from './usage-rows.ts';
@@ -134,7 +134,7 @@ horizon as materialized (
   select ${EVENT_HORIZON_SQL} as id
 ),
 happened as materialized (
-  select used.* from (${USAGE_OF_JOURNAL_SQL}
+  select used.* from (${usageOfJournalSql('true')}
   union all ${usageOfEventsSql(READ_LATER, -1)}) as used where exists (select from held_cursor)
 ),
 changes as materialized (

@@ -78,17 +78,23 @@ export function marksOfEventsSql(range: string): string {
   group by 1`;
 }
 
-/** The usage rows of the journal, as far as it goes: for what happened before there were roll-ups. */
-export const USAGE_OF_JOURNAL_SQL = `select 1 as sign, c.ended_at as at, s.agent_id, coalesce(c.model, 'anthropic/' || t.model) as model, t.lane, c.tier, t.kind,
+/**
+ * SQL of the usage rows of the journal, as far as it goes, of turns that meet a condition on their row `t`: for what happened before there were
+ * roll-ups, and for what these do not tell apart.
+ */
+export const usageOfJournalSql = (
+  condition: string,
+): string => `select 1 as sign, c.ended_at as at, s.agent_id, coalesce(c.model, 'anthropic/' || t.model) as model, t.lane, c.tier, t.kind,
     0 as turns, 0 as failed_turns, 1 as calls, (c.status = 'failed')::int as failures, (c.cost_micros is null)::int as unpriced_calls,
     c.input_tokens, c.output_tokens, c.cache_read_tokens, c.cache_write_tokens, c.cache_write_1h_tokens, coalesce(c.cost_micros, 0) as cost_micros,
     0 as wait_ms, 0 as turn_ms, ${msSql('c.started_at', 'c.ended_at')} as call_ms, ${msSql('c.started_at', 'c.first_chunk_at')} as first_chunk_ms,
     c.is_simulated
   from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id join holdfast.sessions s on s.id = t.session_id
+  where ${condition}
   union all select 1, t.ended_at, s.agent_id, 'anthropic/' || t.model, t.lane, 'standard', t.kind,
     1, (t.status in ('failed', 'timedOut'))::int, 0, 0, 0, 0, 0, 0, 0, 0, 0,
     ${msSql('t.queued_at', 't.started_at')}, ${msSql('t.started_at', 't.ended_at')}, 0, 0, false
-  from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.ended_at is not null`;
+  from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.ended_at is not null and ${condition}`;
 
 /** The subject of calls whose cost is not known; their model takes the place of a status. */
 export const UNPRICED_CALLS = 'unpriced calls';

@@ -3,7 +3,7 @@
 import type { BatchOutcome, BatchStatus, BatchVia, ItemStatus, PauseReason } from '../../core/batch/batch.ts';
 import { endedOf } from '../../core/batch/judge-batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
-import type { ToolPolicy } from '../../core/tool-policy.ts';
+import type { ShownOptions } from '../../core/input-options.ts';
 import { priceAt, type PriceTable } from '../../core/prices/price-table.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
 import { MEASURED_MS_MAX, type Way } from '../../core/provider-batch/choose-way.ts';
@@ -40,7 +40,7 @@ interface BatchHop {
   providerBatchIds: string[];
 }
 
-export interface BatchView {
+export interface BatchView extends ShownOptions {
   id: string;
   name: string | null;
   status: BatchStatus;
@@ -50,7 +50,6 @@ export interface BatchView {
   pauseDetail: string | null;
   via: BatchVia;
   agentId: string;
-  tools: ToolPolicy | null;
   concurrency: number;
   /** Of the lane `batch`, of all workers together; all live items of all batches share them. */
   slots: number;
@@ -90,7 +89,8 @@ const ERRORS_MAX = 20;
 const SAMPLE_CHARS_MAX = 500;
 
 const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pauseReason", b.pause_detail as "pauseDetail", b.via,
-  b.agent_id as "agentId", b.defaults -> 'options' -> 'tools' as tools, b.concurrency, (
+  b.agent_id as "agentId", b.defaults -> 'options' -> 'tools' as tools,
+  coalesce(b.defaults -> 'options' -> 'tags', '{}') as tags, b.concurrency, (
     select coalesce(sum((w.lanes -> 'batch' ->> 'slots')::int), 0)::int from holdfast.workers w where ${LIVE_SQL}
   ) as slots, b.weight, b.pilot, b.max_failure_percent as "maxFailurePercent",
   ${isoSql('b.deadline_at')} as "deadlineAt", b.item_count as total, b.in_flight as "inFlight", b.answered, b.silent, b.failed,
@@ -179,7 +179,7 @@ type BatchRow = Pick<
   | 'pauseDetail'
   | 'via'
   | 'agentId'
-  | 'tools'
+  | keyof ShownOptions
   | 'concurrency'
   | 'slots'
   | 'weight'

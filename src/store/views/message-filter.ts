@@ -1,5 +1,6 @@
 // Which messages a list shows, newest first. Each status has a source of its own that an index reads in the order of the ids, so a page costs
 // the same however many messages there are.
+import type { Tags } from '../../core/input-options.ts';
 import { literal } from '../statement.ts';
 import type { PageRequest, ViewDatabase } from './page.ts';
 
@@ -10,6 +11,7 @@ export interface MessageFilter {
   statuses?: string[] | undefined;
   ids?: string[] | undefined;
   sessionKey?: string | undefined;
+  tags?: Tags | undefined;
 }
 
 // $1 the statuses, $2: only ids below, $3: how many.
@@ -52,16 +54,27 @@ export const FIND_MESSAGES_OF_IDS = literal({
 order by i.id desc limit $3`,
 });
 
+export const FIND_TAGGED_MESSAGES = literal({
+  name: 'find-tagged-messages',
+  purpose: 'Read the ids of messages with tags ($4), newest first; $5: of a session, $6: of these ids.',
+  text: `select i.id from holdfast.inbox i
+where i.tags @> $4::jsonb and ${BELOW} and ($1::text[] is null or i.status = any ($1))
+  and ($5::text is null or i.session_id = (select s.id from holdfast.sessions s where s.key = $5)) and ($6::uuid[] is null or i.id = any ($6))
+order by i.id desc limit $3`,
+});
+
 /** The ids of a page, and one more if there are more. */
 export async function findMessageIds(db: ViewDatabase, filter: MessageFilter, page: PageRequest): Promise<string[]> {
-  const { statuses = null, ids = null, sessionKey = null } = filter;
+  const { statuses = null, ids = null, sessionKey = null, tags } = filter;
   const values = [statuses?.flatMap(storedStatuses) ?? null, page.after, page.limit + 1];
   const query =
-    sessionKey !== null
-      ? FIND_MESSAGES_OF_SESSION.prepared([...values, sessionKey, ids])
-      : ids !== null
-        ? FIND_MESSAGES_OF_IDS.prepared([...values, ids])
-        : FIND_MESSAGES.prepared(values);
+    tags !== undefined
+      ? FIND_TAGGED_MESSAGES.prepared([...values, JSON.stringify(tags), sessionKey, ids])
+      : sessionKey !== null
+        ? FIND_MESSAGES_OF_SESSION.prepared([...values, sessionKey, ids])
+        : ids !== null
+          ? FIND_MESSAGES_OF_IDS.prepared([...values, ids])
+          : FIND_MESSAGES.prepared(values);
   return (await db.$client.query<{ id: string }>(query)).rows.map(({ id }) => id);
 }
 

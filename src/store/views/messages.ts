@@ -1,6 +1,7 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
 import { announcementText, type Announcement } from '../../core/announcement.ts';
+import type { Tags } from '../../core/input-options.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { and, desc, eq, inArray, sql, type SQL } from '../drizzle.ts';
@@ -21,6 +22,8 @@ export interface MessageView {
   seq: number;
   kind: string;
   text: string;
+  /** Empty: none. */
+  tags: Tags;
   status: MessageStatus;
   turnId: string | null;
   /** The failed message that it repeats: its turn was retried after its session had moved on. */
@@ -78,6 +81,7 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
       kind: inbox.kind,
       text: sql<string | null>`${inbox.body} ->> 'text'`,
       announcement: sql<Announcement | null>`${inbox.body} -> 'announcement'`,
+      tags: sql<Tags>`coalesce(${inbox.tags}, '{}')`,
       status: inbox.status,
       turnId: inbox.turnId,
       retryOf: sql<string | null>`${sql.raw(retryOfSql('inbox.cause_key'))}`,

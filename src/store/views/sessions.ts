@@ -6,6 +6,7 @@
 import { isUuid } from '../../core/ids.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
+import type { Tags } from '../../core/input-options.ts';
 import { alias, eq, sql, type SQL } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
 import { isoSql, sessionFactsSql, type SessionFacts } from '../session-facts.ts';
@@ -70,6 +71,8 @@ export interface SessionFilter {
   kinds?: string[] | undefined;
   statuses?: string[] | undefined;
   channel?: string | undefined;
+  /** Sessions that got an input with these tags. */
+  tags?: Tags | undefined;
   /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
   text?: string | undefined;
 }
@@ -165,8 +168,12 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
 }
 
 /** SQL of the few sessions that may fit; null: any may. */
-function candidatesOf({ statuses }: SessionFilter, named: string[] | null): SQL | null {
+function candidatesOf({ statuses, tags }: SessionFilter, named: string[] | null): SQL | null {
   if (named !== null && named.length > 0) return sql`select unnest(${idsOf(named)})`;
+  if (tags !== undefined) {
+    return sql`select distinct session_id from (select i.session_id from holdfast.inbox i
+      where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${LOOKED_AT_MAX}) as tagged`;
+  }
   if (statuses === undefined || statuses.includes('idle')) return null;
   // A session with waiting messages has a row of doorbells, unless its turn is parked until an event.
   return sql`select session_id from holdfast.doorbells union select session_id from holdfast.turns where ended_at is null`;
@@ -177,12 +184,17 @@ function showsBatches({ kinds }: SessionFilter, named: string[] | null): boolean
   return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch');
 }
 
-function restOf({ agentId, kinds, statuses, channel, text }: SessionFilter, named: string[] | null): SQL[] {
+function restOf({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): SQL[] {
   const conditions: SQL[] = [];
   if (kinds !== undefined) conditions.push(sql`s.kind = any (${wordsOf(kinds)})`);
   if (agentId !== undefined) conditions.push(sql`s.agent_id = ${agentId}`);
   if (channel !== undefined) conditions.push(sql`s.channel = ${channel}`);
   if (statuses !== undefined) conditions.push(sql`${sql.raw(FACTS)} ->> 'status' = any (${wordsOf(statuses)})`);
+  if (tags !== undefined) {
+    conditions.push(
+      sql`exists (select from holdfast.inbox i where i.session_id = s.id and i.tags @> ${JSON.stringify(tags)}::jsonb)`,
+    );
+  }
   if (text !== undefined && named?.length === 0)
     conditions.push(isUuid(text) ? sql`false` : sql`strpos(s.key, lower(${text}::text)) > 0`);
   return conditions;

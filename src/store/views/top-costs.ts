@@ -1,4 +1,5 @@
 // What cost the most of the newest turns: the turns themselves, their sessions and the crons that caused them.
+import type { Tags } from '../../core/input-options.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -31,7 +32,7 @@ export const TOP_COSTS = literal({
     'Read the turns, sessions and crons with the highest costs ($3 of each) among the newest turns since $2, whose ids are at least $1.',
   text: `with newest as materialized (
   select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
-  from holdfast.turns t where t.id >= $1 order by t.id desc limit ${TURNS_READ_MAX}
+  from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4) order by t.id desc limit ${TURNS_READ_MAX}
 ),
 recent as materialized (select * from newest where started_at >= $2),
 paid as materialized (select * from recent where cost_micros > 0),
@@ -64,10 +65,13 @@ select
   (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
 });
 
-/** The most expensive, `limit` of each kind, among the newest 10,000 turns that started at `from` or later. */
-export async function viewTopCosts(db: ViewDatabase, from: Date, limit: number): Promise<TopCosts> {
+/** The most expensive, `limit` of each kind, those with these tags, among the newest 10,000 turns that started at `from` or later. */
+export async function viewTopCosts(
+  db: ViewDatabase,
+  { from, limit, tags }: { from: Date; limit: number; tags?: Tags | undefined },
+): Promise<TopCosts> {
   // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
-  const values = [idAt(from.getTime() - DAY_MS), from, limit];
+  const values = [idAt(from.getTime() - DAY_MS), from, limit, tags === undefined ? null : JSON.stringify(tags)];
   const { rows } = await db.$client.query<TopCosts>(TOP_COSTS.prepared(values));
   // The statement always returns one row.
   return rows[0] as TopCosts;

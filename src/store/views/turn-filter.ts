@@ -2,6 +2,7 @@
 // those leave, newest first and only so many of them. So a page costs the same however many turns there are: when it has looked at that many,
 // it may have fewer items than its limit, and the next page continues where it stopped.
 import { isUuid } from '../../core/ids.ts';
+import type { Tags } from '../../core/input-options.ts';
 import { sql, type SQL } from '../drizzle.ts';
 import { idAt } from '../id-of-time.ts';
 import { findTurns, type NamedThings } from './find-things.ts';
@@ -30,6 +31,8 @@ export interface TurnFilter {
   /** Turns that took at least so long; those that still run, until now. */
   msMin?: number | undefined;
   costMicrosMin?: number | undefined;
+  /** Turns with these tags. */
+  tags?: Tags | undefined;
   /** An id, a session key, the platform id of a message or an error code; otherwise a part of the session key. */
   text?: string | undefined;
 }
@@ -113,7 +116,7 @@ function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: num
 
 /** The conditions that an index answers. */
 function indexedOf(filter: ResolvedFilter, after: string | null): SQL[] {
-  const { sessionKey, statuses, since, until, batchId, code, named } = filter;
+  const { sessionKey, statuses, since, until, batchId, code, tags, named } = filter;
   const conditions: SQL[] = [];
   if (after !== null) conditions.push(sql`t.id < ${after}`);
   if (sessionKey !== undefined) {
@@ -135,6 +138,7 @@ function indexedOf(filter: ResolvedFilter, after: string | null): SQL[] {
         where cause_key = 'batch:' || b.batch_id || ':' || b.n || ':' || tries.attempt limit 1) as i
       where b.batch_id = ${batchId}))`);
   }
+  if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
   if (named !== null) {
     conditions.push(sql`(t.id = any (${idsOf(named.turnIds)}) or t.session_id = any (${idsOf(named.sessionIds)}))`);
   }

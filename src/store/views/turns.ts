@@ -2,6 +2,7 @@
 // last steps of each turn only; a turn by itself shows all.
 import type { HarnessReason } from '../../core/harness-selection.ts';
 import { pieceOf } from '../../core/cut-text.ts';
+import type { Tags } from '../../core/input-options.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
@@ -47,6 +48,8 @@ export interface TurnView extends CostFacts {
   model: string;
   /** The model that it was opened with, if another one has answered; null: it is the same. */
   askedModel: string | null;
+  /** Of its inputs; empty: none. */
+  tags: Tags;
   /** What answers it, and why that was chosen; null: it asks for no answer, as a compaction. */
   harness: { id: string; reason: HarnessReason } | null;
   reply: string | null;
@@ -168,6 +171,8 @@ function turnSummaryOf(row: {
     worker: turn.worker,
     model: turn.model,
     askedModel: turn.askedModel,
+    // Written by the opening as tags.
+    tags: (turn.tags ?? {}) as Tags,
     harness: row.harness,
     reply: turn.reply,
     error: turn.error ?? null,

@@ -1,5 +1,6 @@
 // Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
 // the queue of its session.
+import type { Tags } from '../../core/input-options.ts';
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { pieceOf } from '../../core/cut-text.ts';
@@ -84,7 +85,7 @@ const listSql = (sources: string[]): string => `with page as materialized (
 )
 select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind,
   case when page.status = 'claimed' then 'claimed' else 'waiting' end as status, page.turn_id as "turnId",
-  case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end as text,
+  case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end as text, coalesce(i.tags, '{}') as tags,
   i.body -> 'announcement' as announcement, ${retryOfSql('i.cause_key')} as "retryOf", ${isoSql('page.received_at')} as "receivedAt",
   case when page.status = 'delayed' then ${isoSql('page.deliver_at')} end as "deliverAt",
   ${POSITION_SQL} as position,
@@ -164,6 +165,7 @@ interface WaitingRow {
   status: WaitingView['status'];
   turnId: string | null;
   text: string | null;
+  tags: Tags;
   announcement: Announcement | null;
   retryOf: string | null;
   receivedAt: string;

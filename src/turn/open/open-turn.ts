@@ -2,6 +2,7 @@
 // opens a new one is sent here, too.
 import type { Entry } from '../../core/entry.ts';
 import type { EntryId, TurnId } from '../../core/ids.ts';
+import { optionsOfInputs } from '../../core/input-options.ts';
 import { modelName, refOfModel } from '../../core/model-ref.ts';
 import { roleAt } from '../../core/subagent-role.ts';
 import { estimateTokens } from '../../core/token-estimate.ts';
@@ -68,6 +69,7 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
       worker: context.locks.owner,
       model: request.model,
       thinking,
+      tags: optionsOfInputs(inputs).tags,
       prompt: prompt === null ? null : { ...prompt, parts: promptParts },
       ...(orphan === undefined ? undefined : { hiddenFromSeq: orphan.seq }),
       view,

@@ -34,6 +34,7 @@ function turnOf(own: Partial<TracedTurn> = {}): TracedTurn {
     status: 'completed',
     attempt: 1,
     model: 'claude-x',
+    tags: { customer: '42' },
     costUsd: 0.5,
     error: null,
     claimedAt: at(10),
@@ -85,6 +86,10 @@ const toolOf = (callId: string) => ({
 
 const spansOf = (turn: TracedTurn): Span[] => turnSpans(turn, basis, surroundings);
 const named = (spans: Span[], name: string): Span | undefined => spans.find((span) => span.name.startsWith(name));
+
+test('the span of a turn has an attribute for each of its tags', () => {
+  expect(named(spansOf(turnOf()), 'invoke_agent')?.attributes).toMatchObject({ 'holdfast.tag.customer': '42' });
+});
 
 test('a turn is one trace from the message to its model calls', () => {
   const spans = spansOf(turnOf());

@@ -124,6 +124,15 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
           </>
         )}
       </Fact>
+      {Object.keys(turn.tags).length > 0 && (
+        <Fact name="Tags">
+          {Object.entries(turn.tags).map(([key, value]) => (
+            <Link key={key} to="/turns" search={{ tag: `${key}:${value}` }}>
+              <SafeText text={`${key}: ${value}`} />{' '}
+            </Link>
+          ))}
+        </Fact>
+      )}
       <Fact name="Cost">
         {dollarsText(turn.costMicros)}
         {turn.simulated && ' (simulated)'}

@@ -44,6 +44,7 @@ const MORE = [
   ['until', 'Started before'],
   ['minMs', 'Took at least, in ms'],
   ['minCostUsd', 'Cost at least, in $'],
+  ['tag', 'Tag, as key:value'],
 ] as const;
 
 type Search = Omit<ReturnType<typeof route.useSearch>, 'columns'>;
