@@ -51,7 +51,7 @@ async function costOfTurns(batchId: string): Promise<number> {
 
 test('the subagents of items count for the item, the batch and its cap, and the batch ends after them', async () => {
   const batches = familyBatches();
-  const { body } = await batches.submit({ items: [SPAWNING, { text: 'alone [[reply: yes]]' }], maxCostUsd: 5 });
+  const { body } = await batches.submit({ tools: { allow: ['*'] }, items: [SPAWNING, { text: 'alone [[reply: yes]]' }], maxCostUsd: 5 });
   await batches.round();
   await batches.workOnce();
   await batches.round();
@@ -75,7 +75,7 @@ test('the subagents of items count for the item, the batch and its cap, and the 
 
 test('a batch whose subagents reach its cap pauses, and resumes with a higher one', async () => {
   const batches = familyBatches();
-  const { body } = await batches.submit({ items: [SPAWNING], maxCostUsd: 5 });
+  const { body } = await batches.submit({ tools: { allow: ['*'] }, items: [SPAWNING], maxCostUsd: 5 });
   await batches.round();
   await batches.workOnce();
   await shared.rig.rows('update holdfast.budgets set limit_micros = 1, changed_at = clock_timestamp() where id = $1', [
@@ -100,7 +100,7 @@ test.each([
   ['finish', 'parked'],
 ])('a batch that is cancelled with running "%s" ends what its items have started and is %s', async (running, state) => {
   const batches = familyBatches();
-  const { body } = await batches.submit({ items: [SPAWNING] });
+  const { body } = await batches.submit({ tools: { allow: ['*'] }, items: [SPAWNING] });
   await batches.round();
   await batches.workOnce();
   if (state === 'parked') {
