@@ -390,6 +390,27 @@ export const KEYED_SCENARIOS: KeyedScenario[] = [
       };
     },
   },
+  {
+    name: 'the lifting of the block of a model',
+    route: '/v1/models/unblock',
+    async prepare(ground, session) {
+      const model = `test/${session}`;
+      await ground.rows(
+        `insert into holdfast.model_blocks (account, model, until) values ('test', $1, clock_timestamp() + interval '1 hour')`,
+        [model],
+      );
+      return {
+        path: '/v1/models/unblock',
+        body: { model },
+        status: 200,
+        ...changeOnce(ground, {
+          id: model,
+          back: 'update holdfast.model_blocks set lifted_at = null where model = $1',
+          isChanged: 'holdfast.model_blocks where model = $1 and lifted_at is not null',
+        }),
+      };
+    },
+  },
   ...(['acknowledge', 'snooze'] as const).map((decision): KeyedScenario => ({
     name: `${decision} of a problem`,
     route: `/v1/attention/{attentionId}/${decision}`,
