@@ -60,6 +60,8 @@ export const sessions = holdfast.table('sessions', {
   liveDescendants: integer('live_descendants').notNull(),
   archivedAt: time('archived_at'),
   lostClaims: integer('lost_claims').notNull(),
+  crowdClaims: integer('crowd_claims').notNull(),
+  collectMax: integer('collect_max'),
   costMicros: count('cost_micros'),
   unpricedCalls: integer('unpriced_calls').notNull(),
   isSimulated: boolean('is_simulated').notNull(),
