@@ -66,11 +66,14 @@ function build() {
 
 /** The README of the package: its links lead to the pages in the package, and those that lead to other files of a checkout are texts. */
 function packedReadme(text) {
-  return text.replaceAll(/(!?)\[([^\]]*)\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g, (link, isImage, label, path, anchor = '') => {
-    const packed = ['LICENSE', 'CHANGELOG.md'].includes(path) ? path : `dist/${path}`;
-    if (existsSync(join(ROOT, packed))) return `[${label}](${packed}${anchor})`;
-    return isImage ? '' : label;
-  });
+  return text.replaceAll(
+    /(!?)\[([^\]]*)\]\((?!https?:)([^)#]+)(#[^)]*)?\)/g,
+    (link, isImage, label, path, anchor = '') => {
+      const packed = ['LICENSE', 'CHANGELOG.md'].includes(path) ? path : `dist/${path}`;
+      if (existsSync(join(ROOT, packed))) return `[${label}](${packed}${anchor})`;
+      return isImage ? '' : label;
+    },
+  );
 }
 
 /** The manifest of the package: compiled files in place of sources, and nothing that is only for a checkout. */
