@@ -100,7 +100,8 @@ const COUNTS_SQL = `(lost.worker is not null and (lost.open_turns <= ${FEW_TURNS
 const IN_CROWD_SQL = `(lost.worker is not null and lost.open_turns > ${FEW_TURNS_MAX} and t.crowd_deaths < ${CROWD_DEATHS_MAX})::int`;
 
 // The same of a claim of the session "l" that ended before a turn was open: its worker crashed or stalled while it assembled the prompt.
-const IS_LOST_CLAIM_SQL = 'l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp()';
+// A lease that runs out only after "lost" was read counts as nothing: without a row of "lost", nothing is known of its worker.
+const IS_LOST_CLAIM_SQL = 'lost.worker is not null and l.turn_id is null and l.lease_expires_at <= clock_timestamp()';
 const CLAIM_COUNTS_SQL = `(${IS_LOST_CLAIM_SQL} and (lost.open_turns <= ${FEW_TURNS_MAX} or l.crowd_claims >= ${CROWD_DEATHS_MAX}))::int`;
 const CLAIM_IN_CROWD_SQL = `(${IS_LOST_CLAIM_SQL} and lost.open_turns > ${FEW_TURNS_MAX} and l.crowd_claims < ${CROWD_DEATHS_MAX})::int`;
 
@@ -147,7 +148,7 @@ found as materialized (
     gathering.until as gather_until
   from locked l join input on input.session_id = l.id join seen on seen.id = l.id
   left join holdfast.doorbells d on d.session_id = l.id
-  left join holdfast.turns t on t.id = l.turn_id 
+  left join holdfast.turns t on t.id = l.turn_id
   left join lost on lost.worker = l.owner and (l.owner <> input.owner or l.turn_id is null)
   cross join lateral (
     select case when d.quiet_ms is not null and l.turn_id is null

@@ -29,9 +29,9 @@ lost as materialized (
 found as materialized (
   select l.id, input.owner as claimant, l.turn_id,
     -- A stopped one runs nothing: it need not wait until it can be run alone (G24).
-    case when l.turn_id is null then l.crowd_claims + (l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp() and lost.open_turns > 2 and l.crowd_claims < 2)::int else t.crowd_deaths + (lost.worker is not null and lost.open_turns > 2 and t.crowd_deaths < 2)::int end >= 2
+    case when l.turn_id is null then l.crowd_claims + (lost.worker is not null and l.turn_id is null and l.lease_expires_at <= clock_timestamp() and lost.open_turns > 2 and l.crowd_claims < 2)::int else t.crowd_deaths + (lost.worker is not null and lost.open_turns > 2 and t.crowd_deaths < 2)::int end >= 2
       and l.stop_reason is null as is_suspect,
-    (l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp() and (lost.open_turns <= 2 or l.crowd_claims >= 2))::int as counts, (l.turn_id is null and l.owner is not null and l.lease_expires_at <= clock_timestamp() and lost.open_turns > 2 and l.crowd_claims < 2)::int as is_in_crowd,
+    (lost.worker is not null and l.turn_id is null and l.lease_expires_at <= clock_timestamp() and (lost.open_turns <= 2 or l.crowd_claims >= 2))::int as counts, (lost.worker is not null and l.turn_id is null and l.lease_expires_at <= clock_timestamp() and lost.open_turns > 2 and l.crowd_claims < 2)::int as is_in_crowd,
     case when l.owner <> input.owner then l.owner end as lost_worker,
     case
       when seen.version <> l.version then 'stale'
