@@ -24,19 +24,17 @@ export interface Collection {
   overflow?: Overflow;
 }
 
-/** One prompt for all of them. A single input with nothing dropped is returned as it is. */
-export function collectParts({ kind, inputs, overflow }: Collection): PromptPart[] {
+/** One prompt for all of them. A single input with nothing dropped is returned as it is. Yields between inputs, because they may be long. */
+export function* collectParts({ kind, inputs, overflow }: Collection): Generator<undefined, PromptPart[]> {
   const [only] = inputs;
   const hasOverflow = overflow !== undefined && overflow.droppedCount > 0;
   if (only !== undefined && inputs.length === 1 && !hasOverflow) return [...only];
-  return [
-    ownPart('queue-frame', TITLES[kind]),
-    ...(hasOverflow ? overflowParts(overflow) : []),
-    ...inputs.flatMap((parts, index) => [
-      ownPart('queue-frame', `---\nQueued #${index + 1}`),
-      ...tighten(parts.map(withoutFrame)),
-    ]),
-  ];
+  const collected = [ownPart('queue-frame', TITLES[kind]), ...(hasOverflow ? overflowParts(overflow) : [])];
+  for (const [index, parts] of inputs.entries()) {
+    collected.push(ownPart('queue-frame', `---\nQueued #${index + 1}`), ...tighten(parts.map(withoutFrame)));
+    yield;
+  }
+  return collected;
 }
 
 /** One line that represents a dropped message: its text with whitespace collapsed, cut to 160 characters. */

@@ -11,6 +11,7 @@ import {
 import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../../src/core/last-output.ts';
 import { buildUserPrompt } from '../../src/core/prompt/user-prompt.ts';
 import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
+import { runToEnd } from './run-to-end.ts';
 
 function end(more: Partial<SubagentEnd> = {}): SubagentEnd {
   return {
@@ -135,9 +136,9 @@ describe('announcements in a prompt', () => {
 
   test('appear alone, or several in the frame of the queue', () => {
     const bodies = [end(), end({ label: 'second' })].map((announcement) => ({ text: '', announcement }));
-    const one = joinParts(buildUserPrompt({ ...input, messages: bodies.slice(0, 1) }).parts).text;
+    const one = joinParts(runToEnd(buildUserPrompt({ ...input, messages: bodies.slice(0, 1) })).parts).text;
     expect(one).toBe(announcementText(end()));
-    const both = joinParts(buildUserPrompt({ ...input, messages: bodies }).parts).text;
+    const both = joinParts(runToEnd(buildUserPrompt({ ...input, messages: bodies })).parts).text;
     expect(both).toMatch(
       /^\[Queued announce messages while agent was busy\]\n\n---\nQueued #1\n\[System Message\] [^]*\n\n---\nQueued #2\n\[System Message\] .*"second"/,
     );

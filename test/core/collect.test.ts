@@ -2,10 +2,14 @@
 import { expect, test } from 'vitest';
 import { collectParts, summaryLineOf, type Collection, type Overflow } from '../../src/core/collect.ts';
 import { joinParts, ownPart } from '../../src/core/prompt/prompt-parts.ts';
+import { runToEnd } from './run-to-end.ts';
 
 const collect = (kind: Collection['kind'], texts: string[], overflow?: Overflow): string =>
-  joinParts(collectParts({ kind, inputs: texts.map((text) => [ownPart('body', text)]), ...(overflow && { overflow }) }))
-    .text;
+  joinParts(
+    runToEnd(
+      collectParts({ kind, inputs: texts.map((text) => [ownPart('body', text)]), ...(overflow && { overflow }) }),
+    ),
+  ).text;
 
 test('several messages are numbered under the title', () => {
   expect(collect('message', ['one', 'two\nlines'])).toBe(

@@ -63,8 +63,8 @@ const ABORT_HINT = 'Note: The previous agent run was aborted by the user. Resume
 /** Some parts of the prompt; none: nothing to say. */
 type PromptStep = (draft: Draft) => PromptPart[];
 
-// The order of the prompt. `content` is the message with its metadata around it, or the frame of several.
-const STEPS: readonly PromptStep[] = [media, thread, systemLines, abortHint, content];
+// The order of the prompt. After them comes the message with its metadata around it, or the frame of several.
+const STEPS: readonly PromptStep[] = [media, thread, systemLines, abortHint];
 
 const OWN_KINDS: ReadonlySet<PromptKind> = new Set<OwnKind>(['announcement', 'cron', 'heartbeat', 'compaction']);
 
@@ -73,20 +73,26 @@ export function isOwnKind(kind: PromptKind): kind is OwnKind {
   return OWN_KINDS.has(kind);
 }
 
-/** The prompt of a turn. Deterministic: it depends on its input alone. */
-export function buildUserPrompt(input: UserPromptInput): UserPrompt {
-  const draft: Draft = { input, messages: messagesOf(input) };
+/** The prompt of a turn. Deterministic: it depends on its input alone. Yields between its messages, because they may be long. */
+export function* buildUserPrompt(input: UserPromptInput): Generator<undefined, UserPrompt> {
+  const messages: MessagePrompt[] = [];
+  for (const [index, message] of input.messages.entries()) {
+    messages.push(messageOf(input, message, index));
+    yield;
+  }
+  const draft: Draft = { input, messages };
+  const content = yield* contentOf(draft);
   return {
-    parts: STEPS.flatMap((step) => loosen(step(draft))),
+    parts: [...STEPS.flatMap((step) => loosen(step(draft))), ...loosen(content)],
     thinking: thinkingOf(draft),
-    cleanBody: draft.messages.map(({ cleanBody }) => cleanBody).join('\n\n'),
+    cleanBody: messages.map(({ cleanBody }) => cleanBody).join('\n\n'),
   };
 }
 
-function messagesOf(input: UserPromptInput): MessagePrompt[] {
-  if (input.kind === 'announcement') return input.messages.map(announcementMessage);
-  if (isOwnKind(input.kind)) return input.messages.map((message) => ownMessage(input.kind, message));
-  return input.messages.map((message, index) => messageParts(message, optionsOf(input, message, index)));
+function messageOf(input: UserPromptInput, message: InboundMessage, index: number): MessagePrompt {
+  if (input.kind === 'announcement') return announcementMessage(message);
+  if (isOwnKind(input.kind)) return ownMessage(input.kind, message);
+  return messageParts(message, optionsOf(input, message, index));
 }
 
 // Only the first message can begin a session or set the level of the turn.
@@ -144,7 +150,7 @@ function abortHint({ input }: Draft): PromptPart[] {
   return input.wasAborted ? [ownPart('abort-hint', ABORT_HINT)] : [];
 }
 
-function content(draft: Draft): PromptPart[] {
+function contentOf(draft: Draft): Generator<undefined, PromptPart[]> {
   const { input, messages } = draft;
   const { overflow } = input;
   const isFramed = !isSingle(draft);

@@ -19,6 +19,7 @@ import { roomOf } from '../open/queue-cap.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
 import { canSendMedia } from '../open/write-prompt.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
+import { runInSlices } from '../run-in-slices.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 import { HOST_TIMEZONE } from '../../clock.ts';
 
@@ -34,7 +35,7 @@ export async function findSteering(context: TurnContext, turn: OpenedTurn): Prom
   });
   // The remaining messages are read again at the next step.
   journal.note({ steersSeen: isCut ? Math.min(steerSeq, inputs.at(-1)?.seq ?? steerSeq) : steerSeq });
-  return inputs.length === 0 ? null : steeringWrite(context, turn, inputs);
+  return inputs.length === 0 ? null : await runInSlices(context.clock, steeringWrite(context, turn, inputs));
 }
 
 /** The route that the turn answers (G6); undefined for a cron tick or a heartbeat. */
@@ -48,10 +49,16 @@ function routeOfAny({ journal }: OpenedTurn, [first]: readonly WaitingInput[]): 
   return first !== undefined && isFitting ? first.route : '';
 }
 
-function steeringWrite({ config }: TurnContext, turn: OpenedTurn, inputs: readonly WaitingInput[]): TurnWrite {
+/** Yields between the messages, because they may be long. */
+function* steeringWrite(
+  { config }: TurnContext,
+  turn: OpenedTurn,
+  inputs: readonly WaitingInput[],
+): Generator<undefined, TurnWrite> {
   const { envelopeTimezone, userTimezone } = turn.agent;
   const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
-  const entries = inputs.map((input) => {
+  const entries: TurnWrite['entries'] = [];
+  for (const input of inputs) {
     const announcement = announcementOf(input.body);
     const message = input.body as InboundMessage;
     const text =
@@ -60,8 +67,9 @@ function steeringWrite({ config }: TurnContext, turn: OpenedTurn, inputs: readon
         : announcementText(announcement);
     const provenance = provenanceOf([input]);
     const entry = newEntry('steer', 'user', [{ type: 'text', text }]);
-    return provenance === null ? entry : { ...entry, provenance };
-  });
+    entries.push(provenance === null ? entry : { ...entry, provenance });
+    yield;
+  }
   const ids = inputs.map(({ id }) => id);
   return {
     ...NO_ROWS,

@@ -73,7 +73,7 @@ async function assemble(context: TurnContext, material: TurnMaterial): Promise<A
     changeFiles: (files) => context.plugins.changeBootstrapFiles(files, turnFactsOf(material)),
   });
   const workspace = session.workspace.value;
-  const prompt = writePrompt(context, material, facts, toolset);
+  const prompt = await writePrompt(context, material, facts, toolset);
   const system = writeSystem(context, material, { facts, mode, toolset, session, thinking: prompt.thinking });
   const notes = await bootstrapNotes({
     config,

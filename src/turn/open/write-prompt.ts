@@ -10,6 +10,7 @@ import type { WaitingInput } from '../../store/claim-session.ts';
 import { MESSAGE_TOOL } from '../../tools/message-tool.ts';
 import type { Toolset } from '../../tools/toolset.ts';
 import type { TurnContext } from '../context.ts';
+import { runInSlices } from '../run-in-slices.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
 import { HOST_TIMEZONE } from '../../clock.ts';
 
@@ -19,14 +20,14 @@ export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
 }
 
 /** The prompt, before plugins change it. */
-export function writePrompt(
+export async function writePrompt(
   { config, clock }: Pick<TurnContext, 'config' | 'clock'>,
   { claim, inputs, agent }: TurnMaterial,
   facts: PromptFacts,
   toolset: Toolset,
-): UserPrompt {
+): Promise<UserPrompt> {
   const { session } = claim;
-  return buildUserPrompt({
+  const prompt = buildUserPrompt({
     kind: facts.kind,
     messages: facts.messages,
     events: claim.events,
@@ -51,6 +52,7 @@ export function writePrompt(
     canSendMedia: canSendMedia(config, toolset, facts.messages[0]),
     channelLines: facts.isNewSession && facts.sessionKind === 'main' ? channelLines(config) : [],
   });
+  return await runInSlices(clock, prompt);
 }
 
 /** True when an agent with these tools can send files to the channel of a message. */

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../../src/core/inbound.ts';
 import { joinParts, ownPart, type PromptPart } from '../../../src/core/prompt/prompt-parts.ts';
 import { buildUserPrompt } from '../../../src/core/prompt/user-prompt.ts';
+import { runToEnd } from '../run-to-end.ts';
 
 test('parts are separated by a blank line, or by a line break where they belong together', () => {
   const tight = { ...ownPart('b', 'B'), isTight: true };
@@ -87,24 +88,26 @@ test('nothing from outside is marked as trusted, and nothing of Holdfast as untr
     media: [{ path: `/${outside}.png` }, { path: '/a.ogg', transcript: outside }],
     untrustedContext: [outside],
   };
-  const { parts } = buildUserPrompt({
-    kind: 'message',
-    ownerIds: [],
-    messages: [message, message],
-    events: [
-      { text: outside, createdAt: 0, isTrusted: false },
-      { text: 'fact', createdAt: 0, isTrusted: true },
-    ],
-    zone: 'utc',
-    isNewSession: true,
-    wasAborted: true,
-    thinking: null,
-    resetTriggers: [],
-    now: { epochMs: 0, timezone: 'UTC' },
-    overflow: { droppedCount: 2, summaryLines: [outside] },
-    channelLines: ['Telegram: configured'],
-    canSendMedia: true,
-  });
+  const { parts } = runToEnd(
+    buildUserPrompt({
+      kind: 'message',
+      ownerIds: [],
+      messages: [message, message],
+      events: [
+        { text: outside, createdAt: 0, isTrusted: false },
+        { text: 'fact', createdAt: 0, isTrusted: true },
+      ],
+      zone: 'utc',
+      isNewSession: true,
+      wasAborted: true,
+      thinking: null,
+      resetTriggers: [],
+      now: { epochMs: 0, timezone: 'UTC' },
+      overflow: { droppedCount: 2, summaryLines: [outside] },
+      channelLines: ['Telegram: configured'],
+      canSendMedia: true,
+    }),
+  );
   for (const part of parts)
     expect([part.name, part.trust]).toEqual([part.name, part.text.includes(outside) ? 'untrusted' : 'trusted']);
   expect(parts.map(({ name }) => name)).toEqual(

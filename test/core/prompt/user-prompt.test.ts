@@ -6,6 +6,7 @@ import { buildSteerPrompt } from '../../../src/core/prompt/message-prompt.ts';
 import { joinParts } from '../../../src/core/prompt/prompt-parts.ts';
 import { buildUserPrompt, type UserPromptInput } from '../../../src/core/prompt/user-prompt.ts';
 import type { SystemEvent } from '../../../src/core/system-event.ts';
+import { runToEnd } from '../run-to-end.ts';
 
 const F = '```';
 const AT = 1_768_249_157_000; // 2026-01-12T20:19:17Z
@@ -16,20 +17,22 @@ const event = (text: string): SystemEvent => ({ text, createdAt: AT, isTrusted: 
 
 function build(messages: string | InboundMessage | InboundMessage[], change: Partial<UserPromptInput> = {}) {
   const asMessages = typeof messages === 'string' ? [{ text: messages }] : [messages].flat();
-  const { parts, ...rest } = buildUserPrompt({
-    kind: 'message',
-    messages: asMessages,
-    events: [],
-    zone: 'utc',
-    isNewSession: false,
-    wasAborted: false,
-    thinking: null,
-    resetTriggers: ['/new', '/reset'],
-    ownerIds: [],
-    now: { epochMs: AT, timezone: 'Europe/Berlin' },
-    canSendMedia: true,
-    ...change,
-  });
+  const { parts, ...rest } = runToEnd(
+    buildUserPrompt({
+      kind: 'message',
+      messages: asMessages,
+      events: [],
+      zone: 'utc',
+      isNewSession: false,
+      wasAborted: false,
+      thinking: null,
+      resetTriggers: ['/new', '/reset'],
+      ownerIds: [],
+      now: { epochMs: AT, timezone: 'Europe/Berlin' },
+      canSendMedia: true,
+      ...change,
+    }),
+  );
   return { text: joinParts(parts).text, ...rest };
 }
 const textOf = (...args: Parameters<typeof build>): string => build(...args).text;
