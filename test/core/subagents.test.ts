@@ -35,7 +35,6 @@ describe('a request for a subagent', () => {
         runTimeoutSeconds: 60,
         cleanup: 'keep',
         mode: 'run',
-        deliver: null,
       },
     });
   });
