@@ -12,6 +12,7 @@ import { erasureRoutes } from './routes/erasure.ts';
 import { eventRoutes } from './routes/events.ts';
 import { familyRoutes } from './routes/families.ts';
 import { heartbeatRoutes } from './routes/heartbeats.ts';
+import { idRoutes } from './routes/ids.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { messageRoutes } from './routes/messages.ts';
 import { budgetRoutes } from './routes/budgets.ts';
@@ -46,6 +47,7 @@ export const ROUTES: Route[] = [
   ...subagentRoutes,
   ...systemEventRoutes,
   ...turnRoutes,
+  ...idRoutes,
   ...eventRoutes,
   ...batchRoutes,
   ...cronRoutes,

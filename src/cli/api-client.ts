@@ -4,8 +4,11 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { createClient, HoldfastError, type HoldfastClient } from '../client/create-client.ts';
+import { OPERATIONS, STREAMS } from '../client/places.ts';
 import { createTransport } from '../client/transport.ts';
+import { isIdEnd } from '../core/ids.ts';
 import { CliError, EXIT } from './cli-error.ts';
+import { idOfEnd, kindOfPlace } from './id-of-end.ts';
 import { explainConfigError } from './explain-config-error.ts';
 import { explainApiError } from './explain-api-error.ts';
 
@@ -75,23 +78,60 @@ export function fromOptions<Fields>(fields: object): Fields {
   return fields as Fields;
 }
 
-/** The client with every error passed through `explain`. */
+/** The client with every error passed through `explain`, and which takes the end of an id for the id. */
 function explained(client: HoldfastClient, explain: (error: unknown) => unknown): HoldfastClient {
   const functions = Object.entries(client as unknown as Record<string, (...values: unknown[]) => unknown>).map(
     ([name, call]) => [
       name,
       (...values: unknown[]) => {
-        const result = called(call, values);
-        return result instanceof Promise
-          ? result.catch((error: unknown) => {
-              throw explain(error);
-            })
-          : explainedEach(result as AsyncIterable<unknown>, explain);
+        const end = endIn(name, values);
+        if (end === null) return explainedResult(called(call, values), explain);
+        const whole = idOfEnd(client, end.text, end.kind).then((id) =>
+          values.map((value) => (value === end.input ? { ...end.input, [end.field]: id } : value)),
+        );
+        const isIterated = !Object.hasOwn(OPERATIONS, name);
+        if (!isIterated)
+          return explainedResult(
+            whole.then((those) => called(call, those)),
+            explain,
+          );
+        return explainedEach(iterated(whole, call), explain);
       },
     ],
   );
   // The same functions with the same answers: promises, and iterators.
   return Object.fromEntries(functions) as unknown as HoldfastClient;
+}
+
+function explainedResult(result: unknown, explain: (error: unknown) => unknown): unknown {
+  return result instanceof Promise
+    ? result.catch((error: unknown) => {
+        throw explain(error);
+      })
+    : explainedEach(result as AsyncIterable<unknown>, explain);
+}
+
+async function* iterated(values: Promise<unknown[]>, call: (...values: unknown[]) => unknown) {
+  yield* called(call, await values) as AsyncIterable<unknown>;
+}
+
+/** The functions of the client that are no operations themselves, and whose path has an id. */
+const ITERATORS: Readonly<Record<string, string>> = {
+  eachResult: OPERATIONS.getBatchResults,
+  turnEvents: STREAMS.streamTurnEvents,
+};
+
+/** The end of an id that a call names in place of the id; null: it names none. */
+function endIn(name: string, values: unknown[]) {
+  const operation = name === 'each' ? String(values[0]) : name;
+  const place = (OPERATIONS as Readonly<Record<string, string>>)[operation] ?? ITERATORS[operation] ?? '';
+  const kind = kindOfPlace(place);
+  const input = values[name === 'each' ? 1 : 0] as Record<string, unknown> | undefined;
+  const field = place.includes('{runId}') ? 'runId' : 'id';
+  const text = input?.[field];
+  return kind === undefined || input === undefined || typeof text !== 'string' || !isIdEnd(text)
+    ? null
+    : { kind, input, field, text };
 }
 
 /** A name that no path can have, such as an empty one, is refused before anything is sent. */

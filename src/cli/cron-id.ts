@@ -1,7 +1,7 @@
-// Crons on the command line: an id, or a name that one cron has.
+// Crons on the command line: an id or its end, or a name that one cron has.
 import type { ApiClient } from './api-client.ts';
 import { CliError, EXIT } from './cli-error.ts';
-import { isUuid } from '../core/ids.ts';
+import { isIdEnd, isUuid } from '../core/ids.ts';
 
 const PAGE_ITEMS = 200;
 
@@ -9,7 +9,7 @@ const PAGE_ITEMS = 200;
 export async function cronIdOf(api: ApiClient, named: string): Promise<string> {
   if (isUuid(named)) return named;
   const found = (await Array.fromAsync(api.each('listCrons', { limit: PAGE_ITEMS }))).filter(
-    ({ name }) => name === named,
+    ({ id, name }) => name === named || (isIdEnd(named) && id.endsWith(named.toLowerCase())),
   );
   const [first, ...others] = found;
   if (first === undefined) {

@@ -2667,7 +2667,7 @@ export interface OperationFunctions {
     channel?: string | undefined;
     /** Only what has this tag, as `key:value` */
     tag?: string | undefined;
-    /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
+    /** An id or its last 6 to 12 digits, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
     /** created: newest first; updated: last changed first, among the 5,000 newest sessions and those of the 5,000 newest turns */
     order?: 'created' | 'updated' | undefined;
@@ -3102,7 +3102,7 @@ export interface OperationFunctions {
     minCostUsd?: number | undefined;
     /** Only what has this tag, as `key:value` */
     tag?: string | undefined;
-    /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
+    /** An id or its last 6 to 12 digits, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
     /** none: leave out steps and spans, the largest part of the answer */
     steps?: 'none' | undefined;
@@ -3146,7 +3146,7 @@ export interface OperationFunctions {
     minCostUsd?: number | undefined;
     /** Only what has this tag, as `key:value` */
     tag?: string | undefined;
-    /** An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
+    /** An id or its last 6 to 12 digits, a session key, the platform id of a message, or an error code; any other text must be part of the session key */
     q?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The number of turns, up to a limit */
@@ -3261,6 +3261,23 @@ export interface OperationFunctions {
     retried: string;
     /** The messages of the turn */
     messageIds: string[];
+  }>;
+  /** The things whose ids end with these digits, newest first, among the newest of each kind. `GET /v1/ids` */
+  findIds(input?: {
+    /** The last 6 to 12 digits of an id */
+    endsWith?: string | undefined;
+    /** Only ids of these kinds; absent: of all */
+    kinds?: readonly ('turn' | 'message' | 'session' | 'delivery' | 'deadLetter' | 'batch' | 'cron' | 'run' | 'bulkAction')[] | undefined;
+  }, options?: CallOptions): Promise<{
+    /** The things whose ids end so, newest first; more than one: the text is not enough */
+    items: {
+      /** What has the id */
+      kind: 'turn' | 'message' | 'session' | 'delivery' | 'deadLetter' | 'batch' | 'cron' | 'run' | 'bulkAction';
+      /** The id */
+      id: string;
+    }[];
+    /** So many of the newest things of each kind were looked at; an older one is found by its whole id only */
+    lookedAt: number;
   }>;
   /** Submit a batch, as JSON with items or as application/x-ndjson with an item per line and the settings in the query. `POST /v1/batches` */
   postBatches(input?: {
@@ -3593,7 +3610,7 @@ export interface OperationFunctions {
     status?: readonly ('pending' | 'sending' | 'sent' | 'unknown' | 'failed' | 'expired' | 'discarded')[] | undefined;
     /** Only deliveries to this channel: webhook, or the name of a channel */
     channel?: string | undefined;
-    /** The id of a delivery, a turn or a message, or a session key; any other text must be part of the session key or the last error */
+    /** The id of a delivery, a turn or a message or its last 6 to 12 digits, or a session key; any other text must be part of the session key or the last error */
     q?: string | undefined;
   }, options?: CallOptions): Promise<{
     /** The items of the page */

@@ -37,6 +37,7 @@ export const OPERATIONS = {
   getToolCall: 'GET /v1/turns/{id}/tools/{callId}',
   abortTurn: 'POST /v1/turns/{id}/abort',
   retryTurn: 'POST /v1/turns/{id}/retry',
+  findIds: 'GET /v1/ids',
   postBatches: 'POST /v1/batches',
   listBatches: 'GET /v1/batches',
   getBatch: 'GET /v1/batches/{id}',

@@ -25,3 +25,10 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export function isUuid(text: string): boolean {
   return UUID.test(text);
 }
+
+const ID_END = /^[0-9a-f]{6,12}$/i;
+
+/** True for a text that can be the end of an id, in its short form: the last 6 to 12 digits. */
+export function isIdEnd(text: string): boolean {
+  return ID_END.test(text);
+}

@@ -59,6 +59,16 @@ describe('turns', () => {
     expect(await turnIds('q=tg-101')).toEqual([]);
   });
 
+  test('are found by the last digits of their id or of that of a message, in any case', async () => {
+    const { turn, message } = await turnOf('by-end', '[[reply: found]]');
+    await turnOf('not-by-end', '[[reply: other]]');
+    for (const id of [turn.id, message.id]) {
+      expect(await turnIds(`q=${id.slice(-6)}`), id).toEqual([turn.id]);
+      expect(await turnIds(`q=${id.slice(-12).toUpperCase()}`), id).toEqual([turn.id]);
+      expect(await sessionKeys(`q=${id.slice(-8)}`), id).toEqual(['agent:main:by-end']);
+    }
+  });
+
   test('are found by the batch whose items they answer, in all attempts', async () => {
     const { rig } = holder;
     const batch = newId();
@@ -135,5 +145,26 @@ describe('sessions', () => {
       cursor = body.nextCursor;
     }
     expect(seen).toEqual([keys[0], keys[2], keys[1]]);
+  });
+});
+
+describe('ids', () => {
+  const found = async (query: string) => (await holder.rig.get(`/v1/ids?${query}`)).body;
+
+  test('are found by their ends, of some kinds or of all, newest first; several with one end are all shown', async () => {
+    const { turn, message } = await turnOf('ended', '[[reply: found]]');
+    const end = turn.id.slice(-6);
+    expect(await found(`endsWith=${end}`)).toEqual({ items: [{ kind: 'turn', id: turn.id }], lookedAt: 20_000 });
+    expect((await found(`endsWith=${end}&kinds=message,batch`)).items).toEqual([]);
+    expect((await found('endsWith=00000000000f')).items).toEqual([]);
+    const twin = `${newId().slice(0, -6)}${end}`;
+    await holder.rig.rows('update holdfast.inbox set id = $1 where id = $2', [twin, message.id]);
+    expect((await found(`endsWith=${end}`)).items.map(({ id }: { id: string }) => id)).toEqual([twin, turn.id]);
+  });
+
+  test.each(['44b6f', '0123456789abc', '44b6fg', ''])('end with 6 to 12 digits, not with "%s"', async (end) => {
+    const { body } = await holder.rig.get(`/v1/ids?endsWith=${end}`);
+    expect(body).toMatchObject({ status: 400, code: 'invalid_query' });
+    expect(JSON.stringify(body)).toContain('6 to 12 hexadecimal digits');
   });
 });

@@ -59,7 +59,9 @@ test('a session, a turn, a message, a batch and a cron are found by id or key', 
   await palette.getByRole('option', { name: /^Turn message/ }).waitFor();
   for (const [text, name] of [
     [turnId, /^Turn/],
+    [turnId.slice(-6), /^Turn/],
     [message.id, /^Message/],
+    [message.id.slice(-6), /^Message/],
     ['nightly', /^Batch nightly import/],
     ['tidy', /^Cron tidy up/],
   ] as const) {

@@ -1,5 +1,6 @@
 // The commands about messages and turns, against a real API with real turns.
 import { beforeEach, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { runCli } from './run-cli.ts';
@@ -44,6 +45,31 @@ test('a turn that failed is retried, and one that has ended is not stopped', asy
   });
   expect((await holder.rig.get('/v1/sessions/failed')).body.waitingMessages).toBe(1);
   expect(await run('turns', 'retry', crypto.randomUUID())).toMatchObject({ code: 5 });
+});
+
+test('the last digits of an id stand for it, unless several end so', async () => {
+  const { message } = (await say('short-id', '[[reply: Yes.]]')).body;
+  await holder.rig.work('short-id');
+  const [turn] = (await holder.rig.get('/v1/turns?session=short-id')).body.items;
+  const end = turn.id.slice(-6);
+  for (const args of [
+    ['turns', 'show', end],
+    ['why', end],
+    ['messages', 'show', message.id.slice(-6).toUpperCase()],
+  ]) {
+    expect(await run(...args), args.join(' ')).toMatchObject({ code: 0, stderr: '' });
+  }
+  expect(JSON.parse((await run('turns', 'show', end, '--json')).stdout)).toMatchObject({ id: turn.id });
+  const missing = await run('turns', 'show', '00000000000f');
+  expect(missing).toMatchObject({ code: 5, stderr: expect.stringContaining('no turn among the 20000 newest') });
+  const twin = `${newId().slice(0, -6)}${end}`;
+  await holder.rig.rows(
+    `insert into holdfast.turns select (json_populate_record(t, json_build_object('id', $2::text))).* from holdfast.turns t where id = $1`,
+    [turn.id, twin],
+  );
+  const several = await run('turns', 'show', end);
+  expect(several).toMatchObject({ code: 6, stderr: expect.stringContaining('2 ids end with') });
+  expect(several.stderr).toContain(twin);
 });
 
 test('the tail of a transcript is its last entries, oldest first', async () => {

@@ -12,7 +12,7 @@ import { FAMILY } from '../../src/store/views/family.ts';
 import { DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
-import { FIND_BY_CODE, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
+import { FIND_BY_CODE, FIND_BY_END, FIND_BY_ID, FIND_BY_TEXT, ID_KINDS } from '../../src/store/views/find-things.ts';
 import {
   FIND_MESSAGES,
   FIND_MESSAGES_OF_IDS,
@@ -90,7 +90,8 @@ test.each(SESSION_FILTERS)('sessions with %j are read by indexes, in both orders
 });
 
 test.each([
-  [FIND_BY_ID, [newId()]],
+  [FIND_BY_ID, [[newId()]]],
+  [FIND_BY_END, ['44b6f0', ID_KINDS]],
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
@@ -99,7 +100,7 @@ test.each([
   [TURN_INPUTS, [newId()]],
   [CAUSES, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],
-  [DELIVERIES_OF_TURNS, [newId(), [newId()]]],
+  [DELIVERIES_OF_TURNS, [[newId()], [newId()]]],
   [DELIVERY_LOG, [newId()]],
   [COUNT_DELIVERIES, [['pending', 'failed', 'sent']]],
   [RECENT_CRON_FIRES, [[newId()]]],

@@ -1,6 +1,7 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
 import { HEALTH_KINDS } from '../../core/service-health.ts';
+import { ID_KINDS } from '../../store/views/find-things.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 
 const EVENT_TEXT_CHARS_MAX = 10_000;
@@ -28,6 +29,11 @@ export const systemEventRequest = z.strictObject({
 export const enqueued = z.strictObject({
   event: systemEvent.pick({ id: true, sessionKey: true, text: true, contextKey: true, trusted: true, createdAt: true }),
   disposition: z.enum(['queued', 'duplicate']),
+});
+
+export const foundIds = z.strictObject({
+  items: z.array(z.strictObject({ kind: z.enum(ID_KINDS), id: z.uuid() })),
+  lookedAt: z.int().min(0),
 });
 
 export const turnAborted = z.strictObject({ aborted: z.boolean() });

@@ -65,7 +65,7 @@ export const DETAIL_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'listDeliveries.turn': 'Only deliveries of this turn',
   'listDeliveries.channel': 'Only deliveries to this channel: webhook, or the name of a channel',
   'listDeliveries.q':
-    'The id of a delivery, a turn or a message, or a session key; any other text must be part of the session key or the last error',
+    'The id of a delivery, a turn or a message or its last 6 to 12 digits, or a session key; any other text must be part of the session key or the last error',
   log: 'The results of its attempts, oldest first, as far back as the event log reaches',
   'DeliveryDetails.log.status': 'Its status after the attempt; `pending`: another attempt follows',
   'DeliveryDetails.log.at': 'When the result was stored',

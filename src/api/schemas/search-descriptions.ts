@@ -1,7 +1,7 @@
 // Descriptions of what lists have in common, and of the filters of turns and sessions. A part of `field-descriptions.ts`.
 
 const FOUND_BY =
-  'An id, a session key, the platform id of a message, or an error code; any other text must be part of the session key';
+  'An id or its last 6 to 12 digits, a session key, the platform id of a message, or an error code; any other text must be part of the session key';
 
 const OF_TURNS: Readonly<Record<string, string>> = {
   until: 'Only turns that started before this time',
@@ -49,6 +49,12 @@ export const SEARCH_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ListedTurn.spans': 'The durations of the last parts of the turn; absent with steps=none',
   'listTurns.steps': 'none: leave out steps and spans, the largest part of the answer',
   'listSessions.q': FOUND_BY,
+  'findIds.endsWith': 'The last 6 to 12 digits of an id',
+  'findIds.kinds': 'Only ids of these kinds; absent: of all',
+  'findIds.items': 'The things whose ids end so, newest first; more than one: the text is not enough',
+  'findIds.items.kind': 'What has the id',
+  'findIds.lookedAt':
+    'So many of the newest things of each kind were looked at; an older one is found by its whole id only',
   'listSessions.order':
     'created: newest first; updated: last changed first, among the 5,000 newest sessions and those of the 5,000 newest turns',
   'listSessions.channel': 'Only sessions of this channel',

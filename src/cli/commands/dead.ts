@@ -10,9 +10,10 @@ import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { DeadActionOptions, DeadListOptions } from '../dead-commands.ts';
 import { isSureAtTerminal } from '../is-sure.ts';
 import { followBulk } from '../follow-bulk.ts';
+import { idOfEnd } from '../id-of-end.ts';
 import { printList } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
-import { isUuid } from '../../core/ids.ts';
+import { isIdEnd, isUuid } from '../../core/ids.ts';
 
 const GROUPS_MAX = 200;
 
@@ -35,7 +36,8 @@ export async function runDeadList(options: DeadListOptions, flags: ClientFlags, 
 
 /** Shows the newest letters of a code, or one letter. */
 export async function runDeadShow(which: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const letters = await lettersOf(connectApi(flags), which);
+  const api = connectApi(flags);
+  const letters = await lettersOf(api, await wholeOf(api, which));
   if (letters.length === 0) {
     throw new CliError({
       code: 'not_found',
@@ -67,8 +69,9 @@ export async function runDeadAction(
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const { verb, which, canary, perSecond, reason, dryRun, yes } = request;
+  const { verb, canary, perSecond, reason, dryRun, yes } = request;
   const api = connectApi(flags);
+  const which = await wholeOf(api, request.which);
   if (dryRun === true) {
     const meant = await meantBy(api, which);
     if (terminal.isJson) terminal.json({ dryRun: true, total: meant.total });
@@ -91,6 +94,11 @@ export async function runDeadAction(
   else terminal.print(`${done.redriven ?? 0} redriven, ${done.skipped ?? 0} skipped, ${done.remaining ?? 0} remaining`);
   for (const letter of done.letters ?? []) if (letter.reason !== null) terminal.note(`${letter.id}: ${letter.reason}`);
   return (done.skipped ?? 0) + (done.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
+}
+
+/** The id that a text is the end of; any other text as it is. */
+async function wholeOf(api: ApiClient, which: string): Promise<string> {
+  return isIdEnd(which) ? idOfEnd(api, which, 'deadLetter') : which;
 }
 
 /** The number of open letters that a command concerns, and the reason of the newest. */

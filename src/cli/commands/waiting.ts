@@ -1,6 +1,6 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
 import type { DeliveryAnswer, WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
-import { isUuid } from '../../core/ids.ts';
+import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
@@ -57,28 +57,36 @@ interface FoundWait {
 
 async function findWait(api: ApiClient, what: string): Promise<FoundWait> {
   if (!isUuid(what)) {
-    const { status, key, why } = await api.getSession({ key: what });
-    if (why != null) return { kind: 'session', id: key, status, why };
-    // A worker runs its turn, or it has only messages that are delivered later.
-    const { items } = await api.listWaiting({ session: key });
-    const arrived = items.find((item) => item.why.code !== 'delayed');
-    const waits = (arrived ?? items[0])?.why ?? (await retriedDelivery(api, key));
-    return { kind: 'session', id: key, status, why: waits };
+    const session = await unlessMissing(waitOfSession(api, what), isIdEnd(what));
+    if (session !== null) return session;
   }
+  const message = await unlessMissing(api.getMessage({ id: what }), true);
+  if (message !== null) return { kind: 'message', id: message.id, status: message.status, why: message.why };
+  const delivery = await unlessMissing(api.getDelivery({ id: what }), true);
+  if (delivery !== null)
+    return { kind: 'delivery', id: delivery.id, status: delivery.status, why: whyRetried(delivery) };
+  const { id, status, why } = await api.getTurn({ id: what });
+  return { kind: 'turn', id, status, why };
+}
+
+async function waitOfSession(api: ApiClient, named: string): Promise<FoundWait> {
+  const { status, key, why } = await api.getSession({ key: named });
+  if (why != null) return { kind: 'session', id: key, status, why };
+  // A worker runs its turn, or it has only messages that are delivered later.
+  const { items } = await api.listWaiting({ session: key });
+  const arrived = items.find((item) => item.why.code !== 'delayed');
+  const waits = (arrived ?? items[0])?.why ?? (await retriedDelivery(api, key));
+  return { kind: 'session', id: key, status, why: waits };
+}
+
+/** What is found; null if it is missing and there is something else to look for. */
+async function unlessMissing<Found>(found: Promise<Found>, hasOther: boolean): Promise<Found | null> {
   try {
-    const { status, why } = await api.getMessage({ id: what });
-    return { kind: 'message', id: what, status, why };
+    return await found;
   } catch (error) {
-    if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) throw error;
+    if (hasOther && error instanceof CliError && error.exitCode === EXIT.notFound) return null;
+    throw error;
   }
-  try {
-    const delivery = await api.getDelivery({ id: what });
-    return { kind: 'delivery', id: what, status: delivery.status, why: whyRetried(delivery) };
-  } catch (error) {
-    if (!(error instanceof CliError && error.exitCode === EXIT.notFound)) throw error;
-  }
-  const { status, why } = await api.getTurn({ id: what });
-  return { kind: 'turn', id: what, status, why };
 }
 
 /** Why a session whose turns have ended does not deliver: its oldest delivery is retried, and the later ones wait for it. */

@@ -13,7 +13,7 @@ export interface DeliveryFilter {
   statuses?: string[] | undefined;
   /** `webhook`, or the name of a channel. */
   channel?: string | undefined;
-  /** An id of a delivery, a turn or a message, or a session key; otherwise a part of the session key or of the last error. */
+  /** An id of a delivery, a turn or a message, or its end, or a session key; otherwise a part of the session key or of the last error. */
   text?: string | undefined;
 }
 
@@ -34,8 +34,8 @@ interface ResolvedFilter extends DeliveryFilter {
 
 export const DELIVERIES_OF_TURNS = literal({
   name: 'deliveries-of-turns',
-  purpose: 'Find the delivery with this id ($1, or null), and those of these turns ($2).',
-  text: `select d.id from holdfast.deliveries d where d.id = $1::uuid
+  purpose: 'Find the deliveries with these ids ($1), and those of these turns ($2).',
+  text: `select d.id from holdfast.deliveries d where d.id = any ($1::uuid[])
 union select found.id from holdfast.turns t cross join lateral (
   select d.id from holdfast.deliveries d where d.session_id = t.session_id and d.turn_id = t.id limit ${NAMED_MAX}
 ) as found where t.id = any ($2::uuid[])`,
@@ -44,8 +44,9 @@ union select found.id from holdfast.turns t cross join lateral (
 async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<ResolvedFilter> {
   const { text } = filter;
   if (text === undefined) return { ...filter, named: null };
-  const { turnIds, sessionIds } = await findTurns(db, text);
-  const query = DELIVERIES_OF_TURNS.prepared([isUuid(text) ? text : null, turnIds]);
+  const named = await findTurns(db, text);
+  const { sessionIds } = named;
+  const query = DELIVERIES_OF_TURNS.prepared([named.ids, named.turnIds]);
   const { rows } = await db.$client.query<{ id: string }>(query);
   const ids = rows.map(({ id }) => id);
   // An id that names nothing finds nothing; it is not looked for in texts.

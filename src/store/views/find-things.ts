@@ -1,6 +1,7 @@
 // What a search text names exactly: an id, the key of a session, the id that a platform gave a message, or the code of open dead letters. Each
-// look-up is one by an index. A list with a text that names nothing looks for the text in its rows instead.
-import { isUuid } from '../../core/ids.ts';
+// look-up is one by an index. The end of an id is looked for among the newest ids only: an index for it would cost every insert. A list with a
+// text that names nothing looks for the text in its rows instead.
+import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
@@ -9,19 +10,57 @@ import type { ViewDatabase } from './page.ts';
 export interface NamedThings {
   turnIds: string[];
   sessionIds: string[];
+  /** The ids that the text can mean, of any kind. */
+  ids: string[];
 }
+
+/** The kinds of things that are found by the end of their ids, and where they are. */
+const ID_TABLES = {
+  turn: 'turns',
+  message: 'inbox',
+  session: 'sessions',
+  delivery: 'deliveries',
+  deadLetter: 'dead_letters',
+  batch: 'batches',
+  cron: 'crons',
+  run: 'subagent_runs',
+  bulkAction: 'bulk_actions',
+} as const;
+
+type IdKind = keyof typeof ID_TABLES;
+export const ID_KINDS = Object.keys(ID_TABLES) as [IdKind, ...IdKind[]];
+
+/** So many of the newest ids of each kind are looked at for one with a given end. */
+export const ENDS_LOOKED_AT_MAX = 20_000;
+/** The most ids with the same end that are shown. */
+const SAME_END_MAX = 20;
 
 /** The maximum number of messages with one platform id, and of dead letters with one code, that are read. */
 const NAMED_MAX = 1_000;
 
 export const FIND_BY_ID = literal({
   name: 'find-by-id',
-  purpose: 'Find what has this id: a turn, a message (its turn, or its session while no turn has it) or a session.',
-  text: `select array(select t.id from holdfast.turns t where t.id = $1
-    union select i.turn_id from holdfast.inbox i where i.id = $1 and i.turn_id is not null) as "turnIds",
-  array(select s.id from holdfast.sessions s where s.id = $1) as "sessionIds",
-  array(select t.session_id from holdfast.turns t where t.id = $1
-    union select i.session_id from holdfast.inbox i where i.id = $1) as "ownerIds"`,
+  purpose:
+    'Find what has one of these ids: a turn, a message (its turn, or its session while no turn has it) or a session.',
+  text: `select array(select t.id from holdfast.turns t where t.id = any ($1::uuid[])
+    union select i.turn_id from holdfast.inbox i where i.id = any ($1::uuid[]) and i.turn_id is not null) as "turnIds",
+  array(select s.id from holdfast.sessions s where s.id = any ($1::uuid[])) as "sessionIds",
+  array(select t.session_id from holdfast.turns t where t.id = any ($1::uuid[])
+    union select i.session_id from holdfast.inbox i where i.id = any ($1::uuid[])) as "ownerIds"`,
+});
+
+export const FIND_BY_END = literal({
+  name: 'find-by-end',
+  purpose: `Find the ids that end with $1, of these kinds ($2), among the ${ENDS_LOOKED_AT_MAX} newest of each kind, newest first.`,
+  text: `select kind, id from (
+  ${Object.entries(ID_TABLES)
+    .map(
+      ([kind, table]) => `select '${kind}' as kind, newest.id from (
+    select id from holdfast.${table} where '${kind}' = any ($2::text[]) order by id desc limit ${ENDS_LOOKED_AT_MAX}
+  ) as newest where right(newest.id::text, length($1)) = $1`,
+    )
+    .join('\n  union all ')}
+) as found order by id desc limit ${SAME_END_MAX}`,
 });
 
 export const FIND_BY_TEXT = literal({
@@ -44,15 +83,27 @@ export const FIND_BY_CODE = literal({
   ) as letters) as "sessionIds"`,
 });
 
-interface FoundRow extends NamedThings {
+interface FoundRow {
+  turnIds: string[];
+  sessionIds: string[];
   /** The sessions of the objects that are not sessions themselves. */
   ownerIds: string[];
 }
 
+/** The things whose ids end with a text, newest first. A session is found by its id, too; its key is what people use. */
+export async function findByEnd(
+  db: ViewDatabase,
+  end: string,
+  kinds: readonly string[] = ID_KINDS,
+): Promise<{ kind: IdKind; id: string }[]> {
+  const query = FIND_BY_END.prepared([end.toLowerCase(), kinds]);
+  return (await db.$client.query<{ kind: IdKind; id: string }>(query)).rows;
+}
+
 /** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */
 export async function findTurns(db: ViewDatabase, text: string): Promise<NamedThings> {
-  const { turnIds, sessionIds } = await find(db, text);
-  return { turnIds, sessionIds };
+  const { turnIds, sessionIds, ids } = await find(db, text);
+  return { turnIds, sessionIds, ids };
 }
 
 /** The sessions that a text names: themselves, or by a turn, a message or the code of a dead letter. */
@@ -64,11 +115,23 @@ export async function findSessions(db: ViewDatabase, text: string): Promise<stri
   return rows[0]?.sessionIds ?? [];
 }
 
-async function find(db: ViewDatabase, text: string): Promise<FoundRow> {
-  const { rows } = isUuid(text)
-    ? await db.$client.query<FoundRow>(FIND_BY_ID.prepared([text]))
-    : await db.$client.query<FoundRow>(FIND_BY_TEXT.prepared([text, keyOf(text)]));
-  return rows[0] ?? { turnIds: [], sessionIds: [], ownerIds: [] };
+async function find(db: ViewDatabase, text: string): Promise<FoundRow & NamedThings> {
+  if (isUuid(text)) return findById(db, [text]);
+  const { rows } = await db.$client.query<FoundRow>(FIND_BY_TEXT.prepared([text, keyOf(text)]));
+  const named = { ...NOTHING, ...rows[0], ids: [] };
+  if (named.sessionIds.length + named.ownerIds.length > 0 || !isIdEnd(text)) return named;
+  return findById(
+    db,
+    (await findByEnd(db, text)).map(({ id }) => id),
+  );
+}
+
+const NOTHING: FoundRow = { turnIds: [], sessionIds: [], ownerIds: [] };
+
+async function findById(db: ViewDatabase, ids: string[]): Promise<FoundRow & NamedThings> {
+  if (ids.length === 0) return { ...NOTHING, ids };
+  const { rows } = await db.$client.query<FoundRow>(FIND_BY_ID.prepared([ids]));
+  return { ...NOTHING, ...rows[0], ids };
 }
 
 /** The session key that a text is; null: it can be none. */

@@ -5,7 +5,7 @@ import { recentItems } from './recent.ts';
 export interface PaletteItem {
   /** Unique among those that are shown. */
   id: string;
-  group: 'Recent' | 'Screen' | 'Action' | 'Session' | 'Turn' | 'Message' | 'Batch' | 'Cron';
+  group: 'Recent' | 'Screen' | 'Action' | 'Session' | 'Turn' | 'Message' | 'Delivery' | 'Batch' | 'Cron';
   name: string;
   /** More about it, for people. */
   note?: string;
@@ -18,6 +18,8 @@ const FOUND_MAX = 5;
 /** Batches and crons have no search: this many of the newest are searched. */
 const LOOKED_AT_MAX = 200;
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
+/** The last digits of an id, as all screens show ids. */
+const ID_END = /^[\da-f]{6,12}$/i;
 
 /** The screens. */
 export function screenItems(screens: readonly { to: string; name: string }[]): PaletteItem[] {
@@ -51,6 +53,7 @@ export async function foundItems(text: string, signal: AbortSignal): Promise<Pal
     sessionItems(text, options),
     turnItems(text, options),
     messageItems(text, options),
+    deliveryItems(text, options),
     batchItems(text, options),
     cronItems(text, options),
   ]);
@@ -87,8 +90,9 @@ async function turnItems(q: string, options: Options): Promise<PaletteItem[]> {
 
 /** A message has no screen: it leads to its turn, or to its session while no turn has claimed it. */
 async function messageItems(q: string, options: Options): Promise<PaletteItem[]> {
-  if (!UUID.test(q)) return [];
-  const { items } = await api.listMessages({ ids: [q], limit: 1 }, options);
+  const ids = await idsOf(q, options);
+  if (ids.length === 0) return [];
+  const { items } = await api.listMessages({ ids, limit: FOUND_MAX }, options);
   return items.map(({ id, turnId, sessionKey, status }) => ({
     id: `message ${id}`,
     group: 'Message',
@@ -96,6 +100,27 @@ async function messageItems(q: string, options: Options): Promise<PaletteItem[]>
     note: `${status}, ${sessionKey}`,
     to: turnId === null ? `/sessions/${encodeURIComponent(sessionKey)}` : `/turns/${turnId}`,
   }));
+}
+
+async function idsOf(q: string, options: Options): Promise<string[]> {
+  if (!ID_END.test(q)) return UUID.test(q) ? [q] : [];
+  const { items } = await api.findIds({ endsWith: q, kinds: ['message'] }, options);
+  return items.map(({ id }) => id);
+}
+
+/** Deliveries whose id, or its end, is sought. */
+async function deliveryItems(q: string, options: Options): Promise<PaletteItem[]> {
+  if (!ID_END.test(q) && !UUID.test(q)) return [];
+  const { items } = await api.listDeliveries({ q, limit: FOUND_MAX }, options);
+  return items
+    .filter(({ id }) => id.endsWith(q.toLowerCase()))
+    .map(({ id, status, sessionKey }) => ({
+      id: `delivery ${id}`,
+      group: 'Delivery',
+      name: `delivery ${id.slice(-6)}`,
+      note: `${status}, ${sessionKey}`,
+      to: `/deliveries?open=${id}`,
+    }));
 }
 
 const fits = (q: string, ...texts: (string | null)[]): boolean =>

@@ -1,0 +1,25 @@
+// Ids by their ends: people see and copy the last digits of an id.
+import { z } from 'zod';
+import { isIdEnd } from '../../core/ids.ts';
+import { ENDS_LOOKED_AT_MAX, findByEnd, ID_KINDS } from '../../store/views/find-things.ts';
+import { defineRoute, type Route } from '../route.ts';
+import { foundIds } from '../schemas/answers.ts';
+import { listText } from '../schemas/queries.ts';
+
+const getIds = defineRoute({
+  operationId: 'findIds',
+  method: 'GET',
+  path: '/v1/ids',
+  summary: 'The things whose ids end with these digits, newest first, among the newest of each kind',
+  query: z.strictObject({
+    endsWith: z.string().refine(isIdEnd, { error: 'expected 6 to 12 hexadecimal digits' }),
+    kinds: listText(ID_KINDS).optional(),
+  }),
+  answers: { 200: { description: 'The ids; more than one: pass more digits', schema: foundIds } },
+  async handle({ query: { endsWith, kinds } }, { context }) {
+    const items = await findByEnd(context.views, endsWith, kinds);
+    return { status: 200, body: { items, lookedAt: ENDS_LOOKED_AT_MAX } };
+  },
+});
+
+export const idRoutes: Route[] = [getIds];
