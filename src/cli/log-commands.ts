@@ -17,9 +17,11 @@ export function addLogCommands(program: Command, run: RunCommand): void {
   program
     .command('logs')
     .helpGroup('Look:')
-    .description('print the log files of the data directory, oldest line first')
+    .description(
+      'print the log files of the data directory, oldest line first; in a pipe as stored, one JSON line per record',
+    )
     .option('-f, --follow', 'also print new lines, until Ctrl-C')
-    .option('--turn <id>', 'only lines about this turn')
+    .option('--turn <id>', 'only lines about this turn: its id, or the last 6 to 12 digits')
     .option('--session <key>', 'only lines about this session')
     .addOption(new Option('--level <level>', 'only lines of this level or above').choices(LOG_LEVELS))
     .action((options: LogOptions, command: Command) =>

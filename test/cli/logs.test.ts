@@ -128,13 +128,23 @@ test('the lines of all files are printed in the order of their time, and only th
   expect(await logs('--session', 'main')).toEqual({ code: 0, msgs: ['second'] });
   expect(await logs('--turn', 't')).toEqual({ code: 0, msgs: ['third'] });
   expect(await logs('--level', 'warn')).toEqual({ code: 0, msgs: ['third'] });
-  const pretty = await runCli(['logs'], { env: { HOLDFAST_DATA_DIR: dataDir } });
-  expect(pretty.stdout).toMatch(/INFO.*: first\n/);
   const elsewhere = await runCli(['logs', '--url', 'https://holdfast.example'], {
     env: { HOLDFAST_DATA_DIR: dataDir },
   });
   expect(elsewhere).toMatchObject({ code: 2, stderr: expect.stringContaining('on its machine') as string });
   expect((await runCli(['logs'], { env: { HOLDFAST_DATA_DIR: await newFolder() } })).code).toBe(5);
+});
+
+test('a pipe gets one line for each record, as it is stored, and a turn is named by the end of its id, too', async () => {
+  const turnId = '019ac1f0-3c6e-7aaa-8bbb-0123a644b6f0';
+  const stored = lineOf('01', 'failed', { turnId, err: { message: 'no', stack: 'Error: no\n    at here' } });
+  const dataDir = await dataDirWith({
+    'holdfast-1-1-1.jsonl': stored + lineOf('02', 'other', { turnId: 'x' }),
+  });
+  const env = { HOLDFAST_DATA_DIR: dataDir };
+  for (const turn of [turnId, '44b6f0', '44B6F0']) {
+    expect(await runCli(['logs', '--turn', turn], { env }), turn).toMatchObject({ code: 0, stdout: stored });
+  }
 });
 
 test('-f continues with new lines and new files until Ctrl-C', async () => {

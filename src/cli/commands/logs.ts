@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { prettyFactory } from 'pino-pretty';
 import { pause } from '../../clock.ts';
 import { dataDirOf } from '../../config/load-environment.ts';
+import { isIdEnd } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
 import type { ClientFlags } from '../api-client.ts';
@@ -117,12 +118,17 @@ function filterOf({ turn, session, level }: LogOptions): (fields: LogFields) => 
   const least = level === undefined ? 0 : (LOG_LEVELS.indexOf(level) + 1) * PINO_LEVEL_STEP;
   return (fields) =>
     Number(fields.level) >= least &&
-    (turn === undefined || fields.turnId === turn) &&
+    (turn === undefined || isOfTurn(fields.turnId, turn.toLowerCase())) &&
     (key === null || fields.sessionKey === key || fields.session === key);
 }
 
+function isOfTurn(turnId: unknown, turn: string): boolean {
+  return typeof turnId === 'string' && (isIdEnd(turn) ? turnId.endsWith(turn) : turnId === turn);
+}
+
+/** Programs get the lines as they are stored: people see records of several lines. */
 function printerOf(terminal: Terminal): (line: string) => void {
-  if (terminal.isJson) return (line) => terminal.print(line);
+  if (terminal.isJson || !terminal.isTty) return (line) => terminal.print(line);
   const pretty = prettyFactory({
     colorize: terminal.paint('red', 'x') !== 'x',
     translateTime: 'SYS:HH:MM:ss.l',
