@@ -58,20 +58,20 @@ export async function relayDeliveries(
     relay.onSettled?.(settlement.status === 'pending' ? 'retried' : settlement.status);
     const { turnId } = delivery;
     if (settlement.status !== 'pending' && turnId !== null) relay.tracing?.deliveryEnded(turnId);
-    if (settlement.status === 'failed') logGivenUp(relay, settlement);
+    logAttempt(relay, settlement);
     if (settlement.status === 'pending') return settled;
   }
   return DELIVERIES_PER_JOB_MAX;
 }
 
-function logGivenUp({ logger, tracing }: OutboxRelay, { delivery, lastStatus }: DeliverySettlement): void {
+/** One line per attempt: a warning when it was the last without success. */
+function logAttempt({ logger, tracing }: OutboxRelay, { delivery, status, lastStatus }: DeliverySettlement): void {
   const { id, sessionId, turnId, channel, attempts } = delivery;
   const origin = originOfDelivery(delivery);
   const ids = origin === null ? undefined : tracing?.idsOf(origin);
-  logger.warn(
-    { deliveryId: id, sessionId, turnId, ...ids, channel, attempts, code: 'delivery_failed', httpStatus: lastStatus },
-    'Delivery failed permanently',
-  );
+  const facts = { deliveryId: id, sessionId, turnId, ...ids, channel, attempts };
+  if (status !== 'failed') logger.debug({ ...facts, status, httpStatus: lastStatus }, 'Delivery attempted');
+  else logger.warn({ ...facts, code: 'delivery_failed', httpStatus: lastStatus }, 'Delivery failed permanently');
 }
 
 /** The turn whose trace a delivery belongs to; null: it is of no turn. */

@@ -21,7 +21,7 @@ import { CLOSED_INBOX, type PluginInbox } from '../src/plugins/plugin-inbox.ts';
 import type { Plugins } from '../src/plugins/plugins.ts';
 import type { Service } from '../src/service/service.ts';
 import type { MeasurePrompt } from '../src/service/submit-batch.ts';
-import type { Database } from '../src/store/database.ts';
+import { isPassingFault, type Database } from '../src/store/database.ts';
 import { storePriceVersion } from '../src/store/price-versions.ts';
 import type { LaneUse } from '../src/store/workers/report-worker.ts';
 import { createCoreTools } from '../src/tools/core-tools.ts';
@@ -227,10 +227,12 @@ async function openWebhook(config: Config, { clock }: WorkerOptions): Promise<Ch
 }
 
 /** Logs how a job ended, and counts it. */
-function observeJob({ logger, meters }: WorkerOptions, end: JobEnd): void {
+function observeJob({ logger, meters, service }: WorkerOptions, end: JobEnd): void {
   const { queue, job, outcome, error } = end;
   const facts = { queue, job: job?.kind ?? 'unknown', sessionId: job?.sessionId, outcome };
-  if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
+  // While the database is away every job fails: its outage is logged, and a stack for each would hide it.
+  if (outcome === 'failed' && isPassingFault(error)) service.database.outages.failed(error);
+  else if (outcome === 'failed') logger.error({ err: error, ...facts }, 'Job failed; the reconciler enqueues it again');
   else logger.debug(facts, 'Job ended');
   meters.onJobEnd?.(end);
 }

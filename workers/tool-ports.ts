@@ -61,6 +61,7 @@ function commandPorts({ service: { config, database }, logger, owner }: ToolPort
     leaseMs,
     runMsMax: exec.backgroundSeconds * 1000,
     logger,
+    outages: database.outages,
   });
   return {
     keeper,

@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { endNotice } from '../core/background-process.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
+import type { OutageLog } from '../outage-log.ts';
 import {
   waitFor,
   type BackgroundCommand,
@@ -36,6 +37,8 @@ export interface ProcessKeeperOptions {
   /** The longest that a command may run, in any worker that shares the outputs. */
   runMsMax: number;
   logger: Logger;
+  /** Faults of the database are part of its outage: a line for each look would be four stacks per second. */
+  outages: Pick<OutageLog, 'report'>;
 }
 
 const RUNNING_PER_SESSION_MAX = 8;
@@ -278,6 +281,6 @@ export class ProcessKeeper {
   }
 
   #warn(error: unknown): void {
-    this.#options.logger.warn({ err: error }, 'Background commands could not be checked; the next check retries');
+    this.#options.outages.report(error, 'Background commands could not be checked; the next check retries');
   }
 }

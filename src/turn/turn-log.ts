@@ -1,18 +1,38 @@
-// The log lines of turns, and the metrics counted with them: one line per ended turn and one per failed model call, with ids and figures and never with content.
+// The log lines of turns, and the metrics counted with them: one line per ended turn and one per failed model call, and at the level debug one per
+// opened turn and per tool call, with ids and figures and never with content.
 // Dashboards and alerts read these lines, so their field names are an interface: docs/operations.md lists them.
 import { toolUsesOf } from '../core/content.ts';
-import { modelOfRef } from '../core/model-ref.ts';
+import { modelName, modelOfRef } from '../core/model-ref.ts';
 import { callIdOf } from '../model/observers/observer.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';
 import type { TurnContext } from './context.ts';
-import { logIdsOf, type OpenedTurn } from './opened-turn.ts';
+import { laneOf, logIdsOf, type OpenedTurn } from './opened-turn.ts';
 
 type Reported = Pick<TurnContext, 'logger' | 'meter' | 'tracing'>;
 
 interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
   figures: TurnFigures;
+}
+
+/** Logs a new turn. */
+export function reportTurnStart(context: Reported, turn: OpenedTurn, messageIds: readonly string[]): void {
+  const { session, kind, journal } = turn;
+  const facts = { ...logIdsOf(context, turn), agentId: session.agentId, kind, lane: laneOf(turn), messageIds };
+  context.logger.debug({ ...facts, model: modelName(journal.attempt.request) }, 'Turn started');
+}
+
+/** Logs and counts a tool call that has ended, with its name and never with its arguments. */
+export function reportTool(
+  context: Reported,
+  turn: OpenedTurn,
+  call: { name: string; callId: string; status: 'done' | 'failed' | 'stopped'; durationMs: number },
+): void {
+  const { name, callId, status, durationMs } = call;
+  context.meter.toolRan(turn, { name, status, durationMs });
+  const facts = { ...logIdsOf(context, turn), tool: name, callId, status, durationMs: Math.round(durationMs) };
+  context.logger.debug(facts, 'Tool call ended');
 }
 
 /** Logs and counts a turn that has ended; one that failed is a warning. */

@@ -5,6 +5,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
+import { startReceiver } from './rig/webhook-receiver.ts';
 
 const soonMs = 30_000;
 const content = 'canary-of-the-content';
@@ -18,6 +19,7 @@ shareAmongTests(async (onEnd) => {
   const opened = await openServiceRig({
     queue: 'postgres',
     config: { channels: { webhook: { maxAttempts: 1, timeoutMs: 2_000 } } },
+    env: { HOLDFAST_LOG_LEVEL: 'debug' },
   });
   onEnd(() => opened.close());
   rig = opened;
@@ -58,6 +60,27 @@ test('a turn that ends is one line with its figures', async () => {
     inputTokens: expect.any(Number),
   });
   expect(linesWith('Turn ended', { turnId })).toHaveLength(1);
+});
+
+test('at the level debug, a turn has a line for its start, each tool call and each attempt of a delivery', async ({
+  onTestFinished,
+}) => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const calls = '[[tool: exec {"command": "true"}]] [[tool: read {"path": "missing"}]]';
+  const sent = await settle('followed', {
+    text: `${content} ${calls} [[reply: ${content}]]`,
+    deliver: { url: receiver.url },
+  });
+  const { turnId } = sent;
+  expect(await lineWith('Delivery attempted', { turnId })).toMatchObject({ level: 20, attempts: 1, status: 'sent' });
+  expect(linesWith('Turn started', { turnId })).toMatchObject([
+    { level: 20, sessionKey: 'agent:main:followed', kind: 'message', lane: 'main', messageIds: [sent.id] },
+  ]);
+  expect(linesWith('Tool call ended', { turnId })).toMatchObject([
+    { level: 20, tool: 'exec', status: 'done', durationMs: expect.any(Number) },
+    { level: 20, tool: 'read', status: 'failed' },
+  ]);
 });
 
 test('a model call that fails is one line, and the turn that fails with it is a warning with the code', async () => {

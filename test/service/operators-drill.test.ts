@@ -213,6 +213,10 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   worker.child.kill('SIGCONT');
   expect(await api.settled(running)).toMatchObject({ status: 'answered', reply: 'done' });
 
+  // It is looked after several times a second, which fails now.
+  const background = '[[tool: exec {"command": "sleep 600", "background": true}]] [[reply: started]]';
+  expect(await api.settled(await api.send('frozen', { text: background }))).toMatchObject({ reply: 'started' });
+
   // The overview and the page of a session need the database: they say that it is away. The dashboard's own page: test/browser/outage.test.ts.
   await postgres.stop();
   const brokenAt = performance.now();
@@ -231,6 +235,7 @@ test('an operator sees within 10 s that all workers are frozen, and that the dat
   expect(await look.metric('holdfast_database_up')).toBe(0);
   expect(await look.metric('holdfast_dependency_up{dependency="database"}')).toBe(0);
   expect((await look.doctor('database')).status).toBe('error');
+  expect(rig.logs.filter((line) => line.includes('"stack"'))).toEqual([]);
 });
 
 test.runIf(isRedisWanted())('an operator sees within 10 s that the queue is away', async ({ onTestFinished }) => {

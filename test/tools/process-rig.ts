@@ -46,7 +46,8 @@ export async function createProcessRig() {
   function worker({ leaseMs = 15_000, timeoutSeconds = 60 } = {}) {
     const name = newId<string>();
     const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
-    const keeper = new ProcessKeeper({ store, dataDir, worker: name, leaseMs, runMsMax: 60_000, logger });
+    const { outages } = rig.database;
+    const keeper = new ProcessKeeper({ store, dataDir, worker: name, leaseMs, runMsMax: 60_000, logger, outages });
     keeper.start();
     keepers.push(keeper);
     const exec = createExecTool({

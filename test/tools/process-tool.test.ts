@@ -472,7 +472,7 @@ const { url, dataDir, call, command } = JSON.parse(process.env.RUN);
 const database = openDatabase({ url, role: 'test' });
 const store = createProcessStore(database);
 const logger = createLogger({ level: 'silent', format: 'json', name: 'test' });
-const keeper = new ProcessKeeper({ store, dataDir, worker: 'dies', leaseMs: 1000, runMsMax: 60_000, logger });
+const keeper = new ProcessKeeper({ store, dataDir, worker: 'dies', leaseMs: 1000, runMsMax: 60_000, logger, outages: database.outages });
 keeper.start();
 const exec = createExecTool({ timeoutSeconds: 60, environment: { PATH: process.env.PATH }, background: { keeper, dataDir, timeoutSeconds: 600 } });
 const { content } = await exec.run({ command, background: true }, {

@@ -21,6 +21,7 @@ import type { Plan } from './plan-calls.ts';
 import { awaitsCaller } from './caller-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
+import { reportTool } from '../turn-log.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 type RunPlan = Extract<Plan, { kind: 'run' }>;
@@ -204,7 +205,8 @@ async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan, ste
     throw error;
   } finally {
     release();
-    context.meter.toolRan(turn, { name: plan.tool.spec.name, status, durationMs: performance.now() - startedAt });
+    const durationMs = performance.now() - startedAt;
+    reportTool(context, turn, { name: plan.tool.spec.name, callId: plan.call.id, status, durationMs });
   }
 }
 

@@ -20,6 +20,7 @@ import type { Position } from '../position.ts';
 import { RequestView } from '../request-view.ts';
 import { snapshotOf } from '../snapshot-cache.ts';
 import { TurnJournal } from '../turn-journal.ts';
+import { reportTurnStart } from '../turn-log.ts';
 import { viewRules } from './open-view.ts';
 
 /** The parts of an open turn. */
@@ -95,7 +96,7 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
   const promptSeq = session.entrySeq + 1;
   if (prompt !== null) transcript.push({ ...prompt, seq: promptSeq, parentSeq: session.leafSeq, turnId: id });
   const reported = session.contextTokens;
-  return await openTurn(context, {
+  const turn = await openTurn(context, {
     ...parts,
     sessionView: sessionView ?? session.view,
     promptSeq,
@@ -103,6 +104,8 @@ export async function openNewTurn(context: TurnContext, opening: NewTurnParts): 
     tokens: { last: prompt === null ? reported : 0, reported, added: prompt === null ? 0 : estimateTokens([prompt]) },
     earlier: null,
   });
+  reportTurnStart(context, turn, inputIds);
+  return turn;
 }
 
 // The rows stay; the model sees the transcript without them from now on.
