@@ -169,33 +169,18 @@ export async function listBatches(
   return pageOf(batches, page.limit, ({ id }) => id);
 }
 
-type BatchRow = Pick<
-  BatchView,
-  | 'id'
-  | 'name'
-  | 'status'
-  | 'outcome'
-  | 'pauseReason'
-  | 'pauseDetail'
-  | 'via'
-  | 'agentId'
-  | keyof ShownOptions
-  | 'concurrency'
-  | 'slots'
-  | 'weight'
-  | 'pilot'
-  | 'maxFailurePercent'
-  | 'deadlineAt'
-  | 'followUps'
-  | 'usage'
-  | 'costMicros'
-  | 'unpricedCalls'
-  | 'simulated'
-  | 'createdBy'
-  | 'createdAt'
-  | 'startedAt'
-  | 'endedAt'
-> & {
+/** What `batchOf` makes of the other columns. */
+type Derived =
+  | 'counts'
+  | 'ratePerMinute'
+  | 'eta'
+  | 'errors'
+  | 'hops'
+  | 'cacheHitRate'
+  | 'savedPercent'
+  | Extract<keyof BatchView, `${string}Usd`>;
+
+type BatchRow = Omit<BatchView, Derived> & {
   total: number;
   inFlight: number;
   answered: number;
