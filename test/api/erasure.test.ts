@@ -9,7 +9,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { tablesWith as findWord } from './tables-with.ts';
 import { useApiRig } from './use-api-rig.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 
 const holder = useApiRig();
 

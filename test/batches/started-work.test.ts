@@ -51,7 +51,11 @@ async function costOfTurns(batchId: string): Promise<number> {
 
 test('the subagents of items count for the item, the batch and its cap, and the batch ends after them', async () => {
   const batches = familyBatches();
-  const { body } = await batches.submit({ tools: { allow: ['*'] }, items: [SPAWNING, { text: 'alone [[reply: yes]]' }], maxCostUsd: 5 });
+  const { body } = await batches.submit({
+    tools: { allow: ['*'] },
+    items: [SPAWNING, { text: 'alone [[reply: yes]]' }],
+    maxCostUsd: 5,
+  });
   await batches.round();
   await batches.workOnce();
   await batches.round();

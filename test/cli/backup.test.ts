@@ -16,7 +16,7 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from '../service/rig/service-rig.ts';
 import { runCli } from './run-cli.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 const WAITING = 5;
 
 async function backupOf(databaseUrl: string): Promise<Buffer> {

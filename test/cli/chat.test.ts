@@ -9,7 +9,7 @@ import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '..
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { BIN, runCli } from './run-cli.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 
 const holder = {} as { rig: ServiceRig; worker: RunningProcess; api: RunningProcess };
 shareAmongTests(async (onEnd) => {

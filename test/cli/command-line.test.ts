@@ -13,7 +13,7 @@ const LAMP_PLUGIN = `export const tools = [{
 `;
 
 /** A start that would create its own database. */
-const START_MS_MAX = 60_000;
+const START_MS_MAX = 240_000;
 
 let cwd: string;
 

@@ -11,7 +11,7 @@ import { LogFiles, logFilesIn } from '../../src/log-files.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { BIN, runCli } from './run-cli.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 
 async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-logs-'));

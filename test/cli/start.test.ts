@@ -136,7 +136,7 @@ describe('on a fresh data directory', () => {
       expect(found).toHaveLength(3);
       expect(found).toEqual(expect.arrayContaining([['limits.waitingPerSession', 10, false], ...lanes]));
       service.child.kill('SIGHUP');
-      await expect.poll(diff, { timeout: 60_000 }).toEqual(lanes);
+      await expect.poll(diff, { timeout: 240_000 }).toEqual(lanes);
 
       await writeFile(file, '{limits: {waitingPerSession: 0}}');
       const refused = await runCli(['config', 'reload'], { cwd });

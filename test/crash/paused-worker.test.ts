@@ -18,7 +18,7 @@ const ATTEMPTS = isLongForm() ? 6 : 2;
 /** On a busy machine commands may be over before this process has seen one: then no worker was paused, and others are sent. */
 const TRIES_MAX = ATTEMPTS * 10;
 const COMMANDS = 8;
-const SETTLED_MS_MAX = 60_000;
+const SETTLED_MS_MAX = 240_000;
 
 let rig: CrashRig;
 let sessions = 0;

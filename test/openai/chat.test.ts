@@ -9,7 +9,7 @@ import { apiKey, openServiceRig, type RunningProcess } from '../service/rig/serv
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 
 type Rig = Awaited<ReturnType<typeof openServiceRig>>;
 

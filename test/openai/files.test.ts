@@ -8,7 +8,7 @@ import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '..
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 const LINE_BYTES_MAX = 2_000;
 const FILE_BYTES_MAX = 5_000_000;
 

@@ -6,7 +6,7 @@ import { apiKey, openServiceRig } from '../service/rig/service-rig.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 const OTHER_KEY = 'hf_another_key_0123456789';
 const holder = {} as { rig: Awaited<ReturnType<typeof openServiceRig>>; url: string };
 shareAmongTests(async (onEnd) => {

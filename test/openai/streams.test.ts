@@ -10,7 +10,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { answerOf, faultsOfChunks } from './check-chunks.ts';
 import { readStream, type ReadStream } from './read-stream.ts';
 
-const SOON_MS = 60_000;
+const SOON_MS = 240_000;
 const CONVERSATIONS = isLongForm() ? 200 : 40;
 const AT_ONCE = 8;
 

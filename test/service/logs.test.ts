@@ -7,7 +7,7 @@ import type { ServiceApi } from './rig/service-api.ts';
 import { openServiceRig, type ServiceRig } from './rig/service-rig.ts';
 import { startReceiver } from './rig/webhook-receiver.ts';
 
-const soonMs = 30_000;
+const soonMs = 240_000;
 const content = 'canary-of-the-content';
 
 type Line = Record<string, unknown>;

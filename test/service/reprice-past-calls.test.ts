@@ -111,7 +111,7 @@ test('calls of a turn that is deleted meanwhile are skipped, and there is no dea
   await client.query('select from holdfast.turns where session_id = $1 for update', [sessionId]);
   const repricing = repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });
   const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%locked_turns%' and pid <> pg_backend_pid()`;
-  await expect.poll(async () => (await rig.rows(waiting)).length, { interval: 5, timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await rig.rows(waiting)).length, { interval: 5, timeout: 120_000 }).toBe(1);
   // The lock order of the statements that delete turns: this one finds the calls unlocked.
   await client.query(`select from holdfast.model_calls where ${ofTurn} for update nowait`);
   await client.query(`delete from holdfast.model_calls where ${ofTurn}`);
@@ -151,7 +151,7 @@ test('the calls of a turn that is open keep their costs, because its worker know
       [sessionId],
     );
   const sessionId = await rig.sessionOf('open');
-  await expect.poll(async () => (await calls()).length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(async () => (await calls()).length, { timeout: 120_000 }).toBe(1);
   const before = await calls();
   const prices = priceBookOf({ models: { ...rig.config.models, prices: [{ ...SONNET, inputPerMTok: 999 }] } });
   await repricePastCalls({ database: rig.database, prices }, { ...SPAN, reason: null, isDryRun: false });

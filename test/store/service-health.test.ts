@@ -176,7 +176,7 @@ test('an open transaction that has written something is named with its session',
     return oldestTransaction?.application;
   };
   // Another test on this server may have begun one before.
-  await expect.poll(isNamed, { timeout: 20_000 }).toBe('abandoned');
+  await expect.poll(isNamed, { timeout: 120_000 }).toBe('abandoned');
   const { oldestTransaction, heldBackMs } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
   expect(oldestTransaction).toMatchObject({ ...rows[0], ageMs: expect.any(Number) });
   await report();

@@ -140,7 +140,7 @@ describe('a time limit (G25)', () => {
   test('that the runner of tools enforces returns what was printed, too', async () => {
     const limited = { ...exec, timeoutMs: echoSeconds * 1_000 };
     const call = aToolCall({ workspaceDir: workspace.dir });
-    const outcome = await runTool(limited, { command: 'echo started; sleep 300' }, call, { timeoutMs: 60_000 });
+    const outcome = await runTool(limited, { command: 'echo started; sleep 300' }, call, { timeoutMs: 240_000 });
     expect(outcome).toEqual({ content: 'started\n[exec timed out after 6 s and was stopped]', isError: true });
   });
 });
@@ -256,7 +256,7 @@ test('a command whose lease expired while its shell started does not begin (G7)'
 
 test('a missing workspace is an error result', async () => {
   const call = aToolCall({ workspaceDir: join(workspace.dir, 'none') });
-  const outcome = await runTool(exec, { command: 'true' }, call, { timeoutMs: 60_000 });
+  const outcome = await runTool(exec, { command: 'true' }, call, { timeoutMs: 240_000 });
   expect(outcome.isError).toBe(true);
   expect(outcome.content).toContain('exec failed: ');
 });

@@ -268,7 +268,7 @@ describe('its bounds', () => {
       response.writeHead(200, { 'content-type': 'text/plain' });
       response.write('a');
     };
-    const outcome = await runTool(hurried, { url: base }, aToolCall({ workspaceDir: '/' }), { timeoutMs: 60_000 });
+    const outcome = await runTool(hurried, { url: base }, aToolCall({ workspaceDir: '/' }), { timeoutMs: 240_000 });
     expect(outcome.isError).toBe(true);
     expect(outcome.content).toContain('web_fetch timed out after 0.3 s');
   });
@@ -276,7 +276,7 @@ describe('its bounds', () => {
   test('end a page that is made to take forever', async () => {
     const hurried = createWebFetchTool({ timeoutSeconds: 2, maxBytes: 2_000_000, allowPrivate: [host] });
     serve('text/html', '<div>'.repeat(200_000));
-    const outcome = await runTool(hurried, { url: base }, aToolCall({ workspaceDir: '/' }), { timeoutMs: 60_000 });
+    const outcome = await runTool(hurried, { url: base }, aToolCall({ workspaceDir: '/' }), { timeoutMs: 240_000 });
     expect(outcome.isError).toBe(true);
     expect(outcome.content).toContain('web_fetch timed out after 2 s');
   });
