@@ -60,13 +60,19 @@ test('due work has no worker until a process with slots in its lane reports', as
 
 test('what turns are parked for is reported: a provider that is away, a limit of one after a while, and a budget', async () => {
   await report();
+  const budget = randomUUID();
+  await rig.rows(
+    `insert into holdfast.budgets (id, origin, scope, per, zone, limit_micros, warn_percent, action, is_strict)
+     values ($1, 'api', 'all', 'day', 'UTC', 1, 80, 'pause', false)`,
+    [budget],
+  );
   const parks = [
     ['model_away', 'anthropic', '0'],
     ['model_away', 'anthropic', '1 hour'],
     ['rate_limited', 'openai', '1 minute'],
-    ['model_blocked', 'openai', '1 minute'],
+    ['model_blocked', 'openai/gpt', '1 minute'],
     ['retry_wait', 'google', '0'],
-    ['budget_reached', 'all per day', '0'],
+    ['budget_reached', budget, '0'],
     ['provider_batch', 'anthropic', '1 hour'],
   ];
   for (const [code, by, ago] of parks)
@@ -76,14 +82,14 @@ test('what turns are parked for is reported: a provider that is away, a limit of
        values (gen_random_uuid(), gen_random_uuid(), 'message', 'main', 'parked', 1, 'w', 'm', 1, 's', 't', now(), now(), $1, '', $2, now() - $3::interval)`,
       [code, by, ago],
     );
-  expect(await troubles()).toEqual([
+  expect((await troubles()).toSorted()).toEqual([
+    'budget_reached all per day 1',
     'model_away anthropic 2',
     'model_limited openai 2',
-    'budget_reached all per day 1',
   ]);
   const { parkedTurns } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
   expect(parkedTurns).toMatchObject({ model_away: 2, rate_limited: 1, provider_batch: 1 });
-  await rig.rows('truncate holdfast.turns cascade');
+  await rig.rows('truncate holdfast.turns, holdfast.budgets cascade');
 });
 
 test('processes that cannot reach the queue are reported together', async () => {

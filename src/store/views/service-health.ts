@@ -2,7 +2,7 @@
 // part that has stalled, clocks and versions that differ, a transaction that holds back events. Of turns it reads those that are open. The attention, the readiness, the doctor, the log and
 // the metrics say the same, because all of them read these facts.
 import type { QueryResult } from 'pg';
-import type { HealthFact, HealthKind } from '../../core/service-health.ts';
+import type { HealthFact } from '../../core/service-health.ts';
 import {
   CLOCK_OFF_MS,
   DELIVERY_STALLED_MS,
@@ -29,14 +29,21 @@ const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 
 const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
 const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
 
-const parkedSql = (kind: HealthKind, codes: string, condition = 'true'): string =>
-  `(${factSql(kind, "coalesce(t.park_by, 'unknown')", 'count(*)', 'min(t.park_since)')}
-  from holdfast.turns t where t.ended_at is null and t.status = 'parked' and t.park_code in (${codes}) and ${condition} group by 2 limit ${NAMES_MAX})`;
+/** What open turns are parked for; they are read once, because an outage can park very many. Some wait for a model: its provider counts. */
+const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since
+  from (
+    select kind, waited_for, count(*)::int as count, min(park_since) as since, row_number() over (partition by kind order by count(*) desc) as place
+    from (
+      select case when t.park_code in ('model_away', 'budget_reached') then t.park_code else 'model_limited' end as kind,
+        case when t.park_code = 'budget_reached' then t.park_by else split_part(t.park_by, '/', 1) end as waited_for, t.park_since
+      from holdfast.turns t where t.ended_at is null and t.status = 'parked' and (t.park_code in ('model_away', 'budget_reached')
+        or t.park_code in ('model_blocked', 'rate_limited', 'retry_wait') and t.park_since < ${agoSql(LIMITED_MS)})
+    ) as parked group by kind, waited_for
+  ) as counted left join holdfast.budgets b on kind = 'budget_reached' and b.id::text = waited_for
+  where place <= ${NAMES_MAX})`;
 
 /** SQL of the facts, as rows of `kind, name, count, since`. */
-export const HEALTH_FACTS_SQL = `${parkedSql('model_away', "'model_away'")}
-  union all ${parkedSql('model_limited', "'model_blocked', 'rate_limited', 'retry_wait'", `t.park_since < ${agoSql(LIMITED_MS)}`)}
-  union all ${parkedSql('budget_reached', "'budget_reached'")}
+export const HEALTH_FACTS_SQL = `${PARKED_SQL}
   union all (${factSql('paused', "concat_ws(', ', 'lane ' || p.lane, 'agent ' || p.agent_id, 'session ' || p.session_key)", '1', 'p.created_at')}
   from holdfast.pauses p order by p.created_at limit ${NAMES_MAX})
   union all (${factSql('queue_unreachable', "'queue'", 'count(*)', 'min(w.queue_away_since)')}
