@@ -199,7 +199,7 @@ select input.session_id, judged.verdict, case when c.id is not null then ${jsonO
   (c.known_version <> c.transcript_version) as is_whole,
   case when c.waiting > 0 then (
     select json_agg(${INPUT_JSON} order by i.seq) from (
-      select *, sum(length(i.body::text)) over (order by i.seq) - length(i.body::text) as chars_before
+      select *, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
       from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit ${WAITING_READ_MAX}
     ) as i where i.chars_before < ${WAITING_CHARS_MAX}
   ) end as inputs,

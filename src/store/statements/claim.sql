@@ -123,7 +123,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
   case when c.waiting > 0 then (
     select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
   'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text)) order by i.seq) from (
-      select *, sum(length(i.body::text)) over (order by i.seq) - length(i.body::text) as chars_before
+      select *, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
       from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit 200
     ) as i where i.chars_before < 4000000
   ) end as inputs,
