@@ -19,7 +19,7 @@ export function parseRequest(
 ): ApiRequest<PathValues, unknown, unknown> {
   const params = parseParams(route.path, request.params as Record<string, string>);
   const query = parseFields(route.query, request.query, 'invalid_query');
-  refuseNul(query as object, 'invalid_query');
+  refuseNul(request.query as object, 'invalid_query');
   const lines = request.body instanceof Readable ? request.body : null;
   const rawBody = lines === null ? (request.body ?? {}) : {};
   const body = lines === null ? parseFields(route.body, rawBody, 'invalid_body') : {};

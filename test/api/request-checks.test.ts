@@ -228,6 +228,8 @@ describe('a query', () => {
     ['/v1/sessions?limit=abc', 'limit'],
     ['/v1/sessions?limit=1&limit=2', 'limit'],
     ['/v1/sessions?colour=red', 'colour'],
+    ['/v1/turns?tag=%00:x', 'tag'],
+    ['/v1/usage?tag=a:%00', 'tag'],
     ['/v1/sessions?cursor=AAAA', 'cursor'],
     ['/v1/turns?status=gone', 'status'],
     ['/v1/turns?since=soon', 'since'],
