@@ -30,6 +30,7 @@ const beginFirst = [
   'test/crash/',
   'test/turn/interleaving/',
   'test/turn/rate-limits',
+  'test/turn/hostile-provider',
   'test/workers/provider-lane',
   'test/service/',
   'test/cli/',
