@@ -1,7 +1,8 @@
 // Goal: a request that the provider refuses as invalid fails one turn, and does not end its session: what was refused is not sent again.
 // Method: a provider that refuses each request with a certain word in it, which a turn puts into each part of a conversation that a
 // provider may refuse.
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { COMPACTION_REQUEST } from '../../src/core/compaction/summary-request.ts';
 import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import { ModelError } from '../../src/model/model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
@@ -17,6 +18,8 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const POISON = 'UE9JU09O';
 const sent: string[] = [];
+/** What the next summaries say. */
+const summaries: string[] = [];
 
 /** Answers the last prompt with the blocks that are written in it, a further request of its turn with `done`. */
 const picky = readTransport('/p.ts', {
@@ -30,9 +33,12 @@ const picky = readTransport('/p.ts', {
     if (body.includes(POISON))
       throw new ModelError({ type: 'invalid_request_error', status: 400, retryAfterMs: null, message });
     const last = request.messages.at(-1)?.content.at(-1);
+    const isSummary = body.includes(COMPACTION_REQUEST);
     const [, blocks] = last?.type === 'text' ? (/\{\{(.*)\}\}/.exec(last.text) ?? []) : [];
     const content =
-      blocks === undefined ? [{ type: 'text', text: 'done' }] : JSON.parse(blocks.replaceAll('WORD', POISON));
+      blocks === undefined || isSummary
+        ? [{ type: 'text', text: isSummary ? (summaries.shift() ?? '') : 'done' }]
+        : JSON.parse(blocks.replaceAll('WORD', POISON));
     const stop_reason = blocks?.includes('tool_use') === true ? 'tool_use' : 'end_turn';
     eventsOfBody({ id: 'm', model: request.model, content, stop_reason }).some(onEvent);
   },
@@ -63,19 +69,22 @@ shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
   const { plugins } = pluginsWith([], { transports: [picky] });
-  rig = await createTurnRig(database.url, { plugins, tools: [look] });
+  const settings = { agents: { defaults: { compaction: { keepRecentTokens: 1 } } } };
+  rig = await createTurnRig(database.url, { plugins, tools: [look], settings });
   const made = rig;
   onEnd(() => made.close());
   worker = rig.worker();
 });
 
 /** Sends a message and runs its turn; how it ended. */
-async function say(name: string, text: string): Promise<unknown> {
-  const id = await rig.send(name, text, { model: 'picky/m' });
+async function say(name: string, text: string, kind: 'message' | 'compaction' = 'message'): Promise<unknown> {
+  const id = await rig.send(name, text, { model: 'picky/m' }, kind);
   await worker.run(name);
   const [row] = await rig.rows('select status, error from holdfast.inbox where id = $1', [id]);
   return row;
 }
+
+const compact = (name: string): Promise<unknown> => say(name, '/compact', 'compaction');
 
 const ANSWERED = { status: 'answered', error: null };
 const REFUSED = { status: 'failed', error: { code: 'model_invalid_request' } };
@@ -156,4 +165,50 @@ test('prompts that are refused one after the other hide no answer that was accep
   expect(await say(name, POISON)).toMatchObject(REFUSED);
   expect(await say(name, 'last')).toMatchObject(ANSWERED);
   for (const text of ['zero', 'between', 'done']) expect(sent.at(-1)).toContain(text);
+});
+
+describe('a summary that is refused', () => {
+  /** A session with two turns that a summary replaces. */
+  async function compacted(name: string, ...says: string[]): Promise<void> {
+    summaries.push(...says);
+    for (const start of ['zero', 'first']) await say(name, `${start} ${'lorem ipsum '.repeat(300)}`);
+    await rig.rows(`update holdfast.sessions set model = 'picky/m' where id = $1`, [await rig.sessionOf(name)]);
+    expect(await compact(name)).toMatchObject(ANSWERED);
+  }
+
+  test('is undone with the prompt, and the next request has the entries that it replaced', async () => {
+    const name = 'summary';
+    await compacted(name, `${POISON} was said`);
+    expect(await say(name, 'second')).toMatchObject(REFUSED);
+    const refused = sent.at(-1);
+    expect(await say(name, 'third')).toMatchObject(ANSWERED);
+    for (const text of ['zero', 'first', 'done']) expect(sent.at(-1)).toContain(text);
+    expect(sent.at(-1)).not.toContain('second');
+    const [compaction] = await rig.rows('select status from holdfast.compactions where session_id = $1', [
+      await rig.sessionOf(name),
+    ]);
+    expect(compaction).toEqual({ status: 'restored' });
+    const [turn] = await rig.rows(
+      `select id from holdfast.turns where session_id = $1 and error is not null order by id limit 1`,
+      [await rig.sessionOf(name)],
+    );
+    const call = { turnId: String(turn?.['id']), callNo: 1, defaultThinking: () => 'high' as const };
+    expect(await deriveRequest(rig.database, call)).toMatchObject({ request: JSON.parse(refused ?? '') });
+    summaries.push('All is well');
+    expect(await compact(name)).toMatchObject(ANSWERED);
+    expect(await say(name, 'fourth')).toMatchObject(ANSWERED);
+    expect(sent.at(-1)).toContain('All is well');
+    expect(sent.at(-1)).not.toContain('zero');
+  });
+
+  test('twice in the same place is hidden, and the session answers without it', async () => {
+    const name = 'summary-twice';
+    await compacted(name, `${POISON} was said`, `${POISON} was said again`);
+    expect(await say(name, 'second')).toMatchObject(REFUSED);
+    expect(await compact(name)).toMatchObject(ANSWERED);
+    expect(await say(name, 'third')).toMatchObject(REFUSED);
+    expect(await say(name, 'fourth')).toMatchObject(ANSWERED);
+    expect(sent.at(-1)).not.toContain(POISON);
+    expect(await say(name, 'fifth')).toMatchObject(ANSWERED);
+  });
 });

@@ -11,8 +11,27 @@ const hiddenEntries = optional('hidden_entries', (ends: Ends) => ends.some((end)
   update holdfast.entries e
   set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
   from fence join tail on tail.n = fence.n
-  where e.session_id = fence.session_id and e.seq >= coalesce(tail.hides_from, tail.prompt_seq) and e.state = 'active' and e.kind <> 'summary'
-    and (tail.hides = 'refused' or e.turn_id = fence.turn_id)
+  where e.session_id = fence.session_id and e.state = 'active' and (e.seq = tail.hides_summary
+    or e.seq >= coalesce(tail.hides_from, tail.prompt_seq) and e.kind <> 'summary' and (tail.hides = 'refused' or e.turn_id = fence.turn_id))
+)`),
+);
+
+// Of the entries of this turn that a refused summary has replaced, any may be what was refused.
+const undoneSummaries = optional('undone_summaries', (ends: Ends) =>
+  ends.some((end) => end.hidesSummary?.isUndone === true),
+)(
+  cte(`returned_entries as (
+  update holdfast.entries e
+  set state = case when e.seq < tail.hides_from then 'active' else 'hidden' end,
+    retired_seq = case when e.seq < tail.hides_from then null else e.retired_seq end,
+    absences = case when e.seq < tail.hides_from
+      then coalesce(e.absences, '{}') + int8multirange(int8range(e.retired_seq, fence.base_seq + 1)) else e.absences end
+  from fence join tail on tail.n = fence.n
+  where tail.undoes and e.session_id = fence.session_id and e.state = 'compacted' and e.retired_seq = tail.hides_summary
+)`),
+  cte(`undone_compactions as (
+  update holdfast.compactions c set status = 'restored' from fence join tail on tail.n = fence.n
+  where tail.undoes and c.session_id = fence.session_id and c.status = 'completed' and c.summary_seq = tail.hides_summary
 )`),
 );
 
@@ -57,4 +76,10 @@ const settledPolls = optional('poll_results', (ends: Ends) => ends.some((end) =>
 );
 
 /** The CTEs that some ends need in addition to those of every end. */
-export const endParts = [...hiddenEntries, ...insertedDeliveries, ...insertedDeadLetters, ...settledPolls];
+export const endParts = [
+  ...hiddenEntries,
+  ...undoneSummaries,
+  ...insertedDeliveries,
+  ...insertedDeadLetters,
+  ...settledPolls,
+];

@@ -87,6 +87,8 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
   ended_data: ['json', (end) => JSON.stringify(end.ended.data)],
   hides: ['text', (end) => end.hides],
   hides_from: ['bigint', (end) => end.hidesFromSeq ?? null],
+  hides_summary: ['bigint', (end) => end.hidesSummary?.seq ?? null],
+  undoes: ['boolean', (end) => end.hidesSummary?.isUndone ?? false],
   announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
   poll_result: ['text', (end) => end.pollResult ?? null],
   is_awaited: ['boolean', (end) => end.isAwaited],
@@ -135,7 +137,8 @@ const updatedSessions = cte(`updated_sessions as (
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
       when tail.hides is not null then (select max(e.seq) from holdfast.entries e
-        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
+        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.seq is distinct from tail.hides_summary
+          and (e.state = 'active' or tail.undoes and e.state = 'compacted' and e.retired_seq = tail.hides_summary)
           and (e.kind = 'summary' or case when tail.hides = 'refused' then e.seq < tail.hides_from else e.turn_id <> fence.turn_id end))
       when fence.added > 0 then fence.base_seq + fence.added
       else s.leaf_seq

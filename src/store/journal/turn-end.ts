@@ -34,6 +34,11 @@ export interface TurnEnd extends JournalWrite {
   hides: 'refused' | 'turn' | 'poll' | null;
   hidesFromSeq?: number;
   /**
+   * A summary that the provider refuses. `isUndone`: the entries that it replaced before `hidesFromSeq` are active again, so the next compaction
+   * writes another one; else they stay compacted.
+   */
+  hidesSummary?: { seq: number; isUndone: boolean };
+  /**
    * Set when its inputs are not settled but wait again: the most of them that a turn takes from now on, until none waits any more. Absent: they
    * are settled.
    */

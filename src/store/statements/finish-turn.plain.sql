@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: none (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, undone_summaries, deliveries, dead_letters, poll_results, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_ends json
 prepare "finish-turn" (json, uuid[], json) as
 /* finish-turn */
@@ -28,8 +28,8 @@ fence as materialized (
 ),
 ending as (select null::uuid as child_id, null::text as cleanup where false),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, poll_result, is_awaited, collect_max
+  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -58,7 +58,8 @@ updated_sessions as (
     entry_seq = fence.base_seq + fence.added, updated_at = clock_timestamp(),
     leaf_seq = case
       when tail.hides is not null then (select max(e.seq) from holdfast.entries e
-        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.state = 'active'
+        where e.session_id = s.id and e.transcript_no = s.transcript_no and e.seq is distinct from tail.hides_summary
+          and (e.state = 'active' or tail.undoes and e.state = 'compacted' and e.retired_seq = tail.hides_summary)
           and (e.kind = 'summary' or case when tail.hides = 'refused' then e.seq < tail.hides_from else e.turn_id <> fence.turn_id end))
       when fence.added > 0 then fence.base_seq + fence.added
       else s.leaf_seq

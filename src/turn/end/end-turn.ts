@@ -25,7 +25,9 @@ import { joined, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
   TurnNotices &
-  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'pollResult' | 'collectMax'>> & {
+  Partial<
+    Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'hidesSummary' | 'pollResult' | 'collectMax'>
+  > & {
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
     /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */

@@ -54,6 +54,7 @@ export async function storeEnd(
       hides,
       ...(result.collectMax === undefined ? {} : { collectMax: result.collectMax }),
       ...(result.hidesFromSeq === undefined ? {} : { hidesFromSeq: result.hidesFromSeq }),
+      ...(result.hidesSummary === undefined ? {} : { hidesSummary: result.hidesSummary }),
       ...(turn.kind === 'heartbeat' ? { pollResult: result.pollResult ?? POLL_RESULTS[status] } : {}),
       debounceMs: isInterrupted ? 0 : (session.queueDebounceMs ?? queue.debounceMs),
       announceDebounceMs: isInterrupted ? 0 : turn.agent.subagents.announceDebounce,
@@ -100,7 +101,7 @@ export async function storeBrokenCall(context: TurnContext, turn: OpenedTurn): P
 
 /** Tokens of the session's context; 0: not known. */
 function contextTokensOf({ journal, session }: OpenedTurn, write: TurnWrite, result: TurnResult): number {
-  if (result.isBare === true) return 0;
+  if (result.isBare === true || result.hidesSummary !== undefined) return 0;
   if (result.hides === 'poll' || result.collectMax !== undefined)
     return journal.at.tokens.compacted ?? session.contextTokens;
   return lastTokensAfter(journal.at, write);
