@@ -3,7 +3,7 @@ import { boundedResult, isAnnounceSkip } from './announcement.ts';
 import { isBlank } from './blank-text.ts';
 import { textOf } from './content.ts';
 import type { Entry } from './entry.ts';
-import { interpretReply } from './silent-reply.ts';
+import { withoutTokens } from './next-steps.ts';
 import { storableText } from './storable-text.ts';
 
 export type OutputEntry = Pick<Entry, 'kind' | 'content'>;
@@ -33,8 +33,8 @@ function lastTextOf(
 
 /** An answer without the silent tokens. */
 function spokenText(text: string): string {
-  const reply = interpretReply(text);
-  return reply.kind === 'silent' || isAnnounceSkip(reply.text) ? '' : reply.text;
+  const spoken = withoutTokens(text, null);
+  return isAnnounceSkip(spoken) ? '' : spoken;
 }
 
 function resultTextOf(content: Entry['content']): string {

@@ -39,7 +39,13 @@ export function decideOutcome(answer: string, rules: ReplyRules): AnswerOutcome 
 export function withoutTokens(text: string, heartbeatAckCharsMax: number | null): string {
   const reply = interpretReply(text);
   if (reply.kind === 'silent') return '';
-  if (heartbeatAckCharsMax === null) return withoutHeartbeatToken(reply.text);
-  const poll = readHeartbeatAnswer(reply.text, heartbeatAckCharsMax);
+  const rest = withoutHeartbeats(reply.text, heartbeatAckCharsMax);
+  // Under a token of heartbeats there may be a silent one.
+  return rest === text.trim() ? rest : withoutTokens(rest, heartbeatAckCharsMax);
+}
+
+function withoutHeartbeats(text: string, ackCharsMax: number | null): string {
+  if (ackCharsMax === null) return withoutHeartbeatToken(text);
+  const poll = readHeartbeatAnswer(text, ackCharsMax);
   return poll.isAck ? '' : poll.text.trim();
 }

@@ -20,6 +20,10 @@ describe('decideOutcome', () => {
     'HEARTBEAT_OK.',
     '"HEARTBEAT_OK"',
     '**HEARTBEAT_OK.**',
+    'NO_REPLY HEARTBEAT_OK',
+    'HEARTBEAT_OK NO_REPLY',
+    'NO_REPLY. **HEARTBEAT_OK**',
+    'HEARTBEAT_OK NO_REPLY HEARTBEAT_OK NO_REPLY',
   ])('%j is silence on purpose', (answer) => {
     expect(decideOutcome(answer, RULES)).toEqual({
       status: 'silent',
@@ -32,6 +36,7 @@ describe('decideOutcome', () => {
   test('a token in a reply is removed', () => {
     expect(replyOf('Done. NO_REPLY')).toBe('Done.');
     expect(replyOf('HEARTBEAT_OK All quiet.')).toBe('All quiet.');
+    expect(replyOf('Done. NO_REPLY HEARTBEAT_OK')).toBe('Done.');
     expect(replyOf('NO_REPLY because of x')).toBe('NO_REPLY because of x');
   });
 

@@ -47,7 +47,7 @@ function createTokenFilter(): TextFilter {
       if (pending === null) {
         const text = whole.trimStart();
         if (mayBeSilence(text)) return '';
-        pending = withoutLeadingHeartbeats(withoutLeadingTokens(text));
+        pending = withoutTokensAtStart(text);
       } else pending += piece;
       const heldFrom = endingAt(pending);
       const done = pending.slice(0, heldFrom);
@@ -60,6 +60,11 @@ function createTokenFilter(): TextFilter {
       return reply.startsWith(shown) ? reply.slice(shown.length) : '';
     },
   };
+}
+
+function withoutTokensAtStart(text: string): string {
+  const rest = withoutLeadingHeartbeats(withoutLeadingTokens(text));
+  return rest === text ? rest : withoutTokensAtStart(rest);
 }
 
 const TOKENS = [SILENT_REPLY_TOKEN, HEARTBEAT_TOKEN];
