@@ -1,5 +1,7 @@
 // The filters of lists: each is in the URL, and is what the service is asked for.
 import { expect, test } from 'vitest';
+import { batchRig } from '../batches/batch-rig.ts';
+import { violationsOn } from './axe.ts';
 import { useDashboard } from './dashboard-rig.ts';
 
 const dashboard = useDashboard();
@@ -76,4 +78,57 @@ test('a choice without a value in the URL shows what holds then', async () => {
   expect([await shown('Steps'), await shown('By')]).toEqual(['day', 'model']);
   await open('/costs?by=hour&group=agent');
   expect([await shown('Steps'), await shown('By')]).toEqual(['hour', 'agent']);
+});
+
+test('a tag on a turn, a batch or a cron leads to the turns that have it; sessions and costs are filtered by it', async () => {
+  const { page, rig, signIn, open } = dashboard;
+  const tags = { customer: '42: <b>north</b>', long: 'x'.repeat(512) };
+  for (const [session, body] of [
+    ['tagged', { tags }],
+    ['plain', {}],
+  ] as const) {
+    await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: ok]]', ...body });
+    await rig.work(session);
+  }
+  const batch = await batchRig(rig).submit({ items: [{ text: 'one' }], tags });
+  const cron = await rig.post('/v1/crons', {
+    schedule: { kind: 'every', everyMs: 3_600_000 },
+    payload: { kind: 'agentTurn', message: 'Report.' },
+    tags,
+  });
+  const [turn] = (await rig.get('/v1/turns?session=tagged')).body.items;
+  const tag = `customer:${tags.customer}`;
+  await page.setViewportSize({ width: 320, height: 800 });
+  await signIn();
+  for (const path of [`/turns/${turn.id}`, `/batches/${batch.body.id}`, `/crons/${cron.body.id}`]) {
+    await open(path);
+    const chip = page.getByRole('link', { name: `customer: ${tags.customer}` });
+    await chip.waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    expect(await violationsOn(page)).toEqual([]);
+    await chip.click();
+    await expect.poll(() => new URL(page.url()).searchParams.get('tag')).toBe(tag);
+    await expect.poll(() => rowsOf().getByRole('link').allTextContents()).toContain('agent:main:tagged');
+    expect(await rowsOf().count()).toBe(1);
+    expect(await page.getByLabel('Tag, as key:value').inputValue()).toBe(tag);
+  }
+
+  const search = `tag=${encodeURIComponent(tag)}`;
+  await open(`/turns?${search}&columns=turn,tags`);
+  await rowsOf()
+    .getByRole('link', { name: `customer: ${tags.customer}` })
+    .waitFor();
+  await open('/sessions');
+  await page.getByLabel('Tag, as key:value').fill(tag);
+  await page.keyboard.press('Enter');
+  await expect.poll(() => rowsOf().getByRole('link').allTextContents()).toEqual(['agent:main:tagged']);
+  await open(`/costs?${search}`);
+  const turns = page.getByRole('region', { name: 'By model' }).getByRole('row').last().getByRole('cell').nth(2);
+  await expect.poll(() => turns.textContent()).toBe('1');
+  await page.getByText('Most expensive turns, sessions and crons').click();
+  const top = page.getByRole('region', { name: 'Most expensive sessions' }).getByRole('rowheader');
+  await expect.poll(() => top.allTextContents()).toEqual(['agent:main:tagged']);
+  await page.getByLabel('Tag, as key:value').fill('customer:43');
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing was spent in this time.').waitFor();
 });

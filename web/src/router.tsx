@@ -144,7 +144,7 @@ const compareRoute = createRoute({
 const sessionsRoute = createRoute({
   ...screen,
   path: '/sessions',
-  validateSearch: texts('kind', 'status', 'agent', 'channel', 'q', 'order', 'columns'),
+  validateSearch: texts('kind', 'status', 'agent', 'channel', 'tag', 'q', 'order', 'columns'),
   component: screenOf(async () => (await import('./screens/sessions.tsx')).Sessions),
 });
 const sessionRoute = createRoute({
@@ -190,7 +190,7 @@ const batchRoute = createRoute({
 const costsRoute = createRoute({
   ...screen,
   path: '/costs',
-  validateSearch: texts('by', 'group'),
+  validateSearch: texts('by', 'group', 'tag'),
   component: screenOf(async () => (await import('./screens/costs.tsx')).Costs),
 });
 const deadLettersRoute = createRoute({

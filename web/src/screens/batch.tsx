@@ -9,6 +9,7 @@ import { me } from '../me.ts';
 import { Age, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { TagsFact } from '../parts/tags.tsx';
 import { BatchActions, RetryFailed } from './batch-actions.tsx';
 import { endedItems } from './batch-columns.tsx';
 import { BatchItems } from './batch-items.tsx';
@@ -130,6 +131,7 @@ function Facts({ batch }: { batch: Batch }): ReactElement {
       <Fact name="In flight at most">{concurrency}</Fact>
       <Fact name="Slots">{slots}</Fact>
       <Fact name="Weight">{weight}</Fact>
+      <TagsFact tags={batch.tags} />
       {pilot !== null && <Fact name="Pilot">{pilot} items</Fact>}
       <Fact name="Pauses at">{maxFailurePercent} % failed</Fact>
       {deadlineAt !== null && (

@@ -13,7 +13,7 @@ import { SafeText } from '../parts/safe-text.tsx';
 import { saveFile } from '../parts/save-file.ts';
 import { TimeChart, tokenSeries } from '../parts/time-chart.tsx';
 import { Budgets, budgetsQuery } from './budgets.tsx';
-import { Choice, Filters } from './filters.tsx';
+import { Choice, Filters, TextFilter } from './filters.tsx';
 import { TopCosts } from './top-costs.tsx';
 
 const route = getRouteApi('/app/costs');
@@ -24,13 +24,22 @@ const SPANS = { minute: 'last hour', hour: 'last two days', day: 'last 30 days' 
 const STEPS_SHOWN = { minute: 60, hour: 48, day: 30 } as const;
 
 type By = keyof typeof STEPS;
+type Group = (typeof GROUPS)[number];
 type Search = ReturnType<typeof route.useSearch>;
+
+interface UsageShown {
+  by: By;
+  group: Group;
+  /** Only of turns with this tag. */
+  tag: string | undefined;
+}
 
 export function Costs(): ReactElement {
   const search = route.useSearch();
   const navigate = useNavigate({ from: '/costs' });
   const by = (search.by ?? 'day') as By;
-  const group = (search.group ?? 'model') as (typeof GROUPS)[number];
+  const group = (search.group ?? 'model') as Group;
+  const { tag } = search;
   const change = (part: Partial<Search>): void => void navigate({ search: (before) => ({ ...before, ...part }) });
   return (
     <>
@@ -44,11 +53,12 @@ export function Costs(): ReactElement {
           onChange={(next) => change({ by: next })}
         />
         <Choice name="By" value={group} options={GROUPS} usual="model" onChange={(next) => change({ group: next })} />
+        <TextFilter name="Tag, as key:value" value={tag} onChange={(next) => change({ tag: next })} />
       </Filters>
-      {haveBegun(useUsage(by, group), useQuery(budgetsQuery)) ? (
+      {haveBegun(useUsage({ by, group, tag }), useQuery(budgetsQuery)) ? (
         <>
-          <Spent by={by} group={group} />
-          <TopCosts from={beginningOf(by)} span={SPANS[by]} />
+          <Spent by={by} group={group} tag={tag} />
+          <TopCosts from={beginningOf(by)} span={SPANS[by]} tag={tag} />
           <Budgets />
           <p className="soft">
             Prices are in the{' '}
@@ -65,9 +75,9 @@ export function Costs(): ReactElement {
   );
 }
 
-function Spent({ by, group }: { by: By; group: (typeof GROUPS)[number] }): ReactElement {
-  const usage = useUsage(by, group);
-  const byModel = useUsage(by, 'model');
+function Spent({ by, group, tag }: UsageShown): ReactElement {
+  const usage = useUsage({ by, group, tag });
+  const byModel = useUsage({ by, group: 'model', tag });
   const prices = useQuery({ queryKey: ['prices'], queryFn: () => api.getPrices() });
   const steps = usage.data?.items;
   const times = useMemo(() => stepsOf(by, steps ?? []), [by, steps]);
@@ -129,10 +139,10 @@ function stepsOf(by: By, used: readonly UsedStep[]): string[] {
   return [...new Set([...shown, ...used.map(({ startsAt }) => startsAt)])].toSorted();
 }
 
-function useUsage(by: By, group: (typeof GROUPS)[number]) {
+function useUsage({ by, group, tag }: UsageShown) {
   return useQuery({
-    queryKey: ['usage', by, group],
-    queryFn: () => api.getUsage({ by, group, from: beginningOf(by) }),
+    queryKey: ['usage', by, group, tag],
+    queryFn: () => api.getUsage({ by, group, from: beginningOf(by), tag }),
   });
 }
 

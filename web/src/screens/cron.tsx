@@ -14,6 +14,7 @@ import { FireStrip } from '../parts/fire-strip.tsx';
 import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { TagsFact } from '../parts/tags.tsx';
 import { useSettings } from '../settings.tsx';
 import { CronForm } from './cron-form.tsx';
 
@@ -90,6 +91,7 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
           {cron.origin === 'config' && ': edit it in the configuration file; here it can be paused and run'}
         </Fact>
         <Fact name="Missed slots">{cron.misfire ?? 'as configured'}</Fact>
+        <TagsFact tags={cron.tags} />
         <Fact name="Reply goes">{cron.delivery?.mode ?? 'as configured'}</Fact>
         <Fact name={payload.kind === 'agentTurn' ? 'Message' : 'System event'}>
           <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />

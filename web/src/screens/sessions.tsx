@@ -93,6 +93,7 @@ function SessionFilters(props: { search: Search; change: (part: Partial<Search>)
       <Choice name="Status" value={search.status} options={STATUSES} onChange={(status) => change({ status })} />
       <TextFilter name="Agent" value={search.agent} onChange={(agent) => change({ agent })} />
       <TextFilter name="Channel" value={search.channel} onChange={(channel) => change({ channel })} />
+      <TextFilter name="Tag, as key:value" value={search.tag} onChange={(tag) => change({ tag })} />
       <TextFilter name="Id or key" value={search.q} onChange={(q) => change({ q })} />
       <Choice
         name="Newest by"

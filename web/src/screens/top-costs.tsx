@@ -8,19 +8,26 @@ import { Age, Empty } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
+interface TopCostsShown {
+  from: string;
+  span: string;
+  /** Only of turns with this tag. */
+  tag: string | undefined;
+}
+
 /** Read when it is opened: it compares thousands of turns. */
-export function TopCosts({ from, span }: { from: string; span: string }): ReactElement {
+export function TopCosts(shown: TopCostsShown): ReactElement {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>Most expensive turns, sessions and crons</summary>
-      {isOpen && <TopTables from={from} span={span} />}
+      {isOpen && <TopTables {...shown} />}
     </details>
   );
 }
 
-function TopTables({ from, span }: { from: string; span: string }): ReactElement {
-  const top = useQuery({ queryKey: ['usage', 'top', from], queryFn: () => api.getTopCosts({ from }) });
+function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
+  const top = useQuery({ queryKey: ['usage', 'top', from, tag], queryFn: () => api.getTopCosts({ from, tag }) });
   if (top.isError || top.data === undefined) return <NoData query={top} />;
   if (top.data.turns.length === 0) return <Empty>No turn has a cost in this time.</Empty>;
   const { turns, sessions, crons, turnsRead, isCapped } = top.data;

@@ -6,6 +6,7 @@ import { durationText, lengthMs } from '../format/time.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
+import { Tags } from '../parts/tags.tsx';
 
 export type ListedTurn = Awaited<ReturnType<typeof api.listTurns>>['items'][number];
 
@@ -61,6 +62,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
   { title: 'Ended', width: '96px', cell: ({ endedAt }) => <Age at={endedAt} /> },
   { title: 'Attempt', width: '70px', isNumber: true, cell: ({ attempt }) => attempt },
   { title: 'Worker', width: 'minmax(100px, 1fr)', cell: ({ worker }) => <SafeText text={worker} /> },
+  { title: 'Tags', width: 'minmax(120px, 1fr)', cell: ({ tags }) => <Tags tags={tags} /> },
   { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },
   {
     title: 'Why',

@@ -10,6 +10,7 @@ import { Age, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { TagsFact } from '../parts/tags.tsx';
 import { WhyText } from '../parts/why-text.tsx';
 import { useFirst } from '../parts/show-more.tsx';
 import { me } from '../me.ts';
@@ -124,15 +125,7 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
           </>
         )}
       </Fact>
-      {Object.keys(turn.tags).length > 0 && (
-        <Fact name="Tags">
-          {Object.entries(turn.tags).map(([key, value]) => (
-            <Link key={key} to="/turns" search={{ tag: `${key}:${value}` }}>
-              <SafeText text={`${key}: ${value}`} />{' '}
-            </Link>
-          ))}
-        </Fact>
-      )}
+      <TagsFact tags={turn.tags} />
       <Fact name="Cost">
         {dollarsText(turn.costMicros)}
         {turn.simulated && ' (simulated)'}
