@@ -510,7 +510,7 @@ export interface Schemas {
     failures: number;
     /** The last slot that fired; null: no slot has fired */
     lastSlotAt: string | null;
-    /** The next slot; null: there is none */
+    /** The slot that runs next; a cron that backs off after failures skips earlier ones; null: there is none */
     nextSlotAt: string | null;
     /** The next slot with its stagger */
     nextRunAt: string | null;

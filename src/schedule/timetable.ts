@@ -4,7 +4,7 @@
 import { createRequire } from 'node:module';
 import { headOf } from '../core/cut-text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
-import { nextSlot, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
+import { nextSlot, staggerOf, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
 import { isInTimeRange } from '../core/time-range.ts';
 import { isZone, zoneOf } from '../core/schedule/zone.ts';
 
@@ -60,6 +60,27 @@ export function slotsAfter(timetable: Timetable, afterMs: number, count: number)
     slots.push(at);
   }
   return slots;
+}
+
+/** A cron as far as its next run depends on it. */
+interface Waiting {
+  id: string;
+  schedule: Schedule;
+  nextSlotMs: number | null;
+  dueMs: number | null;
+  notBeforeMs: number | null;
+}
+
+/** The slot that runs next, and when: a cron that rests after a failure passes over the slots before the end of its rest. */
+export function nextRunOf({ id, schedule, nextSlotMs, dueMs, notBeforeMs }: Waiting): {
+  slotMs: number | null;
+  runMs: number | null;
+} {
+  if (nextSlotMs === null || notBeforeMs === null || nextSlotMs >= notBeforeMs)
+    return { slotMs: nextSlotMs, runMs: dueMs };
+  const timetable = timetableOf(schedule);
+  const slotMs = nextSlot(timetable, notBeforeMs - 1);
+  return { slotMs, runMs: slotMs === null ? null : slotMs + staggerOf(timetable, id) };
 }
 
 function cronTimetable({ expr, tz, staggerMs }: Extract<Schedule, { kind: 'cron' }>): Timetable {

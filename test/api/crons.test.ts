@@ -176,6 +176,24 @@ describe('a cron', () => {
     expect((await rig.get('/v1/crons/summaries')).status).toBe(400);
   });
 
+  test('the next run of a cron that rests after a failure is its first slot after the rest', async () => {
+    const { rig } = holder;
+    const hourly = { kind: 'every', everyMs: 3_600_000, anchor: '2026-01-01T00:00:00Z' };
+    const cron = await make({ name: 'resting', schedule: hourly, payload: { kind: 'agentTurn', message: 'x' } });
+    const restMs = Date.parse(cron.nextSlotAt) + 5_400_000;
+    await rig.rows('update holdfast.crons set not_before = $2 where id = $1', [cron.id, new Date(restMs)]);
+    const first = new Date(Date.parse(cron.nextSlotAt) + 2 * 3_600_000).toISOString();
+    const { nextSlotAt, nextRunAt } = (await rig.get(`/v1/crons/${cron.id}`)).body;
+    expect(nextSlotAt).toBe(first);
+    expect(Date.parse(nextRunAt)).toBeGreaterThanOrEqual(Date.parse(first));
+    expect((await rig.get(`/v1/crons/${cron.id}/next?count=1`)).body.items).toMatchObject([
+      { slotAt: first, runAt: nextRunAt },
+    ]);
+    expect((await rig.get(`/v1/crons/summaries?ids=${cron.id}`)).body.items[0].slots[0]).toMatchObject({
+      slotAt: first,
+    });
+  });
+
   test('is listed with the others of its agent, page by page', async () => {
     const { rig } = holder;
     for (let n = 1; n <= 5; n += 1) await make(daily);

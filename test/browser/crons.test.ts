@@ -132,7 +132,13 @@ test('the zone of a cron can be chosen for the times of every screen, and is kep
   const cron = await made('zoned', { kind: 'cron', expr: '0 9 * * *', tz: 'Asia/Kathmandu' });
   await signIn();
   await open(`/crons/${cron.id}`);
+  await page.getByRole('combobox', { name: 'Time zone' }).selectOption('utc');
+  const slots = page.getByRole('region', { name: 'Next slots' });
+  const [slot] = (await rig.get(`/v1/crons/${cron.id}/next?count=1`)).body.items;
+  await slots.locator(`time[datetime="${slot.slotAt}"]`).getByText('03:15:00').waitFor();
+  await slots.getByText('All times of this page are of UTC').waitFor();
   await page.getByRole('combobox', { name: 'Time zone' }).selectOption('Asia/Kathmandu');
+  await slots.locator(`time[datetime="${slot.slotAt}"]`).getByText('09:00:00').waitFor();
   await open(`/turns/${turn.id}`);
   const expected = new Intl.DateTimeFormat('en-GB', {
     dateStyle: 'medium',

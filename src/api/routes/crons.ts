@@ -5,7 +5,7 @@ import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { clockChangeBetween, costOfRuns, slotsInMonth, type ClockChange } from '../../core/schedule/cron-outlook.ts';
 import { staggerOf } from '../../core/schedule/timetable.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
-import { slotsAfter, timetableOf } from '../../schedule/timetable.ts';
+import { nextRunOf, slotsAfter, timetableOf } from '../../schedule/timetable.ts';
 import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
 import { runCronNow } from '../../service/run-cron-now.ts';
@@ -212,7 +212,7 @@ function costOfMicros(costMicros: number | null) {
 function nextSlots(kept: Cron, nowMs: number, count: number): CronSlotView[] {
   const timetable = timetableOf(kept.schedule);
   const staggerMs = staggerOf(timetable, kept.id);
-  const first = kept.isEnabled ? kept.nextSlotMs : null;
+  const first = kept.isEnabled ? nextRunOf(kept).slotMs : null;
   const later = slotsAfter(timetable, first ?? nowMs, first === null ? count : count - 1);
   const slots = first === null ? later : [first, ...later];
   return slots.map((slotMs, at) => ({

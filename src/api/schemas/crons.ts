@@ -4,6 +4,7 @@ import { MESSAGE_VIAS } from '../../core/inbound.ts';
 import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
 import type { Cron } from '../../store/crons.ts';
 import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
+import { nextRunOf } from '../../schedule/timetable.ts';
 import { costFields, costOf } from './costs.ts';
 import { shownOptions, showOptions } from './input-options.ts';
 import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../../store/views/heartbeats.ts';
@@ -116,8 +117,8 @@ export function cronViewOf(kept: Cron): CronView {
   const {
     isEnabled,
     lastSlotMs,
-    nextSlotMs,
-    dueMs,
+    nextSlotMs: _nextSlot,
+    dueMs: _due,
     notBeforeMs: _rest,
     revision: _revision,
     createdMs,
@@ -125,14 +126,15 @@ export function cronViewOf(kept: Cron): CronView {
     options,
     ...same
   } = kept;
+  const { slotMs, runMs } = nextRunOf(kept);
   return {
     ...same,
     ...showOptions(options),
     delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
     enabled: isEnabled,
     lastSlotAt: isoOf(lastSlotMs),
-    nextSlotAt: isEnabled ? isoOf(nextSlotMs) : null,
-    nextRunAt: isEnabled ? isoOf(dueMs) : null,
+    nextSlotAt: isEnabled ? isoOf(slotMs) : null,
+    nextRunAt: isEnabled ? isoOf(runMs) : null,
     createdAt: new Date(createdMs).toISOString(),
     updatedAt: new Date(updatedMs).toISOString(),
   };

@@ -172,7 +172,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Problems that keep the service from working; `GET /v1/attention` and `holdfast doctor` give details',
   n: 'The number, counted from 1',
   name: 'The name',
-  nextSlotAt: 'The next slot; null: there is none',
+  nextSlotAt: 'The slot that runs next; a cron that backs off after failures skips earlier ones; null: there is none',
   notes: 'Measurements of the call',
   oldestWaitMs: 'How long the oldest waiting message has waited, in milliseconds; null: none waits',
   origin: 'Where it comes from',

@@ -5,7 +5,7 @@ import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
 import { countText, dollarsText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
-import { durationText, isZone, timeText } from '../format/time.ts';
+import { durationText, isZone } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
@@ -100,7 +100,7 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
       {summaries.isError && <Problem error={summaries.error} onRetry={() => void summaries.refetch()} />}
       {haveBegun(next) ? (
         <div className="split">
-          <NextSlots slots={next.data?.items ?? []} zone={zone ?? 'UTC'} />
+          <NextSlots slots={next.data?.items ?? []} />
           <Fires fires={summary?.fires ?? []} isRead={summaries.isSuccess} />
         </div>
       ) : (
@@ -144,7 +144,8 @@ function Rest({ until }: { until: string }): ReactElement {
   );
 }
 
-function NextSlots({ slots, zone }: { slots: readonly CronSlot[]; zone: string }): ReactElement {
+function NextSlots({ slots }: { slots: readonly CronSlot[] }): ReactElement {
+  const { zone } = useSettings();
   return (
     <section className="panel" aria-labelledby="next">
       <h2 id="next">Next slots</h2>
@@ -152,7 +153,7 @@ function NextSlots({ slots, zone }: { slots: readonly CronSlot[]; zone: string }
       <ol>
         {slots.map(({ slotAt, clockChange }) => (
           <li key={slotAt}>
-            <time dateTime={slotAt}>{timeText(slotAt, zone)}</time>{' '}
+            <Time at={slotAt} />{' '}
             {clockChange !== null && (
               <span className="chip" data-tone="warn">
                 {clockChangeText(clockChange)}
@@ -161,7 +162,10 @@ function NextSlots({ slots, zone }: { slots: readonly CronSlot[]; zone: string }
           </li>
         ))}
       </ol>
-      <p className="soft">Times of {zone}.</p>
+      <p className="soft">
+        All times of this page are {zone === 'local' ? 'of this device' : `of ${zone === 'utc' ? 'UTC' : zone}`}, as
+        chosen in the header.
+      </p>
     </section>
   );
 }
