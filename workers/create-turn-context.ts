@@ -17,7 +17,7 @@ import { createParkTurn } from '../src/store/journal/park-turn.ts';
 import type { BudgetBook } from '../src/store/budgets/budget-book.ts';
 import { createReserveCost } from '../src/store/budgets/reserve-cost.ts';
 import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
-import { blockModel } from '../src/store/governor/model-blocks.ts';
+import { blockModel, markAway, markBack, takeProbe, type ModelBlock } from '../src/store/governor/model-blocks.ts';
 import { openRateWindows, takeAllowance } from '../src/store/governor/take-allowance.ts';
 import { createClaim } from '../src/store/claim-session.ts';
 import { createRelease } from '../src/store/session-locks.ts';
@@ -29,7 +29,7 @@ import { DeltaWriter } from '../src/turn/loop/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
 import { ModelGovernor } from '../src/turn/loop/model-governor.ts';
 import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
-import { ProviderGate } from '../src/turn/loop/provider-gate.ts';
+import { ModelGate } from '../src/turn/loop/model-gate.ts';
 import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
 import type { RateMetrics } from './rate-metrics.ts';
 import { KnownSnapshots, SnapshotCache } from '../src/turn/snapshot-cache.ts';
@@ -71,6 +71,11 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     write: (block, detail) => blockModel(database, block, detail),
     onBlock: (block) => parts.rateMetrics?.blocked(block),
   });
+  const gate = createGate(parts);
+  const learn = (known: readonly ModelBlock[]): void => {
+    blocks.learn(known);
+    gate.learn(known);
+  };
   return {
     config,
     clock,
@@ -93,7 +98,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       logger,
       owner: parts.owner,
       leaseMs,
-      onBlocks: (known) => blocks.learn(known),
+      onBlocks: learn,
     }),
     deltas: new DeltaWriter({
       database,
@@ -105,8 +110,9 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     prices: livePriceBook(config),
     budgets: parts.budgets,
     recentOutputs: new OutputHistory(),
-    gate: createGate(parts),
+    gate,
     blocks,
+    learnBlocks: learn,
     governor: createGovernor(parts, accountOf),
     meter: parts.meter ?? NO_METER,
     onRateWait: (wait) => parts.rateMetrics?.waited(wait),
@@ -146,23 +152,34 @@ function liveLimits(config: Config): () => readonly RateLimit[] {
   };
 }
 
-/** When a provider answers again, the turns that wait for it are woken; if that fails, they become due by themselves. */
-function createGate({ config, clock, database, logger }: WorkerParts): ProviderGate {
-  return new ProviderGate({
+/** When a model answers again, the turns that wait for its provider are woken; if that fails, they become due by themselves. */
+function createGate({ config, clock, database, logger, model }: WorkerParts): ModelGate {
+  return new ModelGate({
     clock,
     random: Math.random,
     bounds: config.models.outage.probeMs,
-    onAway(provider) {
-      logger.warn({ provider }, 'Provider is unavailable; turns that need it wait, and one call at a time tests it');
-    },
-    onBack(provider) {
-      logger.info({ provider }, 'Provider answers again; the turns that wait for it resume');
-      wakeParked(database, { code: 'model_away', by: provider }).catch((error: unknown) =>
-        logger.warn(
-          { err: error, provider },
-          'Turns that wait for the provider could not be woken; each resumes when its wait ends',
-        ),
+    accountOf: (named) => model.accountOf(named),
+    takeProbe: (blocked, forMs) => takeProbe(database, blocked, forMs),
+    onAway(away, { isNews, ...facts }) {
+      const { model: name } = away;
+      if (isNews) logger.warn({ model: name }, 'Model is away; no worker calls it but for one test at a time');
+      markAway(database, away, facts).catch((error: unknown) =>
+        database.outages.report(error, 'It could not be stored that a model is away', { model: name }),
       );
+    },
+    onBack(back, { isOwn }) {
+      const { model: name } = back;
+      if (isOwn) logger.info({ model: name }, 'Model answers again; the turns that wait for it resume');
+      const marked = isOwn ? markBack(database, back) : Promise.resolve();
+      const by = name.slice(0, name.indexOf('/'));
+      marked
+        .then(() => wakeParked(database, { code: 'model_away', by }))
+        .catch((error: unknown) =>
+          logger.warn(
+            { err: error, model: name },
+            'Turns that wait for the model could not be woken; each resumes when its wait ends',
+          ),
+        );
     },
   });
 }

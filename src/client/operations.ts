@@ -1788,11 +1788,13 @@ export interface Schemas {
   ModelBlock: {
     /** The model that no worker calls, as provider/model */
     model: string;
-    /** When the provider first asked for it */
+    /** asked: the provider has asked to wait; away: the model does not answer, and one call at a time finds out whether it is back */
+    kind: 'asked' | 'away';
+    /** When it began */
     since: string;
-    /** When the calls resume by themselves */
+    /** When the calls resume by themselves; for a model that is away, when the next call tests it */
     until: string;
-    /** The answer of the provider; null: not known */
+    /** The answer of the provider, or the last error; null: not known */
     text: string | null;
   };
   ModelRequest: {
@@ -4342,7 +4344,7 @@ export interface OperationFunctions {
     /** The pauses that remain */
     remaining: Schemas['Pause'][];
   }>;
-  /** The models that no worker calls until a given time, because their provider has asked for that. `GET /v1/model-blocks` */
+  /** The models that no worker calls until a given time, because their provider has asked for that or they do not answer. `GET /v1/model-blocks` */
   listModelBlocks(input?: Record<string, never>, options?: CallOptions): Promise<{
     /** The items of the page */
     items: Schemas['ModelBlock'][];

@@ -122,7 +122,7 @@ export interface FileSettings {
   models: {
     providers: { anthropic: AnthropicSettings } & Record<string, ProviderSettings>;
     /**
-     * While a model is away: how long a turn waits for it, and the shortest and the longest time between two probes of its provider, in
+     * While a model is away: how long a turn waits for it, and the shortest and the longest time between two probes of it, in
      * milliseconds.
      */
     outage: { giveUpAfter: number; probeMs: { min: number; max: number } };

@@ -133,7 +133,7 @@ const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => W
   }),
   model_blocked: (name) => ({
     severity: 'warning',
-    text: `The provider of ${name} has rejected calls until a given time; no worker calls the model before`,
+    text: `No worker calls ${name} for a time: its provider has asked for that, or it does not answer`,
     href: '/waiting',
     fix: `Wait, set \`models.limits\` below the limits of the provider, or call it now: holdfast models unblock ${name}`,
   }),

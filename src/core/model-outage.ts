@@ -1,10 +1,11 @@
-// An outage of a provider, as one worker sees it: when a call may be made, and how long to wait otherwise. A breaker of three states:
+// An outage of a model, as one worker sees it: when a call may be made, and how long to wait otherwise. A breaker of three states:
 //
 //   closed       calls are made; failures are noted
 //   suspicious   calls of one session have failed and nothing has succeeded since: that may be the session's own fault, so others continue
 //   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
 //
-// A success closes it. Pure: clocks and randomness are passed in; src/turn/loop/provider-gate.ts keeps the states.
+// An open breaker is shared by all workers, and one of them makes the probe. A success closes it. Pure: clocks and randomness are passed in;
+// src/turn/loop/model-gate.ts keeps the states.
 
 /** The shortest and the longest time between two probes, in milliseconds. */
 export interface ProbeBounds {
@@ -12,8 +13,8 @@ export interface ProbeBounds {
   max: number;
 }
 
-/** The state of a provider since its last success; null: nothing has failed since. */
-export interface ProviderTrouble {
+/** The state of a model since its last success; null: nothing has failed since. */
+export interface ModelTrouble {
   /** Sessions whose calls have failed; two are enough to know that it is not one session's trouble. */
   failed: readonly string[];
   /** Probes that have failed. */
@@ -22,6 +23,8 @@ export interface ProviderTrouble {
   probeAtMs: number;
   /** The session whose call is the probe in flight. */
   probing: string | null;
+  /** The database says that the model is away. */
+  isShared: boolean;
 }
 
 /** `wait`: no call; after `ms` the next probe may be made. */
@@ -31,28 +34,28 @@ export type CallPermit = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; 
 const SESSIONS_MIN = 2;
 
 /** True when calls are held back. */
-export function isAway(trouble: ProviderTrouble | null): boolean {
-  return trouble !== null && trouble.failed.length >= SESSIONS_MIN;
+export function isAway(trouble: ModelTrouble | null): boolean {
+  return trouble !== null && (trouble.isShared || trouble.failed.length >= SESSIONS_MIN);
 }
 
-/** Says whether a session may call the provider now. `isWoken`: another worker has seen the provider answer, so a probe need not wait. */
+/** Says whether a session may call the model now. */
 export function admitCall(
-  trouble: ProviderTrouble | null,
-  { session, nowMs, isWoken = false }: { session: string; nowMs: number; isWoken?: boolean },
+  trouble: ModelTrouble | null,
+  { session, nowMs }: { session: string; nowMs: number },
 ): CallPermit {
   if (trouble === null || !isAway(trouble)) return { kind: 'call' };
   if (trouble.probing === session) return { kind: 'probe' };
-  if (trouble.probing === null && (isWoken || nowMs >= trouble.probeAtMs)) return { kind: 'probe' };
+  if (trouble.probing === null && nowMs >= trouble.probeAtMs) return { kind: 'probe' };
   return { kind: 'wait', ms: Math.max(0, trouble.probeAtMs - nowMs) };
 }
 
-/** The state after a call that failed because of an outage of the provider. */
+/** The state after a call that failed because of an outage of the model. */
 export function noteFailure(
-  trouble: ProviderTrouble | null,
+  trouble: ModelTrouble | null,
   { session, nowMs, retryAfterMs, random }: { session: string; nowMs: number; retryAfterMs: number; random: number },
   bounds: ProbeBounds,
-): ProviderTrouble {
-  const { failed, probes, probeAtMs, probing } = trouble ?? NO_TROUBLE;
+): ModelTrouble {
+  const { failed, probes, probeAtMs, probing, isShared } = trouble ?? NO_TROUBLE;
   const wasProbe = probing === session;
   const nowFailed = failed.length >= SESSIONS_MIN || failed.includes(session) ? failed : [...failed, session];
   const failedProbes = probes + (wasProbe ? 1 : 0);
@@ -64,10 +67,16 @@ export function noteFailure(
     probes: failedProbes,
     probeAtMs: isNews ? nextProbeMs : Math.max(probeAtMs, nowMs + retryAfterMs),
     probing: wasProbe ? null : probing,
+    isShared,
   };
 }
 
-const NO_TROUBLE: ProviderTrouble = { failed: [], probes: 0, probeAtMs: 0, probing: null };
+/** The state when the database says that the model is away, with the next probe at a time. */
+export function noteAway(trouble: ModelTrouble | null, probeAtMs: number): ModelTrouble {
+  return { ...(trouble ?? NO_TROUBLE), isShared: true, probeAtMs };
+}
+
+const NO_TROUBLE: ModelTrouble = { failed: [], probes: 0, probeAtMs: 0, probing: null, isShared: false };
 
 function probeDelayMs(probes: number, random: number, { min, max }: ProbeBounds): number {
   return Math.min(max, min * 2 ** Math.min(probes, 20)) * (1 - 0.2 * random);

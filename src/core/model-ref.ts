@@ -15,6 +15,11 @@ export function modelOfRef(ref: string): NamedModel {
   return provider === DEFAULT_PROVIDER ? { model } : { provider, model };
 }
 
+/** The provider of a model that a request names. */
+export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<NamedModel, 'provider'>): string {
+  return provider;
+}
+
 /** `provider/model` of the model that a request names. */
 export function refOfModel({ provider = DEFAULT_PROVIDER, model }: NamedModel): string {
   return `${provider}/${model}`;

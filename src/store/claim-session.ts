@@ -92,8 +92,6 @@ export interface EarlierPark {
   parks: number;
   /** Since it was parked for this the first time, in milliseconds. */
   waitedMs: number;
-  /** True when it became due early: another worker reports that what it waited for has arrived. */
-  isWoken: boolean;
 }
 
 /** A model call that goes through a batch of the provider. */

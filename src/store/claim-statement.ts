@@ -224,7 +224,6 @@ select input.session_id, judged.verdict, case when c.id is not null then ${jsonO
     'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
       from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
     'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,
-      'isWoken', coalesce((select w.woken_at is not null from holdfast.doorbells w where w.session_id = t.session_id), false),
       'waitedMs', (extract(epoch from clock_timestamp() - t.park_since) * 1000)::bigint) end,
     'hop', (select json_build_object('callNo', r.call_no, 'status', r.status, 'result', r.result, 'error', r.error, 'sha256', r.params_sha256, 'cache', r.cache,
         'queuedAt', (extract(epoch from r.queued_at) * 1000)::bigint)

@@ -23,7 +23,7 @@ export const WAKE_PARKED = literal({
 )
 update holdfast.doorbells d
 set woken_at = clock_timestamp(), due_at = least(d.due_at, greatest(woken.park_not_before, clock_timestamp() + woken.place * ${SPACING_MS} * interval '1 millisecond'))
-from woken where d.session_id = woken.session_id and d.due_at > clock_timestamp()`,
+from woken where d.session_id = woken.session_id and d.due_at > clock_timestamp() and d.woken_at is null`,
 });
 
 /** Makes the turns due that wait for `by` with this code. The reconciler rings for each when its time has come. */

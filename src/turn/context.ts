@@ -28,7 +28,8 @@ import type { DeltaWriter } from './loop/delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
 import type { ModelBlocks } from './loop/model-blocks.ts';
 import type { ModelGovernor } from './loop/model-governor.ts';
-import type { ProviderGate } from './loop/provider-gate.ts';
+import type { ModelBlock } from '../store/governor/model-blocks.ts';
+import type { ModelGate } from './loop/model-gate.ts';
 import type { OutputHistory } from './loop/recent-outputs.ts';
 import type { KnownSnapshots, SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
@@ -61,9 +62,11 @@ export interface TurnContext {
   /** How long the last answers of each agent were. */
   recentOutputs: OutputHistory;
   /** Lets model calls through while their provider answers. */
-  gate: ProviderGate;
+  gate: ModelGate;
   /** The models that must not be called now. */
   blocks: ModelBlocks;
+  /** Applies the blocks that a claim has read. */
+  learnBlocks: (blocks: readonly ModelBlock[]) => void;
   /** Keeps the calls of all workers below the configured rate limits. */
   governor: ModelGovernor;
   /** Measures what turns do. */

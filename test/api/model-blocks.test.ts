@@ -29,6 +29,7 @@ test('a lifted block ends in workers that know it, and the turns that waited for
   expect(await blocks()).toEqual([
     {
       model: 'anthropic/held',
+      kind: 'asked',
       since: expect.any(String),
       until: expect.any(String),
       text: expect.stringMatching(/\S/),

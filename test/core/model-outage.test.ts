@@ -1,18 +1,19 @@
-// When a worker asks a provider that does not answer: examples of the breaker, and a property over any course of an outage.
+// When a worker asks a model that does not answer: examples of the breaker, and a property over any course of an outage.
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   admitCall,
   isAway,
+  noteAway,
   noteFailure,
   pauseAfterFailureMs,
   pauseBehindProbeMs,
-  type ProviderTrouble,
+  type ModelTrouble,
 } from '../../src/core/model-outage.ts';
 
 const bounds = { min: 5_000, max: 30_000 };
 
-function failure(trouble: ProviderTrouble | null, session: string, nowMs: number, retryAfterMs = 0): ProviderTrouble {
+function failure(trouble: ModelTrouble | null, session: string, nowMs: number, retryAfterMs = 0): ModelTrouble {
   return noteFailure(trouble, { session, nowMs, retryAfterMs, random: 0 }, bounds);
 }
 
@@ -28,7 +29,13 @@ describe('calls of a provider', () => {
     const trouble = failure(failure(null, 'a', 0), 'b', 100);
     expect(admitCall(trouble, { session: 'c', nowMs: 1_100 })).toEqual({ kind: 'wait', ms: 4_000 });
     expect(admitCall(trouble, { session: 'c', nowMs: 5_100 })).toEqual({ kind: 'probe' });
-    expect(admitCall(trouble, { session: 'c', nowMs: 1_100, isWoken: true })).toEqual({ kind: 'probe' });
+  });
+
+  test('are held back when the database says that the model is away, until the probe that it names', () => {
+    const trouble = noteAway(failure(null, 'a', 0), 2_000);
+    expect(admitCall(trouble, { session: 'b', nowMs: 1_000 })).toEqual({ kind: 'wait', ms: 1_000 });
+    expect(admitCall(trouble, { session: 'b', nowMs: 2_000 })).toEqual({ kind: 'probe' });
+    expect(isAway(failure({ ...trouble, probing: 'b' }, 'b', 2_000))).toBe(true);
   });
 
   test('are probed by one session at a time, which may ask again under the same probe', () => {
@@ -57,7 +64,7 @@ describe('calls of a provider', () => {
     });
     fc.assert(
       fc.property(sessions, fc.double({ min: 0, max: 0.999, noNaN: true }), (turns, random) => {
-        let trouble: ProviderTrouble | null = null;
+        let trouble: ModelTrouble | null = null;
         let nowMs = 0;
         const callsAtMs: number[] = [];
         for (const turn of turns) {

@@ -96,7 +96,8 @@ describe('a model whose provider has asked to wait', () => {
     const worker = rig.worker();
     const model = `anthropic/held-back-meanwhile-${part}`;
     const { blocks, governor, store } = worker.context;
-    const learn = () => blocks.learn([{ account: worker.context.model.accountOf({}), model, leftMs: 600_000 }]);
+    const learn = () =>
+      blocks.learn([{ account: worker.context.model.accountOf({}), model, leftMs: 600_000, probeInMs: null }]);
     if (part === 'governor') {
       const admit = governor.admit.bind(governor);
       governor.admit = (call) => admit(call).finally(learn);

@@ -7,6 +7,8 @@ import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { drizzle } from 'drizzle-orm/node-postgres';
+import { unblockModels } from '../../src/store/governor/unblock-models.ts';
+import { listBlocks } from '../../src/store/views/model-blocks.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import { findTurnIds } from '../../src/store/views/turn-filter.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
@@ -18,6 +20,8 @@ import { createTurnRig, type TurnRig } from './turn-rig.ts';
 const asked: TransportCall['request'][] = [];
 const runs: string[] = [];
 let spare: 'answers' | 'is away' | 'hangs' = 'answers';
+/** The state of another model of the same provider. */
+let sick: 'answers' | 'is away' | 'hangs' = 'answers';
 
 /** The fallback: it answers that it is the spare. */
 const transport = readTransport('/p.ts', {
@@ -26,8 +30,9 @@ const transport = readTransport('/p.ts', {
   async send({ request, onEvent, onSent }: TransportCall) {
     asked.push(request);
     onSent(JSON.stringify(toWireRequest(request)));
-    if (spare === 'is away') throw Object.assign(new Error('connect ECONNREFUSED'), { type: 'network' });
-    if (spare === 'hangs') await new Promise(() => undefined);
+    const state = request.model === 'sick' ? sick : spare;
+    if (state === 'is away') throw Object.assign(new Error('connect ECONNREFUSED'), { type: 'network' });
+    if (state === 'hangs') await new Promise(() => undefined);
     const body = {
       id: 'm',
       model: request.model,
@@ -55,28 +60,33 @@ const effect = {
 };
 
 let rig: TurnRig;
+let slowRig: TurnRig;
 
 shareAmongTests(async (onEnd) => {
-  const database = await withTestDatabase();
-  onEnd(() => database.drop());
+  const databases = await Promise.all([withTestDatabase(), withTestDatabase()]);
+  for (const database of databases) onEnd(() => database.drop());
   const { plugins } = pluginsWith([], { transports: [transport] });
-  rig = await createTurnRig(database.url, {
-    plugins,
-    tools: [effect],
-    settings: {
-      plugins: ['/spare.ts'],
-      agents: { defaults: { fallbacks: ['backup', 'spare/second'], models: { backup: 'spare/first' } } },
-      models: { outage: { probeMs: { min: 10, max: 50 } } },
-    },
-  });
-  const made = rig;
-  onEnd(() => made.close());
+  const rigWith = async (url: string | undefined, probeMs: { min: number; max: number }) =>
+    await createTurnRig(url ?? '', {
+      plugins,
+      tools: [effect],
+      settings: {
+        plugins: ['/spare.ts'],
+        agents: { defaults: { fallbacks: ['backup', 'spare/second'], models: { backup: 'spare/first' } } },
+        models: { outage: { probeMs } },
+      },
+    });
+  rig = await rigWith(databases[0]?.url, { min: 10, max: 50 });
+  slowRig = await rigWith(databases[1]?.url, { min: 600_000, max: 600_000 });
+  const made = [rig, slowRig];
+  onEnd(async () => void (await Promise.all(made.map((one) => one.close()))));
 });
 
 beforeEach(() => {
   asked.length = 0;
   runs.length = 0;
   spare = 'answers';
+  sick = 'answers';
 });
 
 async function turnOf(
@@ -223,22 +233,85 @@ test('when no model of the chain answers, the turn waits, and begins with the fi
 test('when the first model refuses while the fallback is unavailable, the turn waits for the fallback (G33)', async () => {
   const worker = rig.worker();
   const { gate } = worker.context;
-  for (const session of ['one', 'other']) {
-    const pass = gate.enter('spare', { session, isWoken: false });
-    if (pass.kind === 'pass') pass.failed(600_000);
-  }
+  const early = await gate.enter({ provider: 'spare', model: 'first' }, 'early');
+  for (const model of ['first', 'second'])
+    for (const session of ['one', 'other']) {
+      const pass = await gate.enter({ provider: 'spare', model }, session);
+      if (pass.kind === 'pass') pass.failed(600_000, 'away');
+    }
   await rig.send('refused-meanwhile', '[[error: 404 times=always]]');
   expect(await worker.run('refused-meanwhile')).toMatchObject({ kind: 'parked' });
   const [waiting] = await rig.rows('select park_code, park_by from holdfast.turns where session_id = $1', [
     await rig.sessionOf('refused-meanwhile'),
   ]);
   expect(waiting).toEqual({ park_code: 'model_away', park_by: 'spare' });
-  const probe = gate.enter('spare', { session: 'one', isWoken: true });
-  if (probe.kind === 'pass') probe.answered();
+  if (early.kind === 'pass') early.answered();
   await expect.poll(async () => (await worker.run('refused-meanwhile')).kind, { interval: 5 }).toBe('ended');
   expect(await turnOf('refused-meanwhile')).toMatchObject({ status: 'completed' });
   // The model that refused is not called again (G16).
   expect(requestsOf('refused-meanwhile')).toHaveLength(1);
   expect(asked.map(({ model }) => model)).toEqual(['first']);
   worker.stop();
+});
+
+describe('a model that is away for everybody', () => {
+  const blocks = async () => (await listBlocks(drizzle({ client: slowRig.database.views }))).map(({ model }) => model);
+
+  /** Runs a message in a worker; the models that it asked. */
+  async function run(worker: ReturnType<TurnRig['worker']>, name: string): Promise<string[]> {
+    const before = asked.length;
+    await slowRig.send(name, 'hello', { model: 'spare/sick' });
+    expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
+    return asked.slice(before).map(({ model }) => model);
+  }
+
+  /** Another process, which has heard of the outage from the database alone, when the next probe is due. */
+  const probeIsDue = async () =>
+    await slowRig.rows(`update holdfast.model_blocks set probe_at = clock_timestamp() - interval '1 second'`);
+
+  test('is asked by no message of any worker but one probe at a time, which ends that for all; another model of its provider does not', async () => {
+    const [first, second] = [slowRig.worker(), slowRig.worker()];
+    sick = 'is away';
+    expect(await run(first, 'one')).toEqual(['sick', 'sick', 'sick', 'first']);
+    expect(await run(first, 'two')).toEqual(['sick', 'first']);
+    await expect.poll(blocks, { interval: 5 }).toEqual(['spare/sick']);
+    // The fallback has answered meanwhile.
+    expect(await run(first, 'three')).toEqual(['first']);
+    expect(await run(second, 'four')).toEqual(['first']);
+
+    sick = 'hangs';
+    await probeIsDue();
+    const probing = slowRig.worker();
+    await slowRig.send('probe', 'hello', { model: 'spare/sick' });
+    const probe = probing.run('probe');
+    await expect.poll(() => asked.at(-1)?.model, { interval: 5 }).toBe('sick');
+    expect(await run(second, 'five')).toEqual(['first']);
+    expect(await run(first, 'six')).toEqual(['first']);
+    probing.stop();
+    void probe;
+
+    sick = 'answers';
+    await probeIsDue();
+    expect(await run(second, 'seven')).toEqual(['sick']);
+    await expect.poll(blocks, { interval: 5 }).toEqual([]);
+    expect(await run(first, 'eight')).toEqual(['sick']);
+    for (const worker of [first, second]) worker.stop();
+  });
+
+  test('is asked again by all workers when a person lifts its block, and is blocked again by a failure of two sessions', async () => {
+    const [first, second] = [slowRig.worker(), slowRig.worker()];
+    sick = 'is away';
+    for (const name of ['lifted-one', 'lifted-two']) await run(first, name);
+    await expect.poll(blocks, { interval: 5 }).toEqual(['spare/sick']);
+    expect(await run(second, 'lifted-three')).toEqual(['first']);
+    const { lifted } = await unblockModels(slowRig.database, 'spare/sick', null);
+    expect(lifted).toMatchObject([
+      { model: 'spare/sick', kind: 'away', text: expect.stringContaining('ECONNREFUSED') },
+    ]);
+    expect(await run(second, 'lifted-four')).toEqual(['sick', 'sick', 'sick', 'first']);
+    expect(await run(second, 'lifted-five')).toEqual(['sick', 'first']);
+    await expect.poll(blocks, { interval: 5 }).toEqual(['spare/sick']);
+    expect(await run(first, 'lifted-six')).toEqual(['first']);
+    for (const worker of [first, second]) worker.stop();
+  });
 });

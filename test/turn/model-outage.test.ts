@@ -2,6 +2,7 @@
 // when their messages have expired, or when they are stopped.
 import { describe, expect, test } from 'vitest';
 import { drizzle } from 'drizzle-orm/node-postgres';
+import { modelOfRef } from '../../src/core/model-ref.ts';
 import { abortTurn } from '../../src/store/control.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import { viewSession } from '../../src/store/views/sessions.ts';
@@ -273,6 +274,8 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
 test('a compaction that is interrupted before its call holds back no other session', async () => {
   const worker = patientRig.worker();
   const { gate } = worker.context;
+  const probed = modelOfRef(patientRig.config.agents.defaults.model);
+  const early = await gate.enter(probed, 'early');
   await seedHistory(patientRig, 'probing', { turns: 10, tokens: 60_000 });
   const sessionId = await patientRig.sessionOf('probing');
   await patientRig.rows(`create function holdfast.refuse_compactions() returns trigger language plpgsql as $$
@@ -280,13 +283,19 @@ begin raise exception 'not here' using errcode = '22003'; end $$`);
   await patientRig.rows(`create trigger refuse_compactions before insert on holdfast.compactions for each row
 when (new.session_id = '${sessionId}') execute function holdfast.refuse_compactions()`);
   for (const session of ['one', 'other']) {
-    const pass = gate.enter('anthropic', { session, isWoken: false });
-    if (pass.kind === 'pass') pass.failed(0);
+    const pass = await gate.enter(probed, session);
+    if (pass.kind === 'pass') pass.failed(0, 'away');
   }
-  await expect.poll(() => gate.isOpen('anthropic'), { interval: 5 }).toBe(true);
+  await expect.poll(() => gate.isOpen(probed), { interval: 5 }).toBe(true);
   await patientRig.send('probing', '/compact', {}, 'compaction');
   expect(await worker.run('probing')).toMatchObject({ kind: 'ended' });
-  expect(gate.isOpen('anthropic')).toBe(true);
+  expect(gate.isOpen(probed)).toBe(true);
+  // The other tests use the model.
+  const blocks = async () =>
+    await patientRig.rows('select from holdfast.model_blocks where probe_at is not null and lifted_at is null');
+  await expect.poll(async () => (await blocks()).length, { interval: 5 }).toBe(1);
+  if (early.kind === 'pass') early.answered();
+  await expect.poll(blocks, { interval: 5 }).toEqual([]);
   worker.stop();
 });
 
@@ -303,8 +312,8 @@ test('a compaction whose own model is unavailable uses the model of the turn (G3
   const worker = ownRig.worker();
   const { gate } = worker.context;
   for (const session of ['one', 'other']) {
-    const pass = gate.enter('spare', { session, isWoken: false });
-    if (pass.kind === 'pass') pass.failed(600_000);
+    const pass = await gate.enter({ provider: 'spare', model: 'first' }, session);
+    if (pass.kind === 'pass') pass.failed(600_000, 'away');
   }
   await seedHistory(ownRig, 'full', { turns: 10, tokens: 60_000 });
   const asked = await ownRig.send('full', '/compact', {}, 'compaction');

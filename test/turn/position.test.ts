@@ -31,7 +31,7 @@ const start: Position = {
   steerSeq: 0,
   isCharged: true,
   finishedCalls: [],
-  park: { code: 'model_away', text: '', parks: 2, waitedMs: 10, isWoken: false },
+  park: { code: 'model_away', text: '', parks: 2, waitedMs: 10 },
   tokens: { last: 0, reported: null, added: 3, compacted: null },
 };
 

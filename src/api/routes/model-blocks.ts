@@ -1,4 +1,4 @@
-// Models that no worker calls for a time, because their provider has asked to wait.
+// Models that no worker calls for a time, because their provider has asked to wait, or because they are away.
 import type { z } from 'zod';
 import { liftBlocks } from '../../service/unblock-models.ts';
 import { listBlocks, type BlockView } from '../../store/views/model-blocks.ts';
@@ -9,7 +9,8 @@ const getBlocks = defineRoute({
   operationId: 'listModelBlocks',
   method: 'GET',
   path: '/v1/model-blocks',
-  summary: 'The models that no worker calls until a given time, because their provider has asked for that',
+  summary:
+    'The models that no worker calls until a given time, because their provider has asked for that or they do not answer',
   answers: { 200: { description: 'All blocks, by model', schema: schemas.modelBlocks } },
   async handle(_request, { context }) {
     return { status: 200, body: { items: await listBlocks(context.views) } };

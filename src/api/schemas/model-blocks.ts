@@ -13,6 +13,7 @@ export const unblockRequest = z.strictObject({
 
 export const modelBlock = z.strictObject({
   model: z.string(),
+  kind: z.enum(['asked', 'away']),
   since: z.iso.datetime(),
   until: z.iso.datetime(),
   text: z.string().nullable(),

@@ -11,6 +11,7 @@ export async function runModelBlocks(flags: ClientFlags, terminal: Terminal): Pr
     await connectApi(flags).listModelBlocks(),
     [
       { title: 'MODEL', value: (row) => row.model },
+      { title: 'KIND', value: (row) => row.kind },
       { title: 'SINCE', value: (row) => terminal.time(row.since) },
       { title: 'UNTIL', value: (row) => terminal.time(row.until) },
       { title: 'ANSWER', value: (row) => row.text ?? '', dropOrder: 1, isProse: true },

@@ -148,7 +148,6 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
     'fallback', (select coalesce(m.error ->> 'fallback', m.view -> 'fallback' ->> 'model')
       from holdfast.model_calls m where m.turn_id = t.id and m.purpose = 'answer' order by m.call_no desc limit 1),
     'park', case when t.park_code is not null then json_build_object('code', t.park_code, 'text', t.park_text, 'parks', t.parks,
-      'isWoken', coalesce((select w.woken_at is not null from holdfast.doorbells w where w.session_id = t.session_id), false),
       'waitedMs', (extract(epoch from clock_timestamp() - t.park_since) * 1000)::bigint) end,
     'hop', (select json_build_object('callNo', r.call_no, 'status', r.status, 'result', r.result, 'error', r.error, 'sha256', r.params_sha256, 'cache', r.cache,
         'queuedAt', (extract(epoch from r.queued_at) * 1000)::bigint)
@@ -161,7 +160,8 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
         'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,
   (select json_agg(json_build_object('account', b.account, 'model', b.model, 'isLifted', b.lifted_at is not null,
-    'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000))
+    'leftMs', extract(epoch from b.until - clock_timestamp()) * 1000,
+    'probeInMs', greatest(extract(epoch from b.probe_at - clock_timestamp()) * 1000, case when b.probe_at is not null then 0 end)))
   from holdfast.model_blocks b where b.until > now()) as blocks
 from input
 left join judged on judged.id = input.session_id

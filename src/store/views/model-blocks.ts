@@ -4,16 +4,20 @@ import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
 /** SQL of the block `b` as a `BlockView` in JSON. */
-export const BLOCK_JSON = `json_build_object('model', b.model, 'since', ${isoSql('b.since')}, 'until', ${isoSql('b.until')},
+export const BLOCK_JSON = `json_build_object('model', b.model, 'kind', case when b.probe_at is null then 'asked' else 'away' end,
+  'since', ${isoSql('b.since')}, 'until', ${isoSql('coalesce(b.probe_at, b.until)')},
   'text', b.detail)`;
 
 /** A block as it is shown. */
 export interface BlockView {
   /** `provider/model` */
   model: string;
+  /** `asked`: its provider has asked to wait. `away`: it does not answer, and one call at a time finds out whether it is back. */
+  kind: 'asked' | 'away';
   since: string;
+  /** When it is called again; one call, if it is away. */
   until: string;
-  /** What the provider said; null: not known. */
+  /** What the provider said, or the last error; null: not known. */
   text: string | null;
 }
 

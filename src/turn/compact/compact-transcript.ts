@@ -36,7 +36,7 @@ import { noteOutage, parkedStop, retriesMaxOf } from '../loop/await-model.ts';
 import { enterGate } from '../loop/enter-gate.ts';
 import type { TurnContext } from '../context.ts';
 import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
-import type { Pass } from '../loop/provider-gate.ts';
+import type { Pass } from '../loop/model-gate.ts';
 import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';

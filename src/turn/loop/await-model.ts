@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts';
 import { outageOf } from '../../core/failure.ts';
 import { blockMsOf, waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseAfterFailureMs } from '../../core/model-outage.ts';
-import { DEFAULT_PROVIDER, type NamedModel } from '../../core/model-ref.ts';
+import type { NamedModel } from '../../core/model-ref.ts';
 import { lastExpiry } from '../../core/message-expiry.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
@@ -14,7 +14,7 @@ import type { NewEvent } from '../../store/events.ts';
 import type { TurnContext } from '../context.ts';
 import { CALLER } from './caller-calls.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
-import type { Pass } from './provider-gate.ts';
+import type { Pass } from './model-gate.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { reportCalls } from '../turn-log.ts';
 import { NO_ROWS } from '../turn-write.ts';
@@ -22,11 +22,6 @@ import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
 
 /** The code of a turn that waits for a batch of the provider. */
 export const PROVIDER_BATCH = 'provider_batch';
-
-/** The provider of a model as a request names it. */
-export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<NamedModel, 'provider'>): string {
-  return provider;
-}
 
 /** A wait longer than this is not spent in a worker: the turn is parked and its slot is free, in milliseconds. */
 export const WAIT_IN_SLOT_MS_MAX = 5_000;
@@ -83,7 +78,7 @@ export async function noteOutage(
   const retriesMax = retriesMaxOf(context.config, pass.provider);
   const { probeMs } = context.config.models.outage;
   const retryAfterMs = Math.max(0, fault.retryAfterMs ?? 0);
-  const gate = pass.failed(retryAfterMs);
+  const gate = pass.failed(retryAfterMs, fault.message);
   const atLeastMs = Math.max(retryAfterMs, gate.waitMs);
   const { park, progress } = turn.journal.at;
   const delayMs = pauseAfterFailureMs({ pauses: park?.parks ?? 0, random: context.random(), atLeastMs }, probeMs);
@@ -200,6 +195,6 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const { after } = await journal.store(write, (rows) => context.store.parkTurn({ ...rows, ...wish, parks }));
   reportCalls(context, turn, modelCalls);
   context.transcripts.keep(session.id, turn.transcript);
-  if (!wish.hasCalled && reason.by !== null && reason.code === 'model_away') context.gate.waitsBehindProbe(reason.by);
+  if (!wish.hasCalled && reason.code === 'model_away') context.gate.waitsBehindProbe(journal.attempt.request);
   return after;
 }

@@ -1,14 +1,14 @@
-// The one place where a model call is let through or held back. A call is made when its model is not blocked, its provider is not away, and
+// The one place where a model call is let through or held back. A call is made when its model is not blocked, is not away, and
 // there is allowance for it; otherwise it waits: in its slot for a few seconds, else parked.
 import { waitForBlockMs } from '../../core/governor/model-block.ts';
 import { pauseBehindProbeMs } from '../../core/model-outage.ts';
-import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { assertPatience, parkedStop, providerOf, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
+import { assertPatience, parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.ts';
 import { awaitAllowance, noteRateWait } from './await-allowance.ts';
-import type { Pass } from './provider-gate.ts';
+import type { ClosedGate, Pass } from './model-gate.ts';
 
 /** The right to make one call. */
 export interface CallPass extends Pass {
@@ -27,10 +27,27 @@ export async function enterGate(
   turn: OpenedTurn,
   model: NamedModel = turn.journal.attempt.request,
 ): Promise<CallPass> {
+  const entry = await tryGate(context, turn, model);
+  if (entry.kind === 'pass') return entry;
+  const provider = providerOf(model);
+  const text = `The model ${refOfModel(model)} does not answer.`;
+  const { probeMs } = context.config.models.outage;
+  const delayMs = pauseBehindProbeMs({ waitMs: entry.waitMs, random: context.random() }, probeMs);
+  const reason = { code: 'model_away', text, by: provider };
+  throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
+}
+
+/** The same, but for a model that is away, which it answers: another model may be asked. */
+export async function tryGate(
+  context: TurnContext,
+  turn: OpenedTurn,
+  model: NamedModel,
+): Promise<CallPass | ClosedGate> {
   assertPatience(context, turn);
   for (let waitedMs = 0; ;) {
     waitedMs += await waitForBlock(context, turn, model);
     const admitted = await admit(context, turn, model);
+    if ('kind' in admitted) return admitted;
     waitedMs += admitted.waitedMs;
     // Another worker may have met a block while this call waited for its place.
     if (!isBlocked(context, model)) {
@@ -50,8 +67,9 @@ async function admit(
   context: TurnContext,
   turn: OpenedTurn,
   model: NamedModel,
-): Promise<{ pass: CallPass; waitedMs: number }> {
-  const pass = enterProvider(context, turn, providerOf(model));
+): Promise<{ pass: CallPass; waitedMs: number } | ClosedGate> {
+  const pass = await context.gate.enter(model, turn.session.id);
+  if (pass.kind === 'closed') return pass;
   try {
     const { waitedMs, used, unused } = await awaitAllowance(context, turn, model);
     let isSpent = false;
@@ -68,21 +86,9 @@ async function admit(
   }
 }
 
-function enterProvider(context: TurnContext, turn: OpenedTurn, provider: string): Pass {
-  const entry = context.gate.enter(provider, {
-    session: turn.session.id,
-    isWoken: turn.journal.at.park?.isWoken === true,
-  });
-  if (entry.kind === 'pass') return entry;
-  const { probeMs } = context.config.models.outage;
-  const reason = { code: 'model_away', text: `The provider ${provider} does not answer.`, by: provider };
-  const delayMs = pauseBehindProbeMs({ waitMs: entry.waitMs, random: context.random() }, probeMs);
-  throw parkedStop(context, turn, { reason, hasCalled: false, delayMs, notBeforeMs: 0 });
-}
-
 /** True when a call of the model would be let through soon. */
 export function isOpen({ gate, blocks }: TurnContext, model: NamedModel): boolean {
-  return gate.isOpen(providerOf(model)) && blocks.leftMs(model) <= WAIT_IN_SLOT_MS_MAX;
+  return gate.isOpen(model) && blocks.leftMs(model) <= WAIT_IN_SLOT_MS_MAX;
 }
 
 /** Resolves with how long the call has waited, in milliseconds: exactly 0 if its model is not blocked. */

@@ -4,7 +4,7 @@
 import type { Clock } from '../../clock.ts';
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { Model } from '../../model/model.ts';
-import type { ModelBlock } from '../../store/governor/model-blocks.ts';
+import type { BlockedModel, ModelBlock } from '../../store/governor/model-blocks.ts';
 
 export interface ModelBlocksOptions {
   clock: Clock;
@@ -36,7 +36,7 @@ export class ModelBlocks {
   /** Blocks a model in all workers. Resolves with true when it was not blocked in this one before. */
   async add(model: NamedModel, leftMs: number, detail: string): Promise<boolean> {
     const isNews = this.leftMs(model) === 0;
-    const block = { account: this.#options.accountOf(model), model: refOfModel(model), leftMs };
+    const block = { account: this.#options.accountOf(model), model: refOfModel(model), leftMs, probeInMs: null };
     this.learn([block]);
     await this.#options.write(block, detail);
     return isNews;
@@ -51,12 +51,14 @@ export class ModelBlocks {
     for (const block of blocks) {
       const key = keyOf(block);
       this.#options.onBlock(block);
-      if (block.isLifted === true) this.#untilMs.delete(key);
+      // A model that is away is held back by its gate.
+      if (block.isLifted === true || block.probeInMs !== null) this.#untilMs.delete(key);
       else this.#untilMs.set(key, Math.max(this.#untilMs.get(key) ?? 0, nowMs + block.leftMs));
     }
   }
 }
 
-function keyOf({ account, model }: Pick<ModelBlock, 'account' | 'model'>): string {
+/** The key of a model of an account. */
+export function keyOf({ account, model }: BlockedModel): string {
   return `${account} ${model}`;
 }

@@ -1,17 +1,16 @@
-// Which model a turn asks when the one that it asks does not answer: the next of its chain whose provider lets calls through. When there is
+// Which model a turn asks when the one that it asks does not answer: the next of its chain whose calls are let through. When there is
 // none, the turn waits (await-model.ts), and begins with the first model again. What its requests are made of from then on is stored with
 // each of its calls, so that they stay derivable, and the entries that it writes can be distinguished from those of the model before:
 // thinking is signed by its model.
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../config.ts';
 import { withModel } from '../../core/history/model-spans.ts';
 import { modelChain, modelsAfter } from '../../core/model-fallback.ts';
-import { modelName, modelOfRef, refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import { modelName, modelOfRef, providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import { reasoningOf } from '../../core/reasoning.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';
-import { providerOf } from './await-model.ts';
-import { enterGate, isOpen, type CallPass } from './enter-gate.ts';
+import { enterGate, isOpen, tryGate, type CallPass } from './enter-gate.ts';
 import type { TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
@@ -20,7 +19,9 @@ import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 /** The right to make the next call, of the next model where the one that is asked cannot be called. Throws as `enterGate` does. */
 export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<CallPass> {
   const { request } = turn.journal.attempt;
-  const ref = isOpen(context, request) ? undefined : openFallback(context, turn);
+  const entry = isOpen(context, request) ? await tryGate(context, turn, request) : null;
+  if (entry?.kind === 'pass') return entry;
+  const ref = openFallback(context, turn);
   if (ref !== undefined) askFrom(context, turn, ref, beginSpan(turn, ref));
   return await enterGate(context, turn);
 }

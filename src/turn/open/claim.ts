@@ -12,7 +12,7 @@ export async function claim(context: TurnContext, state: TurnState): Promise<Tur
   const { owner, leaseMs } = context.locks;
   const answer = await context.store.claim({ sessionId, owner, leaseMs, known: knownOf(kept) });
   if (answer.kind === 'claimed') {
-    context.blocks.learn(answer.blocks);
+    context.learnBlocks(answer.blocks);
     const held = context.locks.hold(sessionId, answer.session.epoch, askedAtMs);
     return { kind: 'held', claim: { ...answer, kept }, held };
   }

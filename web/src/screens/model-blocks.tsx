@@ -26,7 +26,8 @@ export function ModelBlocks(): ReactElement | null {
               <SafeText text={block.model} />
             </strong>
             <span>
-              not called until <Time at={block.until} />
+              {block.kind === 'away' ? 'away; the next call tests it after ' : 'not called until '}
+              <Time at={block.until} />
               {block.text !== null && (
                 <>
                   : <SafeText text={block.text} />
