@@ -148,12 +148,13 @@ function addTurns(program: Command, run: RunCommand): void {
 function addMessages(program: Command, run: RunCommand): void {
   const messages = program.command('messages').helpGroup('Look:').description('messages that sessions have received');
   const load = () => import('./commands/messages.ts');
-  paged(messages.command('list').description('list messages, newest first'))
+  filteredByTag(paged(messages.command('list').description('list messages, newest first')))
     .option('--status <statuses>', 'only these statuses, such as waiting,failed')
     .option('--ids <ids>', 'only these ids, separated by commas')
     .option('--session <key>', 'only this session')
-    .action((options: PageOptions & { status?: string; ids?: string; session?: string }, command: Command) =>
-      run(command, async (terminal, flags) => (await load()).runMessagesList(options, flags, terminal)),
+    .action(
+      (options: PageOptions & { status?: string; ids?: string; session?: string; tag?: string }, command: Command) =>
+        run(command, async (terminal, flags) => (await load()).runMessagesList(options, flags, terminal)),
     );
   messages
     .command('show')

@@ -69,6 +69,8 @@ export function tagged(command: Command): Command {
     (text, before: Record<string, string> | undefined) => {
       const [, key, value] = TAG.exec(text) ?? [];
       if (key === undefined || value === undefined) throw new InvalidArgumentError(TAG_HELP);
+      if (before !== undefined && Object.hasOwn(before, key))
+        throw new InvalidArgumentError(`The tag ${key} has a value already; pass each key once.`);
       return { ...before, [key]: value };
     },
   );

@@ -1,6 +1,6 @@
 // The commands about sessions: what they are called and take. What they do is loaded when they are called.
 import { Option, type Command } from 'commander';
-import { paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
+import { filteredByTag, paged, wholeNumber, type PageOptions, type RunCommand } from './options.ts';
 
 const WAIT_SECONDS = 300;
 const WAIT_SECONDS_MAX = 86_400;
@@ -69,9 +69,9 @@ function addErasures(program: Command, sessions: Command, run: RunCommand): void
 
 function addLooks(sessions: Command, run: RunCommand): void {
   const load = () => import('./commands/sessions.ts');
-  paged(sessions.command('list').description('list sessions'))
+  filteredByTag(paged(sessions.command('list').description('list sessions')))
     .option('--kind <kinds>', 'only of these kinds, separated by commas; by default all but batch')
-    .action((options: PageOptions & { kind?: string }, command: Command) =>
+    .action((options: PageOptions & { kind?: string; tag?: string }, command: Command) =>
       run(command, async (terminal, flags) => (await load()).runSessionsList(options, flags, terminal)),
     );
   sessions

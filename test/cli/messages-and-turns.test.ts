@@ -72,6 +72,20 @@ test('the last digits of an id stand for it, unless several end so', async () =>
   expect(several.stderr).toContain(twin);
 });
 
+test('what a message with a tag has started is found by it, and a key has one value', async () => {
+  await run('send', 'tagged', 'hi', '--tag', 'customer=42');
+  await say('other', 'hi');
+  await holder.rig.work('tagged');
+  for (const noun of ['messages', 'turns', 'sessions']) {
+    const listed = await run(noun, 'list', '--tag', 'customer=42', '--json');
+    expect((JSON.parse(listed.stdout) as { items: object[] }).items).toHaveLength(1);
+  }
+  expect(await run('send', 'tagged', 'hi', '--tag', 'a=1', '--tag', 'a=2')).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('The tag a has a value already; pass each key once.'),
+  });
+});
+
 test('the tail of a transcript is its last entries, oldest first', async () => {
   for (const text of ['[[reply: one]]', '[[reply: two]]', '[[reply: three]]']) {
     await say('long', text);

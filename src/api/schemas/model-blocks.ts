@@ -6,7 +6,7 @@ export const unblockRequest = z.strictObject({
   model: z
     .string()
     .max(200)
-    .regex(/^[^/\s]+\/\S+$/, 'provider/model, as the list of the blocks has it')
+    .regex(/^[^/\s]+\/\S+$/, 'expected provider/model, as the list of the blocks has it')
     .exactOptional(),
   reason: z.string().trim().min(1).max(500).exactOptional(),
 });

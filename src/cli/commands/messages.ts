@@ -18,7 +18,7 @@ const STATUS_STYLES: Record<string, Style> = {
 
 /** Lists messages, newest first. */
 export async function runMessagesList(
-  options: PageOptions & { status?: string; ids?: string; session?: string },
+  options: PageOptions & { status?: string; ids?: string; session?: string; tag?: string },
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {

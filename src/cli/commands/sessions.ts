@@ -14,7 +14,7 @@ const PAYLOAD_CHARS_MAX = 400;
 
 /** Lists sessions. */
 export async function runSessionsList(
-  options: PageOptions & { kind?: string },
+  options: PageOptions & { kind?: string; tag?: string },
   flags: ClientFlags,
   terminal: Terminal,
 ): Promise<ExitCode> {
