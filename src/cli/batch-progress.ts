@@ -31,6 +31,11 @@ export function dollarsText(amount: number | null): string {
   return amount === null ? '-' : `$${amount.toFixed(4)}`;
 }
 
+/** What a batch has cost, and whether that money was spent: the answers of the scripted model are priced, and free. */
+export function costText({ costUsd, simulated }: Pick<BatchAnswer, 'costUsd' | 'simulated'>): string {
+  return `${dollarsText(costUsd)}${simulated && costUsd !== 0 ? ' simulated' : ''}`;
+}
+
 /** The percentage of items that have ended. */
 export function percentOf(batch: Pick<BatchAnswer, 'counts'>): number {
   return batch.counts.total === 0 ? 100 : Math.floor((doneOf(batch) * 100) / batch.counts.total);
@@ -48,7 +53,7 @@ export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'
     ...(batch.status === 'paused' ? [`paused: ${batch.pauseReason ?? ''}`] : []),
     ...(ratePerMinute === null ? [] : [`${Math.round(ratePerMinute)}/min`]),
     ...(eta === null ? [] : [`ends ${terminal.time(eta.from)} to ${terminal.time(eta.to)}`]),
-    dollarsText(batch.costUsd),
+    costText(batch),
   ].join('  ');
 }
 

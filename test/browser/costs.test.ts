@@ -17,6 +17,7 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
   await rig.work('spent');
   await signIn();
   await open('/costs?group=model');
+  await page.getByText('Some of it is simulated').waitFor();
   const table = page.getByRole('region', { name: 'By model' });
   await table.getByRole('rowheader', { name: /claude/ }).waitFor();
   await page.getByRole('combobox', { name: 'By' }).selectOption('agent');

@@ -1,6 +1,6 @@
 // The values that the screens compute from the API's answers.
 import { expect, test } from 'vitest';
-import { dollarsText, namedCountText } from '../../web/src/format/amounts.ts';
+import { columnDollarsText, dollarsText, namedCountText } from '../../web/src/format/amounts.ts';
 import { scheduleText } from '../../web/src/format/schedule.ts';
 
 test.each([
@@ -21,6 +21,17 @@ test.each([
   [12_500_000, '$12.50'],
 ])('a cost of %s millionths of a dollar reads as %s', (micros, text) => {
   expect(dollarsText(micros)).toBe(text);
+});
+
+test.each([
+  [null, 'no price'],
+  [0, '$0.0000'],
+  [99, '<$0.0001'],
+  [4_200, '$0.0042'],
+  [12_500_000, '$12.5000'],
+  [1_234_567_800, '$1,234.5678'],
+])('a cost of %s millionths of a dollar reads as %s in a column, as precise as all others', (micros, text) => {
+  expect(columnDollarsText(micros)).toBe(text);
 });
 
 test('one thing is counted in the singular, several in the plural', () => {

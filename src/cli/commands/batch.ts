@@ -2,7 +2,7 @@
 import type { BatchAnswer, BatchItemAnswer } from '../../api/answer-types.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import type { BatchControlOptions, BatchItemsOptions, BatchVerb } from '../batch-commands.ts';
-import { doneOf, dollarsText } from '../batch-progress.ts';
+import { costText, doneOf, dollarsText } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { isSureAtTerminal } from '../is-sure.ts';
 import type { PageOptions } from '../options.ts';
@@ -27,7 +27,7 @@ export async function runBatchList(
       { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
       { title: 'DONE', value: (row) => `${doneOf(row)}/${row.counts.total}`, align: 'right' },
       { title: 'FAILED', value: (row) => String(row.counts.failed + row.counts.expired), align: 'right', dropOrder: 1 },
-      { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right', dropOrder: 2 },
+      { title: 'COST', value: costText, align: 'right', dropOrder: 2 },
       { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
     ],
     terminal,
@@ -61,7 +61,7 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
         : null,
     rate: batch.ratePerMinute === null ? null : `${Math.round(batch.ratePerMinute)} per minute`,
     eta: eta === null ? null : `${terminal.time(eta.from)} to ${terminal.time(eta.to)}`,
-    cost: `${dollarsText(batch.costUsd)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
+    cost: `${costText(batch)}${batch.maxCostUsd === null ? '' : ` of ${dollarsText(batch.maxCostUsd)}`}`,
     expected:
       batch.endedAt === null && batch.expectedCostUsd !== null ? `${dollarsText(batch.expectedCostUsd)} in all` : null,
     live: batch.via === 'live' ? null : liveText(batch, terminal),

@@ -18,11 +18,11 @@ export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Pr
     [
       { title: 'SCOPE', value: (row) => row.scope },
       { title: 'PER', value: (row) => row.per },
-      { title: 'SPENT', value: (row) => dollarsText(row.spentUsd), ...right },
+      { title: 'SPENT', value: spentText, ...right },
       { title: 'RESERVED', value: (row) => dollarsText(row.reservedUsd), ...right, dropOrder: 3 },
       { title: 'LIMIT', value: (row) => dollarsText(row.limitUsd), ...right },
       { title: 'USED', value: usedText, ...right },
-      { title: 'ENDS', value: (row) => row.endsAt?.slice(0, 16) ?? '', dropOrder: 2 },
+      { title: 'ENDS', value: (row) => (row.endsAt === null ? '' : terminal.time(row.endsAt)), dropOrder: 2 },
       { title: 'WHEN REACHED', value: (row) => row.action, dropOrder: 5 },
       { title: 'FROM', value: (row) => row.origin, dropOrder: 4 },
       { title: 'ID', value: (row) => row.id, dropOrder: 1 },
@@ -31,6 +31,11 @@ export async function runBudgetsList(flags: ClientFlags, terminal: Terminal): Pr
   );
   if (body.items.length === 0) terminal.note('no budgets; add one with: holdfast budgets add all day 10');
   return EXIT.ok;
+}
+
+/** Answers of the scripted model count for budgets, and nothing is paid for them. */
+function spentText({ spentUsd, simulated }: BudgetAnswer): string {
+  return `${dollarsText(spentUsd)}${simulated && spentUsd > 0 ? ' simulated' : ''}`;
 }
 
 function usedText({ spentUsd, reservedUsd, limitUsd, isReached }: BudgetAnswer): string {

@@ -15,6 +15,14 @@ export function dollarsText(micros: number | null): string {
   return `$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
 }
 
+/** For a column: all amounts with four decimals, so that they can be compared by eye. */
+export function columnDollarsText(micros: number | null): string {
+  const isShown = micros === null || (micros !== 0 && micros < SHOWN_MICROS_MIN);
+  return isShown ? dollarsText(micros) : `$${(micros / MICROS).toLocaleString('en-US', FOUR_DECIMALS)}`;
+}
+
+const FOUR_DECIMALS = { minimumFractionDigits: 4, maximumFractionDigits: 4 } as const;
+
 /** The same for an amount in dollars. */
 export function usdText(usd: number | null): string {
   return dollarsText(usd === null ? null : Math.round(usd * MICROS));
@@ -34,4 +42,8 @@ export function namedCountText(count: number, one: string): string {
 
 export function percentText(part: number, whole: number): string {
   return whole === 0 ? '0 %' : `${Math.round((part / whole) * 100)} %`;
+}
+
+export function columnUsdText(usd: number | null): string {
+  return columnDollarsText(usd === null ? null : Math.round(usd * MICROS));
 }

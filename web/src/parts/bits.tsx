@@ -1,6 +1,7 @@
 // Small parts that every screen uses.
 import type { ReactElement, ReactNode } from 'react';
 import { useNow, useSettings } from '../settings.tsx';
+import { columnDollarsText, dollarsText } from '../format/amounts.ts';
 import { ageText, timeText } from '../format/time.ts';
 
 const TONES: Readonly<Record<string, string>> = {
@@ -64,6 +65,27 @@ export function Age({ at }: { at: string | null }): ReactElement {
 export function Time({ at }: { at: string }): ReactElement {
   const { zone } = useSettings();
   return <time dateTime={at}>{timeText(at, zone)}</time>;
+}
+
+/** What something cost, and whether that money was spent: the answers of the scripted model are priced, and free. */
+export function Cost({ of, isInColumn = false }: { of: CostOf; isInColumn?: boolean }): ReactElement {
+  const { costMicros, simulated } = of;
+  return (
+    <>
+      {isInColumn ? columnDollarsText(costMicros) : dollarsText(costMicros)}
+      {simulated && costMicros !== 0 && (
+        <small className="soft" title="The scripted model answered: this money was not spent">
+          {' '}
+          simulated
+        </small>
+      )}
+    </>
+  );
+}
+
+interface CostOf {
+  costMicros: number | null;
+  simulated: boolean;
 }
 
 /** A screen that has nothing to show yet: says what would be here, and how to make it so. */

@@ -1,7 +1,7 @@
 // Texts that the list of crons and the screen of one share.
 import type { ReactElement } from 'react';
-import type { Cron } from '../api.ts';
-import { dollarsText } from '../format/amounts.ts';
+import type { Cron, CronFire } from '../api.ts';
+import { Cost } from './bits.tsx';
 
 /** Whether it fires, and why not. */
 export function CronState({ cron }: { cron: Cron }): ReactElement {
@@ -25,6 +25,13 @@ export function CronState({ cron }: { cron: Cron }): ReactElement {
 }
 
 /** The cost of runs; none may have run, or with a model that has no price. */
-export function runCostText(micros: number | null): string {
-  return micros === null ? '—' : dollarsText(micros);
+export function RunCost(props: {
+  micros: number | null;
+  fires: readonly CronFire[];
+  isInColumn?: boolean;
+}): ReactElement {
+  const { micros, fires, isInColumn = false } = props;
+  if (micros === null) return <>—</>;
+  const simulated = fires.some((fire) => fire.simulated);
+  return <Cost of={{ costMicros: micros, simulated }} isInColumn={isInColumn} />;
 }

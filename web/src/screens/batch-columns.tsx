@@ -1,9 +1,9 @@
 // The columns of the list of batches.
 import { Link } from '@tanstack/react-router';
 import type { Batch } from '../api.ts';
-import { countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
+import { columnUsdText, countText, percentText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
-import { Age, Status } from '../parts/bits.tsx';
+import { Age, Cost, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { RowMenu } from '../parts/row-menu.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -40,10 +40,14 @@ export const BATCH_COLUMNS: readonly Column<Batch>[] = [
   { title: 'Ends', width: '76px', cell: ({ eta, endedAt }) => endText(eta, endedAt) },
   {
     title: 'Cost of cap',
-    width: '104px',
+    width: '164px',
     isNumber: true,
-    cell: ({ costMicros, maxCostUsd }) =>
-      `${dollarsText(costMicros)}${maxCostUsd === null ? '' : ` of ${usdText(maxCostUsd)}`}`,
+    cell: (batch) => (
+      <>
+        <Cost of={batch} isInColumn />
+        {batch.maxCostUsd !== null && ` of ${columnUsdText(batch.maxCostUsd)}`}
+      </>
+    ),
   },
   { title: 'Submitted', width: '80px', cell: ({ createdAt }) => <Age at={createdAt} /> },
 ];

@@ -3,7 +3,7 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, type ReactElement } from 'react';
 import { api, type BatchItem } from '../api.ts';
-import { usdText } from '../format/amounts.ts';
+import { columnUsdText } from '../format/amounts.ts';
 import { Empty, Status } from '../parts/bits.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<BatchItem>[] = [
     title: 'Cost',
     width: '84px',
     isNumber: true,
-    cell: ({ costUsd, turnId }) => (turnId === null ? '' : usdText(costUsd)),
+    cell: ({ costUsd, turnId }) => (turnId === null ? '' : columnUsdText(costUsd)),
   },
   {
     title: 'Why',

@@ -3,10 +3,10 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';
-import { countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
+import { columnUsdText, countText, percentText, usdText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
 import { me } from '../me.ts';
-import { Age, Fact, Figure, Status, Time } from '../parts/bits.tsx';
+import { Age, Cost, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { TagsFact } from '../parts/tags.tsx';
@@ -77,7 +77,7 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
 }
 
 function Figures({ batch }: { batch: Batch }): ReactElement {
-  const { counts, followUps, ratePerMinute, eta, costMicros, maxCostUsd, reservedUsd, expectedCostUsd } = batch;
+  const { counts, followUps, ratePerMinute, eta, maxCostUsd, reservedUsd, expectedCostUsd } = batch;
   const { liveCostUsd, savedPercent, wastedUsd } = batch;
   return (
     <>
@@ -96,7 +96,7 @@ function Figures({ batch }: { batch: Batch }): ReactElement {
           name="Cost"
           note={`${maxCostUsd === null ? 'no cap' : `cap ${usdText(maxCostUsd)}`}, reserved ${usdText(reservedUsd)}`}
         >
-          {dollarsText(costMicros)}
+          <Cost of={batch} />
         </Figure>
         {expectedCostUsd !== null && <Figure name="Expected in all">{usdText(expectedCostUsd)}</Figure>}
         {liveCostUsd !== null && (
@@ -200,7 +200,7 @@ function Hops({ hops }: { hops: Batch['hops'] }): ReactElement | null {
               <td>{hop.via}</td>
               <td>{countText(hop.requests)}</td>
               <td>{hop.cacheHitRate === null ? 'not known' : percentText(hop.cacheHitRate, 1)}</td>
-              <td>{usdText(hop.costUsd)}</td>
+              <td>{columnUsdText(hop.costUsd)}</td>
               <td>
                 <Age at={hop.submittedAt} />
               </td>

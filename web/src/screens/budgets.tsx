@@ -93,7 +93,7 @@ export function Budgets(): ReactElement {
 
 function BudgetLine({ budget }: { budget: Budget }): ReactElement {
   const nowMs = useNow();
-  const { scope, per, limitUsd, spentUsd, reservedUsd, isReached, endsAt, action } = budget;
+  const { scope, per, limitUsd, spentUsd, reservedUsd, isReached, simulated, endsAt, action } = budget;
   const forecast = forecastUsd(budget, nowMs);
   return (
     <>
@@ -107,7 +107,8 @@ function BudgetLine({ budget }: { budget: Budget }): ReactElement {
         aria-label={`Spent of ${scope}`}
       />
       <span>
-        {usdText(spentUsd)} of {usdText(limitUsd)}
+        {usdText(spentUsd)}
+        {simulated && spentUsd > 0 && ' simulated'} of {usdText(limitUsd)}
         {reservedUsd > 0 && `, ${usdText(reservedUsd)} reserved`}
       </span>
       {isReached && (

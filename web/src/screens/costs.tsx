@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useMemo, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
+import { columnDollarsText, countText, dollarsText, percentText, usdText } from '../format/amounts.ts';
 import { cacheSavingUsd, csvOf, sumOf, sumsBy, type Spend, type UsedStep } from '../format/spend.ts';
 import { serverNowMs } from '../format/time.ts';
 import { Empty, Figure } from '../parts/bits.tsx';
@@ -99,6 +99,9 @@ function Spent({ by, group, tag }: UsageShown): ReactElement {
   return (
     <>
       <FigureList sum={sum} saved={saved} span={SPANS[by]} />
+      {usage.data?.simulated === true && (
+        <p className="soft">Some of it is simulated: the scripted model answered, and that money was not spent.</p>
+      )}
       <div className="split">
         <TimeChart
           title="Cost"
@@ -221,7 +224,7 @@ function GroupTable(props: { steps: readonly UsedStep[]; group: string; whole: n
               <th scope="row">
                 <SafeText text={name} />
               </th>
-              <td className="number">{dollarsText(sum.costMicros)}</td>
+              <td className="number">{columnDollarsText(sum.costMicros)}</td>
               <td className="number">{percentText(sum.costMicros, whole)}</td>
               <td className="number">{countText(sum.turns)}</td>
               <td className="number">{countText(sum.calls)}</td>

@@ -3,13 +3,13 @@ import { queryOptions, useQuery, useQueryClient, useSuspenseQuery } from '@tanst
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Cron, type CronFire, type CronSlot } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
+import { countText } from '../format/amounts.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { durationText, isZone } from '../format/time.ts';
 import { me } from '../me.ts';
-import { Age, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
+import { Age, Cost, Empty, Fact, Figure, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
-import { CronState, runCostText } from '../parts/cron-state.tsx';
+import { CronState, RunCost } from '../parts/cron-state.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
 import { haveBegun, Loading, NoData } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -70,12 +70,14 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
         <Figure name="Next" note={schedule.kind === 'cron' ? schedule.tz : undefined}>
           {cron.enabled ? <Age at={cron.nextRunAt} /> : 'not now'}
         </Figure>
-        <Figure name="Last cost">{runCostText(summary?.lastCost.costMicros ?? null)}</Figure>
+        <Figure name="Last cost">
+          <RunCost micros={summary?.lastCost.costMicros ?? null} fires={summary?.fires ?? []} />
+        </Figure>
         <Figure
           name="This month would cost"
           note={summary && `${countText(summary.month.slotCount)} slots at the mean of the last fires`}
         >
-          {runCostText(summary?.month.costMicros ?? null)}
+          <RunCost micros={summary?.month.costMicros ?? null} fires={summary?.fires ?? []} />
         </Figure>
         <Figure name="Failed in a row" note={summary?.restsUntil != null && <Rest until={summary.restsUntil} />}>
           {cron.failures}
@@ -192,7 +194,7 @@ function Fires({ fires, isRead }: { fires: readonly CronFire[]; isRead: boolean 
                 <Link to="/turns/$id" params={{ id: fire.turnId }}>
                   turn {fire.turnId.slice(-6)}
                 </Link>{' '}
-                {dollarsText(fire.costMicros)}{' '}
+                <Cost of={fire} isInColumn />{' '}
               </>
             )}
             <SafeText text={fire.reason ?? ''} />

@@ -6,7 +6,7 @@ import { api, type Cron, type CronSummary } from '../api.ts';
 import { scheduleText } from '../format/schedule.ts';
 import { me } from '../me.ts';
 import { Age, Empty } from '../parts/bits.tsx';
-import { CronState, runCostText } from '../parts/cron-state.tsx';
+import { CronState, RunCost } from '../parts/cron-state.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { FireStrip } from '../parts/fire-strip.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -61,15 +61,15 @@ const COLUMNS: readonly Column<Row>[] = [
   { title: 'Last fires', width: '136px', cell: ({ summary }) => summary && <FireStrip fires={summary.fires} /> },
   {
     title: 'Last cost',
-    width: '76px',
+    width: '124px',
     isNumber: true,
-    cell: ({ summary }) => summary && runCostText(summary.lastCost.costMicros),
+    cell: ({ summary }) => summary && <RunCost micros={summary.lastCost.costMicros} fires={summary.fires} isInColumn />,
   },
   {
     title: 'Month',
-    width: '76px',
+    width: '124px',
     isNumber: true,
-    cell: ({ summary }) => summary && runCostText(summary.month.costMicros),
+    cell: ({ summary }) => summary && <RunCost micros={summary.month.costMicros} fires={summary.fires} isInColumn />,
   },
 ];
 

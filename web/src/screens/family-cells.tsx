@@ -3,7 +3,7 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import type { FamilyRun } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
+import { columnDollarsText, countText } from '../format/amounts.ts';
 import { ANNOUNCED, nameOf, type TreeRow } from '../format/family.ts';
 import { Age, Status } from '../parts/bits.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -90,7 +90,7 @@ function TextCell({ title, children }: { title: string; children: ReactNode }): 
 function Used({ used, note }: { used: FamilyRun['own']; note?: string }): ReactElement {
   return (
     <>
-      {dollarsText(used.costMicros)}
+      {columnDollarsText(used.costMicros)}
       <small className="soft">
         {countText(used.tokens.input + used.tokens.output)} tokens{note}
       </small>

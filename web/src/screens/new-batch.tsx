@@ -1,7 +1,7 @@
 // A new batch from a file: chosen or dropped, checked and priced without being stored, then submitted.
 import { useEffect, useRef, useState, type DragEvent, type ReactElement } from 'react';
 import { api } from '../api.ts';
-import { countText, usdText } from '../format/amounts.ts';
+import { columnUsdText, countText } from '../format/amounts.ts';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -203,7 +203,7 @@ function EstimateTable({ estimate }: { estimate: Estimate }): ReactElement {
             <th scope="row">
               {name} {way === recommended && <span className="chip">recommended</span>}
             </th>
-            <td className="number">{usdText(usd)}</td>
+            <td className="number">{columnUsdText(usd)}</td>
           </tr>
         ))}
       </tbody>

@@ -2,8 +2,8 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import type { Session } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
-import { Age, Status } from '../parts/bits.tsx';
+import { countText } from '../format/amounts.ts';
+import { Age, Cost, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { RowMenu } from '../parts/row-menu.tsx';
@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<Session>[] = [
   { title: 'Channel', width: '90px', cell: ({ channel }) => channel },
   { title: 'Queue mode', width: '90px', cell: ({ queueMode }) => queueMode },
   { title: 'Model', width: '120px', cell: ({ model }) => <SafeText text={model ?? ''} /> },
-  { title: 'Cost', width: '64px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
+  { title: 'Cost', width: '124px', isNumber: true, cell: (session) => <Cost of={session} isInColumn /> },
   { title: 'Active', width: '74px', cell: ({ updatedAt }) => <Age at={updatedAt} /> },
   { title: 'Created', width: '100px', cell: ({ createdAt }) => <Age at={createdAt} /> },
   { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },

@@ -3,8 +3,8 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactElement } from 'react';
 import { api, type Session } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
-import { Age, Fact, Status } from '../parts/bits.tsx';
+import { countText } from '../format/amounts.ts';
+import { Age, Cost, Fact, Status } from '../parts/bits.tsx';
 import { ContextBar } from '../parts/context-bar.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -81,7 +81,9 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
       <Fact name="Context">
         <ContextBar session={session} /> of {countText(session.contextWindow)} tokens
       </Fact>
-      <Fact name="Cost">{dollarsText(session.costMicros)}</Fact>
+      <Fact name="Cost">
+        <Cost of={session} />
+      </Fact>
       <Fact name="Waiting">
         {countText(session.waitingMessages)} messages, {countText(session.systemEvents)} system events
       </Fact>

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
+import { columnDollarsText, countText } from '../format/amounts.ts';
 import { Age, Empty } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -112,7 +112,7 @@ function CostTable(props: {
             <tr key={row.key}>
               <th scope="row">{row.name}</th>
               <td className="number">{row.note}</td>
-              <td className="number">{dollarsText(row.costMicros)}</td>
+              <td className="number">{columnDollarsText(row.costMicros)}</td>
             </tr>
           ))}
         </tbody>

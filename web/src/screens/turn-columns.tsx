@@ -1,9 +1,9 @@
 // The columns of the list of turns.
 import { Link } from '@tanstack/react-router';
 import type { api } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
+import { countText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
-import { Age, Status } from '../parts/bits.tsx';
+import { Age, Cost, Status } from '../parts/bits.tsx';
 import type { Column } from '../parts/data-table.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 import { Tags } from '../parts/tags.tsx';
@@ -45,7 +45,7 @@ export const TURN_COLUMNS: readonly Column<ListedTurn>[] = [
     isNumber: true,
     cell: ({ usage }) => countText(usage.inputTokens + usage.outputTokens),
   },
-  { title: 'Cost', width: '66px', isNumber: true, cell: ({ costMicros }) => dollarsText(costMicros) },
+  { title: 'Cost', width: '124px', isNumber: true, cell: (turn) => <Cost of={turn} isInColumn /> },
   {
     title: 'Waited',
     width: '60px',

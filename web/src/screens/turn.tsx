@@ -3,10 +3,10 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Turn } from '../api.ts';
-import { countText, dollarsText, percentText } from '../format/amounts.ts';
+import { countText, percentText } from '../format/amounts.ts';
 import { durationText, lengthMs } from '../format/time.ts';
 import { capitalised } from '../format/title.ts';
-import { Age, Fact, Status, Time } from '../parts/bits.tsx';
+import { Age, Cost, Fact, Status, Time } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
@@ -127,8 +127,7 @@ function TurnFacts({ turn }: { turn: Turn }): ReactElement {
       </Fact>
       <TagsFact tags={turn.tags} />
       <Fact name="Cost">
-        {dollarsText(turn.costMicros)}
-        {turn.simulated && ' (simulated)'}
+        <Cost of={turn} />
       </Fact>
       <Fact name="Tokens">
         {countText(usage.inputTokens)} in, {countText(usage.outputTokens)} out
@@ -220,7 +219,9 @@ function StepRows({ turnId, step }: { turnId: string; step: Turn['steps'][number
             {countText(call.usage.inputTokens)} in, {countText(call.usage.cacheReadTokens)} cached,{' '}
             {countText(call.usage.outputTokens)} out
           </td>
-          <td>{dollarsText(call.costMicros)}</td>
+          <td>
+            <Cost of={call} isInColumn />
+          </td>
         </tr>
       ))}
       {step.tools.map((tool) => (
