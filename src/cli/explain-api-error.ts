@@ -31,7 +31,9 @@ function unreachable(error: HoldfastError, settings: ClientSettings): CliError {
 }
 
 function refusal(error: HoldfastError, status: number, settings: ClientSettings): CliError {
-  const faults = error.errors.map(({ path, message }) => `\n  ${path} ${message}`);
+  // The sentence of a single fault may be the whole detail.
+  const others = error.errors.filter(({ message }) => !error.detail.includes(message));
+  const faults = others.map(({ path, message }) => `\n  ${path} ${message}`);
   // The service logs the internal error under this id.
   const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;
   const { exitCode, fix } = meaningOf(status, error, settings);
@@ -47,7 +49,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
 /** The meaning of a status for the person at the terminal. */
 function meaningOf(
   status: number,
-  { retryAfterMs }: HoldfastError,
+  { retryAfterMs, problem }: HoldfastError,
   settings: ClientSettings,
 ): { exitCode: ExitCode; fix: string } {
   const wait = retryAfterMs === null ? null : retryAfterMs / 1000;
@@ -68,7 +70,7 @@ function meaningOf(
     case 404:
       return {
         exitCode: EXIT.notFound,
-        fix: 'check the name; the command "list" of its kind shows the existing ones, for example "holdfast sessions list"',
+        fix: `check the name; "holdfast ${listOf(problem)}" shows the existing ones`,
       };
     case 409:
     case 422:
@@ -89,3 +91,22 @@ function meaningOf(
       return { exitCode: EXIT.failed, fix: 'read the log of the service' };
   }
 }
+
+/** The command that lists the kind of thing that a request asked for, by its path. */
+function listOf(problem: HoldfastError['problem']): string {
+  const path = typeof problem?.['instance'] === 'string' ? problem['instance'] : '';
+  return LISTS[/^\/v1\/([\w-]+)/.exec(path)?.[1] ?? ''] ?? 'sessions list';
+}
+
+const LISTS: Readonly<Record<string, string>> = {
+  batches: 'batch list',
+  'bulk-actions': 'bulk list',
+  budgets: 'budgets list',
+  crons: 'cron list',
+  'dead-letters': 'dead list',
+  deliveries: 'deliveries list',
+  keys: 'keys list',
+  messages: 'messages list',
+  turns: 'turns list',
+  workers: 'workers list',
+};

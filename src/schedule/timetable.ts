@@ -111,7 +111,12 @@ export function cronFieldsOf(expr: string): CronFields {
   const words = expr.trim().split(/[ \t]+/);
   const { valid, fields, errors } = nodeCron().validateDetailed(words.join(' '));
   if (!valid || fields === undefined) {
-    const reasons = errors.map(({ field, message }) => (field === 'expression' ? message : `${field}: ${message}`));
+    const reasons = errors.map(({ field, value, message }) =>
+      // The library writes "a invalid expression"; its other sentences are kept.
+      message.includes('invalid expression')
+        ? `${JSON.stringify(value)} is not allowed in the field ${FIELD_NAMES[field] ?? field}`
+        : message,
+    );
     throw new InvalidScheduleError(
       'expr',
       `${shown} is not a cron expression: ${reasons.join('; ') || 'not understood'}`,
@@ -128,6 +133,9 @@ export function cronFieldsOf(expr: string): CronFields {
     daysMatch: [words.at(-3), words.at(-1)].some((word = '*') => /^[*?]/.test(word)) ? 'both' : 'either',
   };
 }
+
+/** As people call them. */
+const FIELD_NAMES: Readonly<Record<string, string>> = { dayOfMonth: 'day of month', dayOfWeek: 'day of week' };
 
 let loaded: NodeCron | null = null;
 

@@ -115,6 +115,20 @@ test.each([
   expect(result.stderr).toContain(message);
 });
 
+test('a fault of an expression is printed once, with the value and its field', async () => {
+  const { stderr } = await run('cron', 'add', '--cron', '61 9 * * mond', '--message', 'x');
+  const fault =
+    '"61 9 * * mond" is not a cron expression: "61" is not allowed in the field minute; "mond" is not allowed in the field day of week';
+  expect(stderr.split(fault)).toHaveLength(2);
+  expect(stderr).not.toContain('a invalid');
+  expect(stderr.match(/not a cron expression/g)).toHaveLength(1);
+});
+
+test('the fix for a cron that does not exist names the list of crons', async () => {
+  const { code, stderr } = await run('cron', 'pause', '0198f000-0000-7000-8000-000000000000');
+  expect({ code, stderr }).toMatchObject({ code: 5, stderr: expect.stringContaining('"holdfast cron list"') });
+});
+
 test('a time in the past runs immediately when --yes says so', async () => {
   const id = await add('--at', '2020-01-31T09:00:00Z', '--message', 'x', '--yes');
   expect(await cronOf(id)).toMatchObject({ schedule: { kind: 'at', at: '2020-01-31T09:00:00.000Z' } });
