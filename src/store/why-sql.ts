@@ -41,14 +41,18 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
 /** True for a row `w` of `workers` whose worker takes work. */
 export const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
 
+/** So many due sessions are looked at: a paused lane may have any number of them. */
+const DUE_READ_MAX = 10_000;
+
 /**
  * SQL of `{now, lanes}` as json: the time, and the `ServedLane` of each lane that a known worker serves. It depends on no row, so a statement
- * evaluates it once. It reads the workers and the turns that run.
+ * evaluates it once. It reads the workers, the turns that run, and the sessions that are due for the longest time.
  */
 export const LANE_FACTS_SQL = `(select json_build_object('now', ${msSql('clock_timestamp()')}, 'lanes', coalesce(json_object_agg(served.lane,
     json_build_object('workers', served.workers, 'slots', served.slots, 'due', (select count(*) from (
-        select from holdfast.doorbells d cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
-        where d.lane = served.lane and d.due_at <= clock_timestamp() and not ${isPausedSql('s')}
+        select from (select * from holdfast.doorbells where due_at <= now() order by due_at limit ${DUE_READ_MAX}) as d
+        cross join lateral (select * from holdfast.sessions where id = d.session_id limit 1) as s
+        where d.lane = served.lane and not ${isPausedSql('s')}
           and (s.owner is null or s.lease_expires_at <= clock_timestamp())
           and (d.quiet_ms is null or ${gatherUntilSql('s')} <= clock_timestamp())
           and (select t.status from holdfast.turns t where t.id = s.turn_id) is distinct from 'parked'
