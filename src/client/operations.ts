@@ -2061,7 +2061,7 @@ export interface Schemas {
       /** When its lease expires unless the process renews it; in the past if the process has crashed and no other has claimed the session */
       until: string;
     } | null;
-    /** Why the open turn or the oldest message waits; null: nothing does, or a worker runs the turn. Absent in lists */
+    /** Why the open turn, the oldest message or else the oldest delivery waits; null: nothing does, or a worker runs the turn. Absent in lists */
     why?: {
       /** A stable code for programs */
       code: string;

@@ -10,6 +10,7 @@ import { codeBlocks, readPage } from '../docs/read-page.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { isRedisWanted, startTestRedis } from '../servers/redis.ts';
 import { isFullForm } from '../servers/test-form.ts';
+import { startReceiver } from './rig/webhook-receiver.ts';
 import { apiKey, busyMachineMs, openServiceRig, type RunningProcess, type ServiceRig } from './rig/service-rig.ts';
 
 const SEEN_MS_MAX = 10_000;
@@ -100,7 +101,7 @@ async function openDrill(rig: ServiceRig) {
   return { api, look, expectSeen, expectWaits, worker, scheduler };
 }
 
-test('an operator sees within 10 s that a worker, the scheduler or the model is down, that a lane is paused, or that a transaction holds back events', async ({
+test('an operator sees within 10 s that a worker, the scheduler or the model is down, that a lane is paused, that a webhook fails, or that a transaction holds back events', async ({
   onTestFinished,
 }) => {
   const postgres = await startTestPostgres();
@@ -158,6 +159,32 @@ test('an operator sees within 10 s that a worker, the scheduler or the model is 
   expect((await api.ask('POST', '/v1/resume', { lane: 'main' })).status).toBe(200);
   expect(await api.settled(paused)).toMatchObject({ status: 'answered' });
   await waitUntil('all is well once more', busyMachineMs, async () => (await look.readiness()).status === 'ready');
+
+  // A receiver of webhooks.
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  receiver.answer(500);
+  const reply = await api.send('unheard', { text: '[[reply: hello]]', deliver: { url: receiver.url } });
+  const host = new URL(receiver.url).host;
+  expect(await expectSeen('deliveries_failing', 'deliveries', 'warning')).toContain(
+    `1 delivery to webhook ${host} has failed`,
+  );
+  await expectWaits('unheard', 'delivery_retried');
+  const { body: unheard } = await api.ask('GET', '/v1/sessions/unheard');
+  expect(unheard.why).toMatchObject({ code: 'delivery_retried', by: 'webhook', text: expect.stringContaining('500') });
+  const retried = 'holdfast_deliveries_total{status="retried"}';
+  await waitUntil('the worker counts the attempt', busyMachineMs, async () => {
+    return (valueOf(await scrape(metricsOf(worker)), retried) ?? 0) > 0;
+  });
+  expect(await api.settled(reply)).toMatchObject({ status: 'answered' });
+  receiver.answer(200);
+  const { items: undelivered } = (await api.ask('GET', '/v1/deliveries?session=unheard')).body;
+  expect(undelivered).toMatchObject([{ lastStatus: 500 }]);
+  await waitUntil(
+    'all is well after the webhook',
+    busyMachineMs,
+    async () => (await look.readiness()).status === 'ready',
+  );
 
   // The model.
   await rig.model.close();

@@ -59,7 +59,7 @@ export const WAITING_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'Turn.why.since': 'When it began to wait',
   'Turn.why': 'Why no worker runs it: it is parked, or its worker is lost; null: one does, or it has ended',
   'SessionDetails.why':
-    'Why the open turn or the oldest message waits; null: nothing does, or a worker runs the turn. Absent in lists',
+    'Why the open turn, the oldest message or else the oldest delivery waits; null: nothing does, or a worker runs the turn. Absent in lists',
   why: 'Why it waits; null: it is not waiting',
   inUse: 'The number of jobs that it is running',
 };

@@ -1,7 +1,8 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
-import type { DeliveryAnswer, WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import type { WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
+import { whyRetried } from '../../core/waiting/why-retried.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { noteNextPage, printTable } from '../print.ts';
@@ -75,8 +76,7 @@ async function waitOfSession(api: ApiClient, named: string): Promise<FoundWait> 
   // A worker runs its turn, or it has only messages that are delivered later.
   const { items } = await api.listWaiting({ session: key });
   const arrived = items.find((item) => item.why.code !== 'delayed');
-  const waits = (arrived ?? items[0])?.why ?? (await retriedDelivery(api, key));
-  return { kind: 'session', id: key, status, why: waits };
+  return { kind: 'session', id: key, status, why: (arrived ?? items[0])?.why ?? null };
 }
 
 /** What is found; null if it is missing and there is something else to look for. */
@@ -87,16 +87,4 @@ async function unlessMissing<Found>(found: Promise<Found>, hasOther: boolean): P
     if (hasOther && error instanceof CliError && error.exitCode === EXIT.notFound) return null;
     throw error;
   }
-}
-
-/** Why a session whose turns have ended does not deliver: its oldest delivery is retried, and the later ones wait for it. */
-async function retriedDelivery(api: ApiClient, session: string): Promise<WhyAnswer | null> {
-  const { items } = await api.listDeliveries({ session, status: ['pending'], limit: 200 });
-  return items.map(whyRetried).findLast((why) => why !== null) ?? null;
-}
-
-function whyRetried({ status, lastError, attempts, createdAt, dueAt, channel }: DeliveryAnswer): WhyAnswer | null {
-  if (status !== 'pending' || lastError === null) return null;
-  const text = `The receiver has not accepted its delivery in ${attempts === 1 ? '1 attempt' : `${attempts} attempts`}. Last: ${lastError}. It is tried again by itself: check the receiver.`;
-  return { code: 'delivery_retried', text, since: createdAt, until: dueAt, by: channel };
 }

@@ -6,6 +6,7 @@
 import { isUuid } from '../../core/ids.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
+import { whyRetried, type RetriedDelivery } from '../../core/waiting/why-retried.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { alias, eq, sql, type SQL } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
@@ -34,7 +35,7 @@ export interface SessionLock {
 export interface LockedSession extends SessionFacts {
   /** Null: no process has claimed it. */
   lock: SessionLock | null;
-  /** Why its open turn or its oldest message waits; null: nothing does, or a worker runs its turn. Absent in lists. */
+  /** Why its open turn, its oldest message or else its oldest delivery waits; null: nothing does, or a worker runs its turn. Absent in lists. */
   why?: Why | null;
 }
 
@@ -44,6 +45,11 @@ const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i wh
 const IS_OPEN = sql.raw('s.turn_id is not null or s.waiting > 0');
 const wait = sql<WaitFacts | null>`case when ${IS_OPEN} then ${sql.raw(waitFactsSql('s.id', OLDEST_SQL))} end`;
 const lanes = sql<LanesRow | null>`case when ${IS_OPEN} then ${sql.raw(LANE_FACTS_SQL)} end`;
+/** The first of its deliveries, for which the later ones wait. */
+const undelivered = sql<RetriedDelivery | null>`case when not (${IS_OPEN}) then (
+  select json_build_object('status', d.status, 'lastError', d.last_error, 'attempts', d.attempts, 'createdAt', ${sql.raw(isoSql('d.created_at'))},
+    'dueAt', ${sql.raw(isoSql('d.due_at'))}, 'channel', d.channel)
+  from holdfast.deliveries d where d.session_id = s.id and d.status in ('pending', 'sending') order by d.seq limit 1) end`;
 
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
@@ -53,8 +59,10 @@ export async function viewSession(db: ViewDatabase, key: string): Promise<Sessio
 
 /** The same with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
-  const [row] = await db.select({ facts, lock, wait, lanes }).from(s).where(eq(s.key, key)).limit(1);
-  return row === undefined ? null : { ...row.facts, lock: row.lock, why: openWhyOf(row.wait, row.lanes) };
+  const [row] = await db.select({ facts, lock, wait, lanes, undelivered }).from(s).where(eq(s.key, key)).limit(1);
+  if (row === undefined) return null;
+  const why = row.undelivered === null ? openWhyOf(row.wait, row.lanes) : whyRetried(row.undelivered);
+  return { ...row.facts, lock: row.lock, why };
 }
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */

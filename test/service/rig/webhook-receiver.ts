@@ -16,6 +16,8 @@ export interface WebhookReceiver {
   received: ReceivedWebhook[];
   /** Holds back all answers until the returned function is called. */
   hold(): () => void;
+  /** The status of its answers from now on. */
+  answer(status: number): void;
   /** Refuses connections until `up`. */
   down(): Promise<void>;
   up(): Promise<void>;
@@ -26,6 +28,7 @@ export interface WebhookReceiver {
 export async function startReceiver({ answerAfterMs = 0 } = {}): Promise<WebhookReceiver> {
   const received: ReceivedWebhook[] = [];
   let held: Promise<void> = Promise.resolve();
+  let status = 200;
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -34,7 +37,7 @@ export async function startReceiver({ answerAfterMs = 0 } = {}): Promise<Webhook
       received.push({ headers: request.headers, rawBody, body: JSON.parse(rawBody) as ReceivedWebhook['body'] });
       void held
         .then(() => (answerAfterMs > 0 ? delay(answerAfterMs) : undefined))
-        .then(() => response.writeHead(200).end());
+        .then(() => response.writeHead(status).end());
     });
   });
   await listen(server, 0);
@@ -47,6 +50,7 @@ export async function startReceiver({ answerAfterMs = 0 } = {}): Promise<Webhook
       held = promise;
       return resolve;
     },
+    answer: (next) => void (status = next),
     down: () => stop(server),
     up: () => listen(server, port),
     close: () => stop(server),
