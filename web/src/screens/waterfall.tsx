@@ -170,7 +170,7 @@ function SpanTable({ spans }: { spans: readonly Span[] }): ReactElement {
   const { first, more } = useFirst(spans);
   return (
     <>
-      <div className="scroll-x">
+      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of spans">
         <table className="plain">
           <thead>
             <tr>
