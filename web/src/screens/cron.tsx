@@ -40,7 +40,7 @@ export function CronScreen(): ReactElement {
 
 function CronView({ cron }: { cron: Cron }): ReactElement {
   const { data: who } = useSuspenseQuery(me);
-  const { id, name, schedule, payload, disabledReason } = cron;
+  const { id, name, schedule, disabledReason } = cron;
   const summaries = useQuery(summaryQuery(id));
   const next = useQuery({
     queryKey: ['crons', id, 'next', cron.updatedAt, cron.nextSlotAt],
@@ -83,22 +83,7 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
           {cron.failures}
         </Figure>
       </dl>
-      <dl className="facts">
-        <Fact name="Agent">{cron.agentId}</Fact>
-        <Fact name="Session">
-          <SafeText text={cron.target} />
-        </Fact>
-        <Fact name="From">
-          {cron.origin}
-          {cron.origin === 'config' && ': edit it in the configuration file; here it can be paused and run'}
-        </Fact>
-        <Fact name="Missed slots">{cron.misfire ?? 'as configured'}</Fact>
-        <TagsFact tags={cron.tags} />
-        <Fact name="Reply goes">{cron.delivery?.mode ?? 'as configured'}</Fact>
-        <Fact name={payload.kind === 'agentTurn' ? 'Message' : 'System event'}>
-          <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />
-        </Fact>
-      </dl>
+      <CronFacts cron={cron} />
       {summaries.isError && <Problem error={summaries.error} onRetry={() => void summaries.refetch()} />}
       {haveBegun(next) ? (
         <div className="split">
@@ -109,6 +94,28 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
         <Loading />
       )}
     </>
+  );
+}
+
+function CronFacts({ cron }: { cron: Cron }): ReactElement {
+  const { payload } = cron;
+  return (
+    <dl className="facts">
+      <Fact name="Agent">{cron.agentId}</Fact>
+      <Fact name="Session">
+        <SafeText text={cron.target} />
+      </Fact>
+      <Fact name="From">
+        {cron.origin}
+        {cron.origin === 'config' && ': edit it in the configuration file; here it can be paused and run'}
+      </Fact>
+      <Fact name="Missed slots">{cron.misfire ?? 'as configured'}</Fact>
+      <TagsFact tags={cron.tags} />
+      <Fact name="Reply goes">{cron.delivery?.mode ?? 'as configured'}</Fact>
+      <Fact name={payload.kind === 'agentTurn' ? 'Message' : 'System event'}>
+        <SafeText text={payload.kind === 'agentTurn' ? payload.message : payload.text} />
+      </Fact>
+    </dl>
   );
 }
 
