@@ -5,7 +5,7 @@ import type { TurnKind } from '../core/turn-kind.ts';
 import type { AgentSettings, Lane } from '../config.ts';
 import type { TurnId } from '../core/ids.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
-import type { LedgerRow } from '../store/claim-session.ts';
+import type { LedgerRow, WaitingInput } from '../store/claim-session.ts';
 import type { Toolset } from '../tools/toolset.ts';
 import type { Tracing, TurnRef } from '../tracing.ts';
 import type { HeldSession } from './held-session.ts';
@@ -46,8 +46,17 @@ export function originOfTurn({ id, journal }: OpenedTurn): TurnRef {
 }
 
 /** How log lines name a turn: with its trace and its tags, when it has some. */
-export function logIdsOf({ tracing }: { tracing: Tracing | null }, turn: OpenedTurn) {
-  const { tags } = optionsOfInputs(turn.journal.at.inputs);
-  const ids = { turnId: turn.id, ...tracing?.idsOf(originOfTurn(turn)), sessionKey: turn.session.key };
+export function logIdsOf(context: { tracing: Tracing | null }, turn: OpenedTurn) {
+  return logIdsOfOrigin(context, { id: turn.id, inputs: turn.journal.at.inputs }, turn.session.key);
+}
+
+/** The same of a turn that is not open yet. */
+export function logIdsOfOrigin(
+  { tracing }: { tracing: Tracing | null },
+  origin: { id: TurnId; inputs: readonly WaitingInput[] },
+  sessionKey: string,
+) {
+  const { tags } = optionsOfInputs(origin.inputs);
+  const ids = { turnId: origin.id, ...tracing?.idsOf(origin), sessionKey };
   return tags === undefined ? ids : { ...ids, tags };
 }

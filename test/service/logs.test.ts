@@ -44,7 +44,7 @@ async function settle(session: string, message: object) {
 
 test('a turn that ends is one line with its figures', async () => {
   const text = `${content} [[tool: exec {"command": "true"}]] [[reply: ${content}]]`;
-  const { turnId } = await settle('figures', { text });
+  const { turnId } = await settle('figures', { text, tags: { customer: '42' } });
   expect(await lineWith('Turn ended', { turnId })).toMatchObject({
     level: 30,
     sessionKey: 'agent:main:figures',
@@ -53,6 +53,7 @@ test('a turn that ends is one line with its figures', async () => {
     lane: 'main',
     status: 'completed',
     attempt: 1,
+    tags: { customer: '42' },
     modelCalls: 2,
     toolCalls: 1,
     waitedMs: expect.any(Number),
@@ -84,11 +85,20 @@ test('at the level debug, a turn has a line for its start, each tool call and ea
 });
 
 test('a model call that fails is one line, and the turn that fails with it is a warning with the code', async () => {
-  const { turnId } = await settle('failing', { text: '[[error: 529]] [[error: 400]]' });
+  const { turnId } = await settle('failing', {
+    text: '[[error: 529]] [[error: 400]]',
+    tags: { customer: '43' },
+  });
   const ended = await lineWith('Turn ended', { turnId });
   expect(ended).toMatchObject({ level: 40, status: 'failed', code: 'model_invalid_request' });
   expect(linesWith('Model call failed', { turnId })).toMatchObject([
-    { code: 'model_overloaded', httpStatus: 529, callId: `${turnId}:model:1`, durationMs: expect.any(Number) },
+    {
+      code: 'model_overloaded',
+      httpStatus: 529,
+      tags: { customer: '43' },
+      callId: `${turnId}:model:1`,
+      durationMs: expect.any(Number),
+    },
     { code: 'model_invalid_request', httpStatus: 400 },
   ]);
 });

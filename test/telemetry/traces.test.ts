@@ -129,14 +129,14 @@ async function countOf(table: string): Promise<number> {
   return row?.n ?? 0;
 }
 
-test('a trace continues in the requests that a turn makes, and its log line names it', async () => {
+test('a trace continues in the requests that a turn makes, its span has the tags, and its log line names it', async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const parentId = 'b7ad6b7169203331';
   const text = `[[tool: web_fetch {"url":"${collector.url}/page"}]] [[reply: ok]]`;
   const answer = await api.ask(
     'POST',
     '/v1/sessions/traced/messages',
-    { text, deliver: { url: receiver.url } },
+    { text, tags: { customer: '42' }, deliver: { url: receiver.url } },
     { traceparent: `00-${traceId}-${parentId}-01` },
   );
   const { turnId } = await api.settled(answer.body.message);
@@ -153,6 +153,7 @@ test('a trace continues in the requests that a turn makes, and its log line name
     `00-${traceId}-${spanOf(/^holdfast.deliver/)?.spanId}-01`,
   );
   const line = rig.logs.find((each) => each.includes('"Turn ended"') && each.includes(String(turnId)));
+  expect(spanOf(/^invoke_agent/)?.attributes).toMatchObject({ 'holdfast.tag.customer': '42' });
   expect(JSON.parse(line ?? '{}')).toMatchObject({ traceId, spanId: spanOf(/^invoke_agent/)?.spanId });
 });
 

@@ -180,7 +180,9 @@ test(
   { timeout: generousMs },
   async () => {
     const { rig, gate, kill, close } = await openRig();
-    await rig.send('taken', '[[tool: gate {"key":"taken"}]] [[reply: there]]');
+    await rig.send('taken', '[[tool: gate {"key":"taken"}]] [[reply: there]]', {
+      options: { tags: { customer: '42' } },
+    });
     const dying = rig.worker();
     void dying.run('taken');
     await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(1);
@@ -200,6 +202,7 @@ test(
         lane: 'main',
         attempt: 2,
         deaths: 1,
+        tags: { customer: '42' },
       },
     ]);
     worker.stop();

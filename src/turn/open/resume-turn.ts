@@ -10,7 +10,7 @@ import type { HeldSession } from '../held-session.ts';
 import { openTurn } from './open-turn.ts';
 import { limitsOf, providerView } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { logIdsOfOrigin, type OpenedTurn } from '../opened-turn.ts';
 import { settingsOf, transcriptOf } from './start-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
 import { resumeFallback } from '../loop/step-down.ts';
@@ -45,9 +45,7 @@ export async function resumeTurn(
   if (isTakenOver) context.meter.turnTakenOver(session.lane);
   context.logger[isTakenOver ? 'info' : 'debug'](
     {
-      turnId: open.id,
-      ...context.tracing?.idsOf(open),
-      sessionKey: session.key,
+      ...logIdsOfOrigin(context, open, session.key),
       agentId: session.agentId,
       kind: open.kind,
       lane: session.lane,

@@ -1,0 +1,89 @@
+// The options of the command line that what starts turns has in common, `--tag` and `--tools`, against a real API with real turns.
+import { beforeEach, expect, test } from 'vitest';
+import { ADMIN_KEY } from '../api/api-rig.ts';
+import { useApiRig } from '../api/use-api-rig.ts';
+import { batchRig } from '../batches/batch-rig.ts';
+import { runCli } from './run-cli.ts';
+
+const holder = useApiRig();
+let url: string;
+
+beforeEach(async () => {
+  url = await holder.rig.listen();
+});
+
+const ITEMS = `${JSON.stringify({ text: 'one' })}\n${JSON.stringify({ text: 'two', tags: { customer: 'other' } })}\n`;
+
+const run = (args: string[], stdin?: string) =>
+  runCli(args, { env: { HOLDFAST_URL: url, HOLDFAST_API_KEY: ADMIN_KEY }, ...(stdin === undefined ? {} : { stdin }) });
+
+/** The id that a command prints. */
+async function made(args: string[], stdin?: string): Promise<string> {
+  const ended = await run(args, stdin);
+  expect(ended, ended.stderr).toMatchObject({ code: 0 });
+  return ended.stdout.trim();
+}
+
+const shown = async (path: string) => (await holder.rig.get(path)).body;
+
+test('send, spawn, batch submit, cron add and cron edit take tags, the last one of a key', async () => {
+  const { rig } = holder;
+  const tags = ['--tag', 'customer=41', '--tag', 'customer=42', '--tag', 'formula=a=b:c'];
+  const expected = { customer: '42', formula: 'a=b:c' };
+  const [message, run1, batch, cron] = await Promise.all([
+    made(['send', 'tagged', 'hello', ...tags]),
+    made(['spawn', 'parent', 'count', ...tags]),
+    made(['batch', 'submit', '-', ...tags], ITEMS),
+    made(['cron', 'add', '--every', '1h', '--message', 'Report.', ...tags]),
+  ]);
+  expect((await shown(`/v1/messages/${message}`)).tags).toEqual(expected);
+  const { childSessionKey } = await shown(`/v1/subagents/${run1}`);
+  const [task] = (await shown(`/v1/messages?session=${encodeURIComponent(childSessionKey)}`)).items;
+  expect(task.tags).toEqual(expected);
+  expect((await shown(`/v1/batches/${batch}`)).tags).toEqual(expected);
+  await batchRig(rig).run(batch);
+  const items = (await shown('/v1/turns?kind=batch')).items.map((turn: { tags: object }) => turn.tags);
+  expect(items).toHaveLength(2);
+  expect(items).toContainEqual(expected);
+  expect(items).toContainEqual({ ...expected, customer: 'other' });
+  expect((await shown(`/v1/crons/${cron}`)).tags).toEqual(expected);
+  await made(['cron', 'edit', cron, '--tag', 'kind=report']);
+  expect((await shown(`/v1/crons/${cron}`)).tags).toEqual({ kind: 'report' });
+});
+
+test('turns list and usage show only what has a tag', async () => {
+  const { rig } = holder;
+  for (const [session, tags] of [
+    ['found', { order: 'a:b=c' }],
+    ['left-out', {}],
+  ] as const) {
+    await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: ok]]', tags });
+    await rig.work(session);
+  }
+  const [turns, usage, none] = await Promise.all([
+    made(['turns', 'list', '--tag', 'order=a:b=c', '--json']),
+    made(['usage', '--tag', 'order=a:b=c', '--json']),
+    made(['usage', '--tag', 'order=b', '--json']),
+  ]);
+  expect(JSON.parse(turns).items).toMatchObject([{ sessionKey: 'agent:main:found', tags: { order: 'a:b=c' } }]);
+  expect(JSON.parse(usage).items).toMatchObject([{ turns: 1, calls: 1 }]);
+  expect(JSON.parse(none).items).toEqual([]);
+});
+
+test('batch submit has the tools of its items, and refuses what is none', async () => {
+  const batch = await made(['batch', 'submit', '-', '--tools', 'read', 'web_*'], ITEMS);
+  expect((await shown(`/v1/batches/${batch}`)).tools).toEqual({ allow: ['read', 'web_*'] });
+  const refused = await run(['batch', 'submit', '-', '--tools', 'raed'], ITEMS);
+  expect(refused).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('did you mean "read"?') });
+});
+
+test.each([['customer'], ['=42'], ['a:b=c']])('the tag %j is a usage error that says what a tag is', async (tag) => {
+  const ended = await Promise.all([
+    run(['send', 'main', 'hello', '--tag', tag]),
+    run(['turns', 'list', '--tag', tag]),
+    run(['usage', '--tag', tag]),
+  ]);
+  for (const end of ended) {
+    expect(end).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining('such as customer=42') });
+  }
+});
