@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { isAgent, agentOf, agentOrFirst, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
 import { addressedProviders, checkServedModels } from './config/check-models.ts';
-import { checkKnownTools, toolPolicyFault } from './config/check-tools.ts';
+import { checkKnownTools, noteAddedTools, toolPolicyFault } from './config/check-tools.ts';
 import { ConfigError } from './config/config-error.ts';
 import { LANES, type Lane } from './config/choices.ts';
 import type { Config } from './config/config-type.ts';
@@ -33,6 +33,7 @@ export {
   modelFault,
   modelNotices,
   modelRefOf,
+  noteAddedTools,
   noteServedProviders,
   livePriceBook,
   priceBookOf,

@@ -8,7 +8,7 @@ import { ConfigError, type ConfigIssue } from './config-error.ts';
 import type { DeepPartial } from './deep-partial.ts';
 import type { Config, FileSettings } from './config-type.ts';
 
-type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins'>;
+type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron'>;
 
 /** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one. */
 export function checkKnownTools(config: Config, tools: readonly string[]): void {
@@ -25,23 +25,36 @@ export function checkPolicies(settings: PolicySettings, refuse: Refuse): void {
   refuseUnknownAgents(settings, refuse);
 }
 
-/** The fault of the policy of a request: a name that no tool has; null: there is none. With plugins, any name may be that of a tool. */
+/** Owned by this file: written once, when the plugins of a process are loaded. */
+const addedTools = new WeakMap<Config, readonly string[]>();
+
+/** Notes the tools that plugins add in this process. For the loader of plugins. */
+export function noteAddedTools(config: Config, tools: readonly string[]): void {
+  addedTools.set(config, tools);
+}
+
+/**
+ * The fault of the policy of a request: a name that no tool has; null: there is none. A process that has not loaded its plugins cannot know which
+ * tools they add: with plugins configured it lets any name pass, and a name that no tool has allows and denies nothing.
+ */
 export function toolPolicyFault(
-  { plugins }: Pick<Config, 'plugins'>,
+  config: Config,
   policy: ToolPolicy | undefined,
 ): { path: string; message: string } | null {
   let fault: { path: string; message: string } | null = null;
-  if (policy === undefined || plugins.modules.length > 0) return null;
-  refuseUnknownNames({ path: 'tools', policy }, BUILT_IN_TOOLS, (path, value, allowed) => {
+  const added = addedTools.get(config) ?? (config.plugins.modules.length === 0 ? [] : null);
+  if (policy === undefined || added === null) return null;
+  refuseUnknownNames({ path: 'tools', policy }, [...BUILT_IN_TOOLS, ...added], (path, value, allowed) => {
     fault ??= { path, message: `expected ${allowed}, got ${JSON.stringify(value)}` };
   });
   return fault;
 }
 
-function refuseUnknownTools({ tools, agents }: PolicySettings, known: readonly string[], refuse: Refuse): void {
+function refuseUnknownTools({ tools, agents, cron }: PolicySettings, known: readonly string[], refuse: Refuse): void {
   const policies = [
     { path: 'tools', policy: tools },
     ...agents.list.map((agent, at) => ({ path: `agents.list[${at}].tools`, policy: agent.tools ?? {} })),
+    ...cron.jobs.map((job, at) => ({ path: `cron.jobs[${at}].tools`, policy: job.tools ?? {} })),
   ];
   for (const policy of policies) refuseUnknownNames(policy, known, refuse);
 }

@@ -4,6 +4,7 @@ import type { KeyRole } from '../core/access/key-role.ts';
 import type { BudgetSettings } from '../core/budget/budget.ts';
 import type { ArgumentEncoding, ProviderFamily } from '../core/history/provider-family.ts';
 import type { WrittenLimit } from '../core/governor/rate-limit.ts';
+import type { InputOptions } from '../core/input-options.ts';
 import type { WrittenPriceRow } from '../core/prices/price-row.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import type { AgentDefaults, AgentEntry, ToolPolicySettings } from './agent-type.ts';
@@ -13,7 +14,7 @@ import type { PluginSettings } from './plugin-type.ts';
 import type { RuntimeSettings } from './runtime-type.ts';
 
 /** A cron of the file. Missing fields are filled in by `schedule/cron-definition.ts`. */
-export interface CronJob {
+export interface CronJob extends InputOptions {
   name: string;
   agentId?: string;
   schedule:

@@ -1,6 +1,13 @@
 // The plugins of a configuration, and with them the faults that only show once they are loaded: models that no provider serves and tools
 // that do not exist.
-import { addressedProviders, checkKnownTools, checkServedModels, noteServedProviders, type Config } from '../config.ts';
+import {
+  addressedProviders,
+  checkKnownTools,
+  checkServedModels,
+  noteAddedTools,
+  noteServedProviders,
+  type Config,
+} from '../config.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { Logger } from '../logger.ts';
 import { loadPlugins } from './load-plugins.ts';
@@ -14,6 +21,7 @@ export async function loadCheckedPlugins(config: Config, logger: Logger, inbox?:
   checkServedModels(config, providers);
   noteServedProviders(config, providers);
   checkKnownTools(config, toolNamesOf(plugins));
+  noteAddedTools(config, toolNamesOf(plugins));
   return plugins;
 }
 

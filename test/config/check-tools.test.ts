@@ -3,8 +3,10 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkKnownTools, ConfigError, loadConfig, type Config } from '../../src/config.ts';
+import { checkKnownTools, ConfigError, loadConfig, toolPolicyFault, type Config } from '../../src/config.ts';
 import { BUILT_IN_TOOLS } from '../../src/core/tool-names.ts';
+import { createLogger } from '../../src/logger.ts';
+import { loadCheckedPlugins } from '../../src/plugins/load-checked-plugins.ts';
 
 let cwd: string;
 beforeEach(async () => {
@@ -40,6 +42,18 @@ test('the policy of one agent is checked as that of all agents is (G30)', async 
   ]);
 });
 
+test('the policy of a cron of the file is checked, too (G30)', async () => {
+  const job = {
+    name: 'tea',
+    schedule: { kind: 'every', everyMs: 60_000 },
+    payload: { kind: 'agentTurn', message: 'x' },
+    tools: { deny: ['read', 'exce'] },
+  };
+  expect(await faultsIn({ cron: { jobs: [job] } })).toEqual([
+    'cron.jobs[0].tools.deny[1] is "exce"; allowed: the name of a tool or a pattern with "*" (did you mean "exec"?)',
+  ]);
+});
+
 test('agents that may be spawned or spoken with must be listed', async () => {
   const agents = {
     defaults: { subagents: { allowAgents: ['helpr'] } },
@@ -65,4 +79,19 @@ test('with plugins, names are checked once their tools are known', async () => {
   expect(check).toThrow(/tools\.deny\[1\] is "exce"/);
   expect(check).not.toThrow(/lamp"/);
   expect(() => checkKnownTools(config, ['lamp', 'exce'])).not.toThrow();
+});
+
+test('the policy of a request is judged by the tools that are loaded; before that, any name may be that of a plugin', async () => {
+  const lamp = `{ spec: { name: 'lamp', description: 'Lights.', input_schema: { type: 'object' } }, summary: 'Lights', isIdempotent: true, run() {} }`;
+  const module = join(cwd, 'lamp.mjs');
+  await writeFile(module, `export const tools = [${lamp}];`);
+  const config = await load({ plugins: [module] });
+  const policy = { allow: ['read', 'lamp'], deny: ['lmap'] };
+  expect(toolPolicyFault(config, policy)).toBeNull();
+  await loadCheckedPlugins(config, createLogger({ level: 'silent', format: 'json', name: 'test' }));
+  expect(toolPolicyFault(config, { allow: ['Lamp', 'exec', 'gone_*'] })).toBeNull();
+  expect(toolPolicyFault(config, policy)).toEqual({
+    path: 'tools.deny[0]',
+    message: 'expected the name of a tool or a pattern with "*" (did you mean "lamp"?), got "lmap"',
+  });
 });
