@@ -47,8 +47,7 @@ function CronView({ cron }: { cron: Cron }): ReactElement {
     queryFn: () => api.listNextSlots({ id, count: SLOTS }),
   });
   const summary = summaries.data?.items[0];
-  const zone = schedule.kind === 'cron' ? schedule.tz : null;
-  useOfferedZone(zone);
+  useOfferedZone(schedule.kind === 'cron' ? schedule.tz : null);
   return (
     <>
       <div className="row">
