@@ -1,4 +1,5 @@
 // Erases a person: the sessions in which only they have written, and the items of batches with their words that never reached a session.
+import { blankPerson } from '../store/erasure/blank-names.ts';
 import { blankItemsOfSender, countItemsOfSender, findOpenBatchOfSender } from '../store/erasure/items-of-sender.ts';
 import { findSessionsOfSender } from '../store/views/subjects.ts';
 import { eraseSession, previewErasure, type Erasure } from './erase-session.ts';
@@ -37,6 +38,7 @@ export async function erasePerson(service: Service, person: Person): Promise<Per
     if (result.kind === 'busy') return { kind: 'busy', batchId: result.batchId, sessionKey: key };
     sessions.push({ key, removed: result.removed, files: result.files });
   }
+  await blankPerson(database, person.senderId);
   return { kind: 'erased', sessions, shared, batchItems: await blankItemsOfSender(database, person) };
 }
 

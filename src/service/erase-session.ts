@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROCESS_OUTPUTS } from '../core/background-process.ts';
 import type { SessionId } from '../core/ids.ts';
+import { blankKeys } from '../store/erasure/blank-names.ts';
 import {
   blankItems,
   countItems,
@@ -95,8 +96,10 @@ async function eraseKey(service: Service, key: string, progress: Progress): Prom
 /** Items that were cancelled before they were fed name a session that may not exist. */
 async function eraseItems({ database }: Service, key: string, { total }: Progress): Promise<string | null> {
   const batchId = await findOpenBatch(database, withoutSession(key));
-  if (batchId === null) add(total.removed, { batch_items: await blankItems(database, withoutSession(key)) });
-  return batchId;
+  if (batchId !== null) return batchId;
+  add(total.removed, { batch_items: await blankItems(database, withoutSession(key)) });
+  add(total.removed, await blankKeys(database, [key]));
+  return null;
 }
 
 function withoutSession(key: string): ErasedSessions {
@@ -165,6 +168,7 @@ async function eraseFenced(
       idempotency_keys: await eraseKeys(database, sessions),
       batch_items: await blankItems(database, sessions),
     });
+    add(total.removed, await blankKeys(database, sessions.keys));
     await settled;
     add(total.removed, { snapshots: await eraseSnapshots(database, sessions) });
     total.files += await eraseCommands(service, sessions.ids, total.removed);

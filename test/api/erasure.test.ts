@@ -214,3 +214,37 @@ test('the sessions of a person are erased if only they have written there; other
   expect(await tablesWith('stork')).toEqual({});
   expect(Object.keys(await tablesWith('ibis'))).toContain('inbox');
 });
+
+test('an erasure of a person leaves their id and the keys of their sessions in no table but the audit log', async () => {
+  const { rig } = holder;
+  const key = 'agent:main:telegram:direct:wagtail';
+  const sent = await rig.post(`/v1/sessions/${key}/messages`, {
+    text: 'hello',
+    sender: { id: 'wagtail', name: 'Wagtail' },
+    tags: { customer: 'wagtail' },
+  });
+  expect(sent.status).toBe(202);
+  await rig.work('telegram:direct:wagtail');
+  const made = [
+    await rig.post('/v1/budgets', { scope: `session:${key}`, per: 'day', limitUsd: 5 }),
+    await rig.post('/v1/budgets', { scope: 'session:*:direct:wagtail', per: 'day', limitUsd: 5 }),
+    await rig.post('/v1/budgets', { scope: 'session:*:direct:grey-wagtail', per: 'day', limitUsd: 5 }),
+    ...(await Promise.all(
+      [{ session: key }, { session: 'telegram:direct:wagtail' }, { tool: 'wagtail' }].map((filter) =>
+        rig.post('/v1/bulk-actions', { action: 'retry', target: 'turns', filter, reason: 'wagtail has asked' }),
+      ),
+    )),
+    await rig.post('/v1/pause', { session: key, reason: 'wagtail is away' }),
+  ];
+  expect(made.map(({ status, body }) => (status < 300 ? 'ok' : body))).toEqual(made.map(() => 'ok'));
+  const before = Object.keys(await tablesWith('wagtail'));
+  for (const table of ['budgets', 'bulk_actions', 'pauses', 'sessions', 'turns', 'inbox'])
+    expect(before).toContain(table);
+  expect((await rig.ask('DELETE', '/v1/subjects/wagtail')).body).toMatchObject({
+    sessions: [{ key, removed: { budgets: 1, bulk_actions: 2 } }],
+  });
+  const rows = await tablesWith('wagtail');
+  delete rows['audit'];
+  expect(rows).toEqual({ budgets: 1 });
+  expect(await tablesWith('grey-wagtail')).toEqual({ budgets: 1 });
+});
