@@ -29,14 +29,18 @@ const agoSql = (ms: number): string => `clock_timestamp() - ${ms} * interval '1 
 const RUNNING_SQL = `w.seen_at >= ${agoSql(WORKER_LOST_MS)}`;
 const WORKING_SQL = `${RUNNING_SQL} and w.draining_at is null`;
 
-/** What open turns are parked for; they are read once, because an outage can park very many. Some wait for a model: its provider counts. */
+/**
+ * What open turns are parked for; they are read once, because an outage can park very many. Some wait for a model: its provider counts. A batch that
+ * has reached its own cap is no trouble of the service.
+ */
 const PARKED_SQL = `(select kind, coalesce(b.scope || case b.per when 'total' then ' in total' else ' per ' || b.per end, waited_for, 'unknown') as name, count, since
   from (
     select kind, waited_for, count(*)::int as count, min(park_since) as since, row_number() over (partition by kind order by count(*) desc) as place
     from (
       select case when t.park_code in ('model_away', 'budget_reached') then t.park_code else 'model_limited' end as kind,
         case when t.park_code = 'budget_reached' then t.park_by else split_part(t.park_by, '/', 1) end as waited_for, t.park_since
-      from holdfast.turns t where t.ended_at is null and t.status = 'parked' and (t.park_code in ('model_away', 'budget_reached')
+      from holdfast.turns t where t.ended_at is null and t.status = 'parked' and (t.park_code = 'model_away'
+        or t.park_code = 'budget_reached' and t.park_by in (select id::text from holdfast.budgets)
         or t.park_code in ('model_blocked', 'rate_limited', 'retry_wait') and t.park_since < ${agoSql(LIMITED_MS)})
     ) as parked group by kind, waited_for
   ) as counted left join holdfast.budgets b on kind = 'budget_reached' and b.id::text = waited_for
