@@ -12,21 +12,22 @@ export function createSessionStatusPort(service: Service, clock: Clock): Session
   const { config, database } = service;
   const readSessionUsage = createReadSessionUsage(database);
   return {
-    async status({ sessionKey, agentId }) {
+    async status({ sessionKey, agentId, tokens }) {
       const agent = agentOrFirst(config, agentId);
       const about = { now: clock.now(), timezone: agent.userTimezone };
       const row = await readSessionUsage(sessionKey);
       if (row === null) return about;
       const { facts, cacheReadTokens, cacheWriteTokens, turns } = row;
       const { input, output, context } = facts.tokens;
+      // The row has what ended turns have used.
       const usage = {
-        inputTokens: input,
-        outputTokens: output,
-        contextTokens: context,
+        inputTokens: input + tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens,
+        outputTokens: output + tokens.outputTokens,
+        contextTokens: tokens.contextTokens || context,
         contextTokensMax: agent.contextTokens,
-        cacheReadTokens,
-        cacheWriteTokens,
-        turns,
+        cacheReadTokens: cacheReadTokens + tokens.cacheReadTokens,
+        cacheWriteTokens: cacheWriteTokens + tokens.cacheWriteTokens,
+        turns: turns + 1,
       };
       return { ...about, session: { settings: sessionSettings(config, facts), usage } };
     },

@@ -1,4 +1,4 @@
-// What a session is and what its newest turns have read from the provider's cache, for the agent itself.
+// What a session is and what its newest turns that have ended have read from the provider's cache, for the agent itself.
 import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
 import { sessionFactsSql, type SessionFacts } from './session-facts.ts';
@@ -18,12 +18,12 @@ export interface SessionUsageRow {
 
 export const SESSION_USAGE = literal({
   name: 'session-usage',
-  purpose: "Read the facts of sessions, and what their newest turns have read from the provider's cache.",
+  purpose: "Read the facts of sessions, and what their newest ended turns have read from the provider's cache.",
   text: `select s.key, ${sessionFactsSql('s')} as facts, coalesce(newest.read, 0)::float8 as "cacheReadTokens",
   coalesce(newest.written, 0)::float8 as "cacheWriteTokens", newest.turns::int as turns
 from holdfast.sessions s cross join lateral (
   select sum(t.cache_read_tokens) as read, sum(t.cache_write_tokens) as written, count(*) as turns
-  from (select * from holdfast.turns where session_id = s.id order by id desc limit ${TURNS_MAX}) t
+  from (select * from holdfast.turns where session_id = s.id and ended_at is not null order by id desc limit ${TURNS_MAX}) t
 ) newest
 where s.key = any($1::text[])`,
 });

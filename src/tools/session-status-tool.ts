@@ -30,7 +30,7 @@ export interface SessionStatus {
 
 /** The source of the tool's facts, and the setting that it can change. */
 export interface SessionStatusPort {
-  status(call: Pick<ToolCall, 'sessionKey' | 'agentId'>): Promise<SessionStatus>;
+  status(call: Pick<ToolCall, 'sessionKey' | 'agentId' | 'tokens'>): Promise<SessionStatus>;
   /** Sets the model of the session; null takes its own away. Answers why it cannot, null when it is done. */
   setModel(call: ToolCall, model: string | null): Promise<string | null>;
 }

@@ -15,6 +15,16 @@ export interface CallLease {
 }
 
 /** The arguments of a tool in addition to its input. */
+/** What a turn has used so far, with the answer that made the call. */
+export interface TurnTokens {
+  inputTokens: number;
+  outputTokens: number;
+  cacheReadTokens: number;
+  cacheWriteTokens: number;
+  /** Of the last request and its answer together; 0: not known. */
+  contextTokens: number;
+}
+
 export interface ToolCall {
   sessionKey: string;
   agentId: string;
@@ -22,6 +32,7 @@ export interface ToolCall {
   model: string;
   thinking: string;
   turnId: string;
+  tokens: TurnTokens;
   /** The model's id of this call (`toolu_...`). */
   callId: string;
   /** The same for every run of the same call; a tool passes it on to the systems that it changes. */

@@ -122,7 +122,7 @@ function tokensAfter(
 }
 
 /** The usage that the provider reported for an answer among these calls; null: there is none. */
-function answerTokens(calls: readonly ModelCallRow[]): number | null {
+export function answerTokens(calls: readonly ModelCallRow[]): number | null {
   const answered = calls.find(({ status, purpose }) => status === 'ok' && purpose === undefined);
   if (answered === undefined) return null;
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = answered;

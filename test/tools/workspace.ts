@@ -38,6 +38,7 @@ export function aToolCall(call: Partial<ToolCall> & { workspaceDir: string }): T
     model: 'anthropic/claude-sonnet-5-5',
     thinking: 'off',
     turnId: '0198c0de-0000-7000-8000-000000000001',
+    tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
     callId: 'toolu_1',
     idempotencyKey: `key-${randomUUID()}`,
     lease: { epoch: 1, assertHeld: () => undefined },

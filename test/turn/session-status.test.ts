@@ -5,6 +5,7 @@ import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts'
 import { createSessionStatusPort } from '../../workers/session-status-port.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { aToolCall } from '../tools/workspace.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
@@ -59,6 +60,15 @@ test('the status shows tokens, cache, context and queue mode, and where model an
   expect(lines.at(-1)).toMatch(/^UTC: /);
 });
 
+test('the status in the first turn of a session has what this turn has used, with the answer that asks', async () => {
+  const { lines } = await status('begun', {});
+  expect(lines.slice(6, 9)).toEqual([
+    'Usage: 88 tokens in, 22 out',
+    'Cache: 33 tokens read, 44 written (last 1 turn)',
+    'Context: 110 tokens of 200000 (0 %)',
+  ]);
+});
+
 test('a model that is set applies from the next turn on, until it is set to "default"', async () => {
   const set = await status('changed', { model: 'quick' });
   expect(set.lines).toContain(
@@ -90,6 +100,8 @@ test('concurrent calls each return their own session, and a session that does no
   for (const session of ['first', 'second', 'second']) await status(session, {});
   const port = createSessionStatusPort(recordedService(rig).service, systemClock);
   const asked = ['first', 'nobody', 'second'].map((name) => `agent:main:${name}`);
-  const answers = await Promise.all(asked.map((sessionKey) => port.status({ sessionKey, agentId: 'main' })));
-  expect(answers.map(({ session }) => session?.usage.turns)).toEqual([1, undefined, 2]);
+  const { tokens } = aToolCall({ workspaceDir: '/' });
+  const answers = await Promise.all(asked.map((sessionKey) => port.status({ sessionKey, agentId: 'main', tokens })));
+  // The turn that asks counts, too.
+  expect(answers.map(({ session }) => session?.usage.turns)).toEqual([2, undefined, 3]);
 });

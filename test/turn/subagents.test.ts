@@ -102,6 +102,7 @@ async function callIn(name: string): Promise<ToolCall> {
     callId,
     idempotencyKey: `${turnId}:${callId}`,
     workspaceDir: '/',
+    tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
     lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
   };

@@ -32,6 +32,7 @@ async function call(input: object, more: { sessionKey?: string; idempotencyKey?:
     callId: 'call',
     idempotencyKey: newId<string>(),
     workspaceDir: '/nowhere',
+    tokens: { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, contextTokens: 0 },
     lease: { epoch: 1, assertHeld: () => undefined },
     signal: new AbortController().signal,
     ...more,

@@ -11,15 +11,16 @@ import { refOfModel } from '../../core/model-ref.ts';
 import { SPAN_KEYS } from '../../core/telemetry/span.ts';
 import { storedCharsMax } from '../../core/tool-result-size.ts';
 import type { NewEvent } from '../../store/events.ts';
-import type { ToolIntent, ToolSettlement } from '../../store/journal.ts';
+import type { ModelCallRow, ToolIntent, ToolSettlement } from '../../store/journal.ts';
 import { runTool } from '../../tools/run-tool.ts';
-import { ToolTimeoutError, type Tool, type ToolOutcome } from '../../tools/tool.ts';
+import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../tools/tool.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from './model-events.ts';
 import type { Plan } from './plan-calls.ts';
 import { awaitsCaller } from './caller-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
+import { answerTokens } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
 import { reportTool } from '../turn-log.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
@@ -59,15 +60,20 @@ function intentOf(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: 
   return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
 }
 
-/** Starts the calls of a batch. Their intents are committed already, or they only look. */
-export function beginTools(context: TurnContext, turn: OpenedTurn, plans: Plan[], step: number): ToolBatch {
+/** Starts the calls of a batch. Their intents are committed already, or they only look: then `call` is that of their answer, which is not committed. */
+export function beginTools(
+  context: TurnContext,
+  turn: OpenedTurn,
+  plans: Plan[],
+  { step, call }: { step: number; call?: ModelCallRow },
+): ToolBatch {
   const settled: SettledCall[] = plans.flatMap((plan) =>
     plan.kind === 'known' ? [{ plan, outcome: plan.outcome, status: plan.status }] : [],
   );
   const running = new Map<Plan, Promise<SettledCall>>();
   for (const plan of plans) {
     if (plan.kind !== 'run') continue;
-    const run = runOne(context, turn, plan, step);
+    const run = runOne(context, turn, plan, { step, tokens: tokensOf(turn, call) });
     // The end of the batch receives the error; until then there may be no listener.
     run.catch(() => undefined);
     running.set(plan, run);
@@ -175,7 +181,24 @@ async function takeFinished(running: Map<Plan, Promise<SettledCall>>, settled: S
   }
 }
 
-async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan, step: number): Promise<SettledCall> {
+function tokensOf({ journal }: OpenedTurn, call: ModelCallRow | undefined): TurnTokens {
+  const { progress, tokens } = journal.at;
+  const { inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = call ?? {};
+  return {
+    inputTokens: progress.inputTokens + inputTokens,
+    outputTokens: progress.outputTokens + outputTokens,
+    cacheReadTokens: progress.cacheReadTokens + cacheReadTokens,
+    cacheWriteTokens: progress.cacheWriteTokens + cacheWriteTokens,
+    contextTokens: (call === undefined ? null : answerTokens([call])) ?? tokens.last,
+  };
+}
+
+async function runOne(
+  context: TurnContext,
+  turn: OpenedTurn,
+  plan: RunPlan,
+  { step, tokens }: { step: number; tokens: TurnTokens },
+): Promise<SettledCall> {
   turn.held.assertHeld();
   const call = {
     sessionKey: turn.session.key,
@@ -183,6 +206,7 @@ async function runOne(context: TurnContext, turn: OpenedTurn, plan: RunPlan, ste
     model: refOfModel(turn.journal.attempt.request),
     thinking: turn.thinking,
     turnId: turn.id,
+    tokens,
     callId: plan.call.id,
     idempotencyKey: `${turn.id}:${plan.call.id}`,
     workspaceDir: turn.agent.workspaceDir,

@@ -64,7 +64,7 @@ async function takeStep(
     data: { callId: call.id, name: call.name, step },
   }));
   const plans = planFresh(turn, answer, calls);
-  const looking = isReadOnly(plans) ? beginTools(context, turn, plans, step) : null;
+  const looking = isReadOnly(plans) ? beginTools(context, turn, plans, { step, call: answered.call }) : null;
   const answerRows = await answerWrite(context, turn, answered);
   const write = { ...answerRows, events: [...answerRows.events, ...started] };
   const look = looking === null ? null : await endReadOnlyBatch(turn, looking);
@@ -78,7 +78,7 @@ async function takeStep(
       return null;
     }
   }
-  const end = await endTools(context, turn, looking ?? beginTools(context, turn, plans, step));
+  const end = await endTools(context, turn, looking ?? beginTools(context, turn, plans, { step }));
   return await commitUnlessLast(context, turn, end);
 }
 
@@ -131,7 +131,7 @@ async function finishOpenCalls(context: TurnContext, turn: OpenedTurn): Promise<
   );
   // Running a call again is an intent of its own, committed before it runs.
   if (toolIntents.length > 0) await commitStep(context, turn, { ...NO_ROWS, toolIntents });
-  const { write, endsTurn } = await endTools(context, turn, beginTools(context, turn, plans, step));
+  const { write, endsTurn } = await endTools(context, turn, beginTools(context, turn, plans, { step }));
   const { park } = turn.journal.at;
   const resumed = park === null ? [] : [turnResumed(park)];
   const end = await commitUnlessLast(context, turn, {
