@@ -70,7 +70,7 @@ export function oneInFlight<Row, Result>(options: BatchOptions<Row, Result>): On
   }
 
   function rowsOfNext(): number {
-    if (length === undefined) return rowsMax;
+    if (length === undefined || waiting.length === 1) return rowsMax;
     let total = 0;
     const over = waiting.slice(0, rowsMax).findIndex(({ row }) => (total += length.of(row)) > length.max);
     return over < 0 ? rowsMax : Math.max(1, over);

@@ -65,8 +65,7 @@ export interface QueuedInput {
   /** The mode that was decided when it was accepted; null for inputs that are not messages. */
   mode: QueueMode | null;
   route: string;
-  /** The length of its body. */
-  chars: number;
+  body: unknown;
 }
 
 /** How much a turn takes: the number of its messages, and the characters of all of them together. */
@@ -101,13 +100,14 @@ export function selectInputs<Input extends QueuedInput>(
   const shared = breakAt < 0 ? ordered.length : breakAt;
   const most = first.kind === 'message' ? Math.min(room.cap, COLLECTED_MESSAGES_MAX) : COLLECTED_MESSAGES_MAX;
   const taken = ordered.slice(0, Math.min(Math.max(shared, 1), most));
-  return taken.slice(0, Math.max(1, fittingCount(taken, room.chars)));
+  // A body is written out to be measured, so not where nothing is decided by it.
+  return taken.length === 1 ? taken : taken.slice(0, Math.max(1, fittingCount(taken, room.chars)));
 }
 
-/** How many of the first inputs have at most so many characters together. */
+/** How many of the first inputs have bodies of at most so many characters together. */
 function fittingCount(inputs: readonly QueuedInput[], charsMax: number): number {
   let chars = 0;
-  const over = inputs.findIndex((input) => (chars += input.chars) > charsMax);
+  const over = inputs.findIndex(({ body }) => (chars += JSON.stringify(body ?? null).length) > charsMax);
   return over < 0 ? inputs.length : over;
 }
 

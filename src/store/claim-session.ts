@@ -34,8 +34,6 @@ export interface WaitingInput {
   traceparent: string | null;
   /** Milliseconds since the epoch. */
   receivedAt: number;
-  /** The length of its body as JSON. */
-  chars: number;
 }
 
 /** The kinds that become a prompt; a compaction has none. */

@@ -17,7 +17,7 @@ const OVERFLOW_READ_MAX = 50;
 const OVERFLOW_CHARS_MAX = 1_300;
 
 const INPUT_JSON = `json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
-  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text))`;
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint)`;
 
 /** The fields of the claimed session `c`. */
 const SESSION_FIELDS: Record<keyof ClaimedSession, string> = {

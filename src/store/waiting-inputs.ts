@@ -11,9 +11,9 @@ const READ_MAX = 50;
 export const WAITING_INPUTS = literal({
   name: 'waiting-inputs',
   purpose: 'Read the first inputs that wait, in the order of their numbers.',
-  text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", i.chars
+  text: `select i.id, i.seq::int, i.kind, i.body, i.route, i.mode, (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt"
 from (
-  select i.*, length(i.body::text) as chars, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
+  select i.*, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
   from holdfast.inbox i where i.session_id = $1 and i.status = 'waiting' order by i.seq limit ${READ_MAX}
 ) as i where i.chars_before < ${WAITING_CHARS_MAX} order by i.seq`,
 });

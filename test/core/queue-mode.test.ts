@@ -30,9 +30,11 @@ const input = (seq: number, change: Partial<QueuedInput> = {}): QueuedInput => (
   kind: 'message',
   mode: null,
   route: 'r',
-  chars: 100,
+  body: {},
   ...change,
 });
+/** A body that is so long as JSON. */
+const long = (chars: number): string => 'x'.repeat(chars - 2);
 const never = (): boolean => false;
 const room = { cap: 100_000, chars: 1_000_000 };
 const taken = (
@@ -84,7 +86,8 @@ describe('selectInputs', () => {
   });
 
   test('a turn stops where the next message does not fit into its context, and always takes the oldest (G3, G5)', () => {
-    const sized = (...chars: number[]): QueuedInput[] => chars.map((size, index) => input(index + 1, { chars: size }));
+    const sized = (...chars: number[]): QueuedInput[] =>
+      chars.map((size, index) => input(index + 1, { body: long(size) }));
     expect(taken(sized(400, 500, 200, 50), never, { chars: 1_000 })).toEqual([1, 2]);
     expect(taken(sized(5_000, 10), never, { chars: 1_000 })).toEqual([1]);
     const announced = sized(600, 600).map((one) => ({ ...one, kind: 'announcement' }));
@@ -109,7 +112,7 @@ describe('selectInputs', () => {
     );
     fc.assert(
       fc.property(waiting, (rows) => {
-        const inputs = rows.map((row) => ({ ...row, id: `m${row.seq}`, chars: 100 }));
+        const inputs = rows.map((row) => ({ ...row, id: `m${row.seq}`, body: {} }));
         const picked = selectInputs(inputs, { room, isReset: never });
         const inOrder = inputs.toSorted((a, b) => a.seq - b.seq);
         expect(picked).toEqual(inOrder.slice(0, picked.length));
@@ -140,8 +143,8 @@ describe('selectSteers', () => {
   });
 
   test('a message that does not fit into the context of the turn waits, and so does what follows it (G3)', () => {
-    const waiting = [steer(1, { chars: 700 }), steer(2, { chars: 700 }), steer(3)];
+    const waiting = [steer(1, { body: long(700) }), steer(2, { body: long(700) }), steer(3)];
     expect(joined(waiting, { chars: 1_000 })).toEqual({ inputs: waiting.slice(0, 1), isCut: true });
-    expect(joining([steer(1, { chars: 5_000 }), steer(2)], { chars: 1_000 })).toEqual([]);
+    expect(joining([steer(1, { body: long(5_000) }), steer(2)], { chars: 1_000 })).toEqual([]);
   });
 });

@@ -122,7 +122,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
   (c.known_version <> c.transcript_version) as is_whole,
   case when c.waiting > 0 then (
     select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
-  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text)) order by i.seq) from (
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from (
       select *, coalesce(sum(length(i.body::text)) over (order by i.seq rows between unbounded preceding and 1 preceding), 0) as chars_before
       from holdfast.inbox i where i.session_id = c.id and i.status = 'waiting' order by i.seq limit 200
     ) as i where i.chars_before < 4000000
@@ -155,7 +155,7 @@ select input.session_id, judged.verdict, case when c.id is not null then json_bu
         and not exists (select from holdfast.model_calls m where m.turn_id = t.id and m.call_no = t.calls)),
     'compaction', (select c.reason from holdfast.compactions c where c.turn_id = t.id and c.status = 'running' limit 1),
     'inputs', (select json_agg(json_build_object('id', i.id, 'seq', i.seq, 'kind', i.kind, 'body', i.body, 'route', i.route, 'mode', i.mode, 'traceparent', i.traceparent,
-  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint, 'chars', length(i.body::text)) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
+  'receivedAt', (extract(epoch from i.received_at) * 1000)::bigint) order by i.seq) from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'),
     'toolCalls', (select json_agg(json_build_object('step', tc.step, 'ordinal', tc.ordinal, 'callId', tc.call_id,
         'status', tc.status, 'runs', tc.runs, 'result', tc.result) order by tc.ordinal)
       from holdfast.tool_calls tc where tc.turn_id = t.id and tc.step = t.steps)) end as open_turn,

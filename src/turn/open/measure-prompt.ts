@@ -64,7 +64,6 @@ function waitingInput(body: BatchInput, receivedAt: number): WaitingInput {
     mode: null,
     traceparent: null,
     receivedAt,
-    chars: JSON.stringify(body).length,
   };
 }
 
