@@ -53,7 +53,11 @@ test('every session answers its next message after mistakes of every kind', { ti
   onTestFinished(() => database.drop());
   const provider = await startHostileProvider(seed);
   onTestFinished(() => provider.close());
-  const rig = await createTurnRig(database.url, { tools });
+  // A small window: long conversations are compacted, by the same provider.
+  const settings = {
+    agents: { defaults: { contextTokens: 40_000, compaction: { reserveTokens: 8_000, keepRecentTokens: 6_000 } } },
+  };
+  const rig = await createTurnRig(database.url, { tools, settings });
   onTestFinished(() => rig.close());
   const worker = rig.worker({ modelUrl: provider.url });
 
@@ -93,7 +97,8 @@ test('every session answers its next message after mistakes of every kind', { ti
     }),
   );
   provider.calm();
-  const about = JSON.stringify({ seed, ends, provider: provider.counts });
+  const compactions = await rig.rows('select status from holdfast.compactions');
+  const about = JSON.stringify({ seed, ends, compactions: compactions.length, provider: provider.counts });
   const last = await Promise.all(names.map((name) => say(name, { text: 'And now?' })));
   expect(
     last.map((end) => end?.status),
@@ -104,4 +109,5 @@ test('every session answers its next message after mistakes of every kind', { ti
     about,
   ).toEqual([]);
   expect(ends['answered'], about).toBeGreaterThan(MESSAGES / 2);
+  expect(compactions.length, about).toBeGreaterThanOrEqual(isLongForm() ? SESSIONS : 0);
 });
