@@ -64,6 +64,9 @@ test(
       await rig.rows(
         `update holdfast.turns set park_not_before = park_not_before - interval '1 second' where status = 'parked'`,
       );
+      await rig.rows(
+        `update holdfast.model_blocks set until = until - interval '1 second', probe_at = probe_at - interval '1 second'`,
+      );
     };
     /** Each worker looks at its share of the sessions that are due, as many concurrently as it has slots. */
     const look = async (living: readonly Worker[]): Promise<void> => {

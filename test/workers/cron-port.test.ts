@@ -28,7 +28,7 @@ async function call(input: object, more: { sessionKey?: string; idempotencyKey?:
     agentId: 'main',
     model: 'anthropic/m',
     thinking: 'off',
-    turnId: 'turn',
+    turnId: newId<string>(),
     callId: 'call',
     idempotencyKey: newId<string>(),
     workspaceDir: '/nowhere',
