@@ -23,7 +23,7 @@ const untilAborted = ({ signal }: ToolCall) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 
 function start(tool: Tool, signal = new AbortController().signal): Promise<ToolOutcome> {
-  return runTool(tool, { a: 1 }, aToolCall({ workspaceDir: '/workspace', signal }), { timeoutMs: 240_000 });
+  return runTool(tool, { a: 1 }, aToolCall({ workspaceDir: '/workspace', signal }), { timeoutMs: 30_000 });
 }
 
 test('a tool gets its input and its call, and its outcome is returned', async () => {
