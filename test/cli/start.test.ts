@@ -83,7 +83,7 @@ describe('on a fresh data directory', () => {
       const service = await startService();
       const listed = await runCli(['workers', 'list', '--json'], { cwd });
       const { items } = JSON.parse(listed.stdout) as { items: { id: string; pid: number; lanes: object }[] };
-      expect(items).toMatchObject([{ pid: service.child.pid, lanes: { main: { slots: 4 } } }]);
+      expect(items).toMatchObject([{ pid: service.child.pid, lanes: { main: { slots: 64 } } }]);
       expect(await runCli(['workers', 'drain', items[0]?.id ?? ''], { cwd })).toMatchObject({ code: 0 });
       expect((await service.ended).code).toBe(0);
     },
