@@ -156,7 +156,8 @@ async function faultsOf({ name, sent, fresh }: Told): Promise<string[]> {
     else if (fails ? body.status !== 'failed' : body.reply === null) faults.push(`${text}: ${JSON.stringify(body)}`);
   }
   if (sent.length === 0) return faults;
-  const { items } = (await rig.get(`/v1/sessions/${name}/transcript?limit=200`)).body;
+  // What a provider has refused twice is hidden from the model, with what stood before it; it stays in the transcript.
+  const { items } = (await rig.get(`/v1/sessions/${name}/transcript?limit=200&state=all`)).body;
   const prompts = JSON.stringify(items.filter(({ role }: { role: string }) => role === 'user'));
   const places = fresh
     .filter(({ fails }) => !fails)
