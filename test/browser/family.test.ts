@@ -139,8 +139,8 @@ test('a run is stopped alone, after the number of runs that continue and the rec
 test('runs below a run that has ended are stopped as well', async () => {
   const { page, signIn, open, rig } = dashboard;
   const { root, one, two, deep, other, deepest } = await family('ended-above');
-  await rig.work(deep.key);
-  await expect.poll(() => statusOf(deep)).toBe('ok');
+  await rig.post(`/v1/subagents/${deep.runId}/kill`, { below: 'keep' });
+  await expect.poll(() => statusOf(deep)).toBe('killed');
   await signIn();
   await open(pathOf(root));
   await row('Deep').getByRole('button', { name: 'Stop… Deep' }).click();

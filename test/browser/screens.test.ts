@@ -145,32 +145,6 @@ test('at 320 px the header takes at most 15 % of the window, and its choices are
   await page.getByRole('heading', { name: 'Holdfast' }).waitFor();
 });
 
-test.each(['/', '/costs'])('at 320 px no word of a table is broken: %s', async (path) => {
-  const { page, signIn, open, rig } = dashboard;
-  await rig.post('/v1/sessions/priced/messages', { text: '[[reply: Yes.]]' });
-  await rig.work('priced');
-  await page.setViewportSize({ width: 320, height: 720 });
-  await signIn();
-  await open(path);
-  await page.locator('.scroll-x td').first().waitFor();
-  const broken = await page.evaluate<string[]>(`
-    [...document.querySelectorAll('.scroll-x :is(th, td)')].flatMap((cell) => {
-      const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT);
-      const words = [];
-      for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
-        for (const { 0: word, index } of text.textContent.matchAll(/[\\w$%.]+/g)) {
-          const range = document.createRange();
-          range.setStart(text, index);
-          range.setEnd(text, index + word.length);
-          if (new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size > 1) words.push(word);
-        }
-      }
-      return words;
-    })
-  `);
-  expect(broken).toEqual([]);
-});
-
 test('all that match are retried as one bulk action, counted first', async () => {
   const { page, signIn, open, rig } = dashboard;
   await rig.post('/v1/sessions/once/messages', { text: '[[error: 400 message="the provider says no"]]' });

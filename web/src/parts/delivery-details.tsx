@@ -89,7 +89,7 @@ function Attempts({ log }: { log: Log }): ReactElement {
   if (log.length === 0)
     return <p className="soft">No attempt is known: it was not tried yet, or its events are gone.</p>;
   return (
-    <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of attempts">
+    <div className="scroll-x">
       <table className="plain">
         <caption>Attempts</caption>
         <thead>

@@ -50,7 +50,7 @@ export function AttentionList(): ReactElement {
               <span className="soft">
                 since <Age at={item.since} />
               </span>
-            )}{' '}
+            )}
             {who.role !== 'viewer' && (
               <Actions entry={item} onAsk={(to) => setAsked({ entry: item, to })} onDone={shown} />
             )}

@@ -85,7 +85,7 @@ function Lanes({ figures: { lanes } }: { figures: Figures }): ReactElement {
   return (
     <section className="panel" aria-labelledby="lanes">
       <h2 id="lanes">Lanes</h2>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of lanes">
+      <div className="scroll-x">
         <table className="plain">
           <thead>
             <tr>

@@ -36,7 +36,7 @@ const COLUMNS: readonly Column<Session>[] = [
   { title: 'Channel', width: '90px', cell: ({ channel }) => channel },
   { title: 'Queue mode', width: '90px', cell: ({ queueMode }) => queueMode },
   { title: 'Model', width: '120px', cell: ({ model }) => <SafeText text={model ?? ''} /> },
-  { title: 'Cost', width: '124px', isNumber: true, cell: (session) => <Cost of={session} isInColumn /> },
+  { title: 'Cost', width: '88px', isNumber: true, cell: (session) => <Cost of={session} isInColumn /> },
   { title: 'Active', width: '74px', cell: ({ updatedAt }) => <Age at={updatedAt} /> },
   { title: 'Created', width: '100px', cell: ({ createdAt }) => <Age at={createdAt} /> },
   { title: 'Id', width: '290px', cell: ({ id }) => <span className="mono">{id}</span> },

@@ -175,7 +175,7 @@ function Steps({ turn }: { turn: Turn }): ReactElement {
   const { first, more } = useFirst(turn.steps);
   return (
     <>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of steps">
+      <div className="scroll-x">
         <table className="plain">
           <thead>
             <tr>

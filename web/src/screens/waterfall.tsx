@@ -170,7 +170,7 @@ function SpanTable({ spans }: { spans: readonly Span[] }): ReactElement {
   const { first, more } = useFirst(spans);
   return (
     <>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of spans">
+      <div className="scroll-x">
         <table className="plain">
           <thead>
             <tr>

@@ -31,7 +31,7 @@ export function Workers(): ReactElement {
   return (
     <section className="panel" aria-labelledby="workers">
       <h2 id="workers">Processes</h2>
-      <div className="scroll-x" tabIndex={0} role="region" aria-label="Table of processes">
+      <div className="scroll-x">
         <table className="plain">
           <thead>
             <tr>
