@@ -1,5 +1,5 @@
 // What an input says about its turn and about everything that this turn starts: subagents, messages to other sessions, follow-ups, crons.
-// It is one field of the body of every input, whatever its kind, so whoever writes an input passes it on as it is.
+// It is one field of the body of every input, whatever its kind, so code that writes an input passes it on as it is.
 import { narrowPolicy, type ToolPolicy } from './tool-policy.ts';
 
 /** Facts by which people and programs find turns again, such as `{"customer": "42"}`. */
