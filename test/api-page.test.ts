@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { openApiDocument } from '../src/api/openapi.ts';
 import { PROBLEMS } from '../src/api/problem.ts';
 import { ROUTES } from '../src/api/route-table.ts';
-import { accepted } from '../src/api/schemas/answers.ts';
+import { accepted } from '../src/contract/answers.ts';
 import { MESSAGE_STATUSES } from '../src/store/views/message-filter.ts';
 import { TURN_STATUSES } from '../src/store/views/turns.ts';
 

@@ -53,7 +53,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/turn/': ['src/core/', 'src/store/', 'src/model/', 'src/tools/', 'src/plugins/', 'src/images/', ...BASE],
   'src/telemetry/': ['src/core/', 'src/store/', ...BASE],
   'src/service/': ['src/core/', 'src/store/', 'jobs/', ...BASE],
-  'src/api/': ['src/core/', 'src/store/', 'src/service/', ...BASE],
+  'src/contract/': ['src/core/', 'src/store/', ...BASE],
+  'src/api/': ['src/core/', 'src/store/', 'src/service/', 'src/contract/', ...BASE],
   'jobs/': ['src/core/', ...BASE],
   'workers/': [
     'src/core/',
@@ -80,10 +81,12 @@ const MAY_IMPORT: Record<string, string[]> = {
   'src/cli/': [''],
 };
 
-/** Files that only describe types; `import type` of them is allowed in these rooms, in addition to the table. */
+/** Files and folders that describe types; `import type` of them is allowed in these rooms, in addition to the table. */
 const TYPE_FILES: Record<string, string[]> = {
   // A client and the service agree about the answers, and the client loads nothing of the service.
   'src/api/answer-types.ts': ['src/cli/', 'demo/'],
+  // What each thing is: what reads it from the database returns just that, and what shows it takes it.
+  'src/contract/': ['src/store/', 'src/turn/', 'src/service/', 'workers/', 'src/cli/', 'demo/'],
 };
 
 /** Rooms whose functions return what follows from a write. */
@@ -395,7 +398,9 @@ function mayImport(from: string, to: string): boolean {
 }
 
 function mayImportTypes(from: string, to: string): boolean {
-  return (TYPE_FILES[to] ?? []).some((room) => from.startsWith(room));
+  return Object.entries(TYPE_FILES).some(
+    ([types, rooms]) => to.startsWith(types) && rooms.some((room) => from.startsWith(room)),
+  );
 }
 
 function packageOf(specifier: string): string {

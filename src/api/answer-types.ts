@@ -1,22 +1,22 @@
 // The types of what the API answers, for clients in this repository: those of the schemas that describe and check the answers. Nothing here
 // remains at run time, so a client that imports them loads no part of the API.
 import type { z } from 'zod';
-import type * as answers from './schemas/answers.ts';
-import type * as batches from './schemas/batches.ts';
-import type * as budgets from './schemas/budgets.ts';
-import type * as bulkActions from './schemas/bulk-actions.ts';
-import type * as costs from './schemas/costs.ts';
-import type * as crons from './schemas/crons.ts';
-import type * as deadLetters from './schemas/dead-letters.ts';
-import type * as keys from './schemas/keys.ts';
-import type * as modelBlocks from './schemas/model-blocks.ts';
-import type * as pauses from './schemas/pauses.ts';
-import type * as settings from './schemas/settings.ts';
-import type * as subagents from './schemas/subagents.ts';
-import type * as transcripts from './schemas/transcripts.ts';
-import type * as views from './schemas/views.ts';
-import type * as waiting from './schemas/waiting.ts';
-import type * as workers from './schemas/workers.ts';
+import type * as answers from '../contract/answers.ts';
+import type * as batches from '../contract/batches.ts';
+import type * as budgets from '../contract/budgets.ts';
+import type * as bulkActions from '../contract/bulk-actions.ts';
+import type * as costs from '../contract/costs.ts';
+import type * as crons from '../contract/crons.ts';
+import type * as deadLetters from '../contract/dead-letters.ts';
+import type * as keys from '../contract/keys.ts';
+import type * as modelBlocks from '../contract/model-blocks.ts';
+import type * as pauses from '../contract/pauses.ts';
+import type * as settings from '../contract/settings.ts';
+import type * as subagents from '../contract/subagents.ts';
+import type * as transcripts from '../contract/transcripts.ts';
+import type * as views from '../contract/views.ts';
+import type * as waiting from '../contract/waiting.ts';
+import type * as workers from '../contract/workers.ts';
 
 export type MessageAnswer = z.output<typeof views.message>;
 export type SessionAnswer = z.output<typeof views.session>;

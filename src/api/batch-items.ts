@@ -12,7 +12,7 @@ import type { Line } from './batch-lines.ts';
 import { checkFields } from './check-fields.ts';
 import { parseJson } from './parse-json.ts';
 import { Problem } from './problem.ts';
-import { batchItem } from './schemas/inbound-message.ts';
+import { batchItem } from '../contract/inbound-message.ts';
 
 /** How the place of an item and a path within it are written together. */
 interface Place {

@@ -1,5 +1,5 @@
-// Gives every field of a JSON schema its description, from `schemas/field-descriptions.ts`.
-import { FIELD_DESCRIPTIONS } from './schemas/field-descriptions.ts';
+// Gives every field of a JSON schema its description, from `src/contract/field-descriptions.ts`.
+import { FIELD_DESCRIPTIONS } from '../contract/field-descriptions.ts';
 
 type Json = Record<string, unknown>;
 

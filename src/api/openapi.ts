@@ -6,8 +6,8 @@ import { REQUEST_HEADER } from './identify.ts';
 import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import { PROBLEMS } from './problem.ts';
 import type { AnswerDoc, Route } from './route.ts';
-import { COMPONENTS } from './schemas/components.ts';
-import { webhooksDocument } from './schemas/webhooks.ts';
+import { COMPONENTS } from '../contract/components.ts';
+import { webhooksDocument } from '../contract/webhooks.ts';
 
 type Json = Record<string, unknown>;
 

@@ -17,7 +17,7 @@ import { readAttention, readAttentionMarks } from '../store/views/attention.ts';
 import { readOverview, WAITING_MAX } from '../store/views/overview.ts';
 import type { ApiContext } from './context.ts';
 import type { Readiness } from './readiness.ts';
-import type { Attention, AttentionEntry, Overview } from './schemas/overview.ts';
+import type { Attention, AttentionEntry, Overview } from '../contract/overview.ts';
 
 /** How old figures are at most that several requests share, in milliseconds. */
 export const FIGURES_MS_MAX = 1_000;

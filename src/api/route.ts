@@ -1,5 +1,5 @@
 // What a route is: a row of data (method, path, schemas, answers) and one function. The rows make the server, the checks before
-// the function, the OpenAPI document and the names in the audit log. Only the fields are described elsewhere: in `schemas/`.
+// the function, the OpenAPI document and the names in the audit log. Only the fields are described elsewhere: in `src/contract/`.
 import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';

@@ -11,7 +11,7 @@ import type { Attempts } from './attempts.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { ApiMetrics } from './metrics.ts';
 import type { Readiness } from './readiness.ts';
-import type { Attention, Overview } from './schemas/overview.ts';
+import type { Attention, Overview } from '../contract/overview.ts';
 import type { SettlementWaiter } from './settlement-waiter.ts';
 
 /** The processes that an open page shows, which is also the default of their list. */

@@ -1,4 +1,4 @@
-// The payload that the outbox passes to a channel, described in docs/deliveries.md. The schema on the wire is src/api/schemas/webhooks.ts.
+// The payload that the outbox passes to a channel, described in docs/deliveries.md. The schema on the wire is src/contract/webhooks.ts.
 import type { ReplyAddress } from './reply-address.ts';
 
 export const DELIVERY_TYPES = ['reply', 'message', 'failure', 'command', 'batch'] as const;

@@ -5,7 +5,7 @@ import { createApi } from '../../src/api/create-api.ts';
 import { createApiContext } from '../../src/api/create-context.ts';
 import type { ApiContext, Dependency } from '../../src/api/context.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
-import { problem } from '../../src/api/schemas/answers.ts';
+import { problem } from '../../src/contract/answers.ts';
 import { systemClock } from '../../src/clock.ts';
 import { LiveConfig, type Config } from '../../src/config.ts';
 import { settingsOf } from '../../src/config/sources.ts';

@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import type { ApiRig } from './api-rig.ts';
 import { openEvents, type ReceivedEvent } from './event-client.ts';
-import { liveEvent } from '../../src/api/schemas/events.ts';
+import { liveEvent } from '../../src/contract/events.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ limits: { eventStreams: 20 } });

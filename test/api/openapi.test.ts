@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { openApiDocument } from '../../src/api/openapi.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
-import { EVENT_TYPES } from '../../src/api/schemas/events.ts';
+import { EVENT_TYPES } from '../../src/contract/events.ts';
 
 interface Operation {
   operationId: string;

@@ -2,7 +2,7 @@
 import { createLogger } from '../../src/logger.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { runBatchRound } from '../../workers/batch-loop.ts';
-import { batchResult } from '../../src/api/schemas/batches.ts';
+import { batchResult } from '../../src/contract/batches.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { ApiRig } from '../api/api-rig.ts';
 

@@ -3,7 +3,7 @@
 import { mkdir, realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { webhookPayloads } from '../../src/api/schemas/webhooks.ts';
+import { webhookPayloads } from '../../src/contract/webhooks.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { newId } from '../../src/ids.ts';
 import { createLogger } from '../../src/logger.ts';

@@ -1,6 +1,6 @@
 // The row of a process: written while it runs, used by an operator to drain it, and deleted when it has drained.
 import { expect, onTestFinished, test } from 'vitest';
-import { liveEvent } from '../../src/api/schemas/events.ts';
+import { liveEvent } from '../../src/contract/events.ts';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { drizzle } from '../../src/store/drizzle.ts';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
 import { parseWith } from '../check-fields.ts';
-import { clientMetadata } from '../schemas/input-options.ts';
+import { clientMetadata } from '../../contract/input-options.ts';
 import {
   checkNames,
   choiceOf,

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { ClientMessage } from '../../core/openai/conversation.ts';
 import { parseWith } from '../check-fields.ts';
-import { clientMetadata } from '../schemas/input-options.ts';
+import { clientMetadata } from '../../contract/input-options.ts';
 import type { ClientWish } from './read-chat.ts';
 import {
   checkNames,

@@ -2,7 +2,7 @@
 import { agentOf, type AgentSettings } from '../../config.ts';
 import { countByAgent } from '../../store/views/agents.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { agentList } from '../schemas/agents.ts';
+import { agentList } from '../../contract/agents.ts';
 
 const getAgents = defineRoute({
   operationId: 'listAgents',

@@ -4,7 +4,7 @@ import type { ApiContext } from '../context.ts';
 import { notFound } from '../problem.ts';
 import { readTroubles, withMarks } from '../read-overview.ts';
 import { defineEffect, type Route } from '../route.ts';
-import { acknowledgeRequest, attentionEntry, snoozeRequest, type AttentionEntry } from '../schemas/overview.ts';
+import { acknowledgeRequest, attentionEntry, snoozeRequest, type AttentionEntry } from '../../contract/overview.ts';
 import type { ApiServices } from '../services.ts';
 
 interface Api {

@@ -7,7 +7,7 @@ import { cookieName } from '../identify.ts';
 import type { Principal } from '../key-ring.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import * as schemas from '../schemas/keys.ts';
+import * as schemas from '../../contract/keys.ts';
 import type { ApiServices } from '../services.ts';
 import { wrongKey } from '../wrong-key.ts';
 

@@ -10,9 +10,9 @@ import type { ApiContext } from '../context.ts';
 import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import * as schemas from '../schemas/batches.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import * as schemas from '../../contract/batches.ts';
+import { pageQuery } from '../../contract/queries.ts';
 import { estimateLines, estimateList, submitLines, submitList } from '../submit-batch.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */

@@ -6,7 +6,7 @@ import type { BudgetChange } from '../../store/budgets/budgets.ts';
 import type { ApiContext } from '../context.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { budget, budgetList, budgetPatch, budgetRequest, budgetViewOf } from '../schemas/budgets.ts';
+import { budget, budgetList, budgetPatch, budgetRequest, budgetViewOf } from '../../contract/budgets.ts';
 
 const FIXED =
   'The budget is part of the configuration, or is the cost cap of a batch: change `budgets` there, or `maxCostUsd` of the batch.';

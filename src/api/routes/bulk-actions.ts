@@ -15,9 +15,9 @@ import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import * as schemas from '../schemas/bulk-actions.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import * as schemas from '../../contract/bulk-actions.ts';
+import { pageQuery } from '../../contract/queries.ts';
 import { turnFilterOf } from './turns.ts';
 
 const SAMPLE_MAX = 5;

@@ -6,9 +6,9 @@ import { viewTopCosts } from '../../store/views/top-costs.ts';
 import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { prices, topCosts, usageReport, type PriceRowAnswer } from '../schemas/costs.ts';
+import { prices, topCosts, usageReport, type PriceRowAnswer } from '../../contract/costs.ts';
 import { timeText } from '../../config/schema-scalars.ts';
-import { countText, tagText } from '../schemas/queries.ts';
+import { countText, tagText } from '../../contract/queries.ts';
 
 const getPrices = defineRoute({
   operationId: 'getPrices',

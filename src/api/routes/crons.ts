@@ -15,9 +15,9 @@ import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { cron, cronFire, cronSlots, cronSummaries, cronViewOf, type CronSlotView } from '../schemas/crons.ts';
-import { countText, idsText, pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import { cron, cronFire, cronSlots, cronSummaries, cronViewOf, type CronSlotView } from '../../contract/crons.ts';
+import { countText, idsText, pageQuery } from '../../contract/queries.ts';
 
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;

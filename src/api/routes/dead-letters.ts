@@ -8,9 +8,9 @@ import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { bulkAction } from '../schemas/bulk-actions.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import { bulkAction } from '../../contract/bulk-actions.ts';
+import { pageQuery } from '../../contract/queries.ts';
 import { bulkActionOf, submit } from './bulk-actions.ts';
 import {
   deadLetterGroup,
@@ -18,7 +18,7 @@ import {
   letterCode,
   letterFilter,
   redrivenLetters,
-} from '../schemas/dead-letters.ts';
+} from '../../contract/dead-letters.ts';
 
 const groupKey = z.tuple([z.string(), z.string()]);
 

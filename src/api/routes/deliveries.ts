@@ -15,10 +15,10 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../schemas/queries.ts';
-import { deliveryCount, deliveryDetails, discardRequest } from '../schemas/deliveries.ts';
-import { delivery } from '../schemas/views.ts';
+import { listOf } from '../../contract/answers.ts';
+import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../../contract/queries.ts';
+import { deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
+import { delivery } from '../../contract/views.ts';
 
 const conflictDoc = { description: 'Its status does not allow it' };
 

@@ -7,9 +7,9 @@ import { listEntries, readBlocks, type EntryView } from '../../store/views/trans
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { countText, offsetText, pageQuery } from '../schemas/queries.ts';
-import { entry } from '../schemas/views.ts';
+import { listOf } from '../../contract/answers.ts';
+import { countText, offsetText, pageQuery } from '../../contract/queries.ts';
+import { entry } from '../../contract/views.ts';
 
 const ENTRIES_DEFAULT = 100;
 

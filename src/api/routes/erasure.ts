@@ -6,7 +6,7 @@ import { findExportedSession } from '../../store/views/session-export.ts';
 import { exportLines } from '../export-lines.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { erasure, subjectErasure } from '../schemas/erasure.ts';
+import { erasure, subjectErasure } from '../../contract/erasure.ts';
 
 const REASON_CHARS_MAX = 500;
 

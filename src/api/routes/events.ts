@@ -17,8 +17,8 @@ import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
-import { EVENT_TYPES, liveEvent } from '../schemas/events.ts';
-import { listText, sessionKeyText } from '../schemas/queries.ts';
+import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
+import { listText, sessionKeyText } from '../../contract/queries.ts';
 import type { ApiServices } from '../services.ts';
 
 const EVENT_ID = /^\d{1,18}$/;

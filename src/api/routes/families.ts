@@ -2,7 +2,7 @@
 import { viewFamily } from '../../store/views/family.ts';
 import { notFound } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { family } from '../schemas/details.ts';
+import { family } from '../../contract/details.ts';
 
 const getFamily = defineRoute({
   operationId: 'getFamily',

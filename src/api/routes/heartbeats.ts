@@ -6,9 +6,9 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { heartbeat } from '../schemas/crons.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import { heartbeat } from '../../contract/crons.ts';
+import { pageQuery } from '../../contract/queries.ts';
 
 const getHeartbeats = defineRoute({
   operationId: 'listHeartbeats',

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { isIdEnd } from '../../core/ids.ts';
 import { ENDS_LOOKED_AT_MAX, findByEnd, ID_KINDS } from '../../store/views/find-things.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { foundIds } from '../schemas/answers.ts';
-import { listText } from '../schemas/queries.ts';
+import { foundIds } from '../../contract/answers.ts';
+import { listText } from '../../contract/queries.ts';
 
 const getIds = defineRoute({
   operationId: 'findIds',

@@ -5,9 +5,9 @@ import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import * as schemas from '../schemas/keys.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import * as schemas from '../../contract/keys.ts';
+import { pageQuery } from '../../contract/queries.ts';
 
 const getKeys = defineRoute({
   operationId: 'listKeys',

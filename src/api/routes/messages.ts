@@ -14,10 +14,10 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
 import { defineRoute, type AnyRequest, type Route } from '../route.ts';
-import { accepted, listOf, settled } from '../schemas/answers.ts';
-import { inboundMessage } from '../schemas/inbound-message.ts';
-import { idsText, listText, pageQuery, sessionKeyText, tagText } from '../schemas/queries.ts';
-import { message } from '../schemas/views.ts';
+import { accepted, listOf, settled } from '../../contract/answers.ts';
+import { inboundMessage } from '../../contract/inbound-message.ts';
+import { idsText, listText, pageQuery, sessionKeyText, tagText } from '../../contract/queries.ts';
+import { message } from '../../contract/views.ts';
 import type { ApiServices } from '../services.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
 

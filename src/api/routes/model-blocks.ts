@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { liftBlocks } from '../../service/unblock-models.ts';
 import { listBlocks, type BlockView } from '../../store/views/model-blocks.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import * as schemas from '../schemas/model-blocks.ts';
+import * as schemas from '../../contract/model-blocks.ts';
 
 const getBlocks = defineRoute({
   operationId: 'listModelBlocks',

@@ -18,7 +18,7 @@ import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { fail, refused } from '../openai/read-parts.ts';
 import { notFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { clientMetadata } from '../schemas/input-options.ts';
+import { clientMetadata } from '../../contract/input-options.ts';
 import { newBatchOf } from '../submit-batch.ts';
 
 const HOURS_MAX = 8_760;

@@ -3,8 +3,8 @@ import type { z } from 'zod';
 import { answerWithin } from '../deadline.ts';
 import { isOfPage } from '../identify.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { liveness, readiness } from '../schemas/answers.ts';
-import { stats } from '../schemas/views.ts';
+import { liveness, readiness } from '../../contract/answers.ts';
+import { stats } from '../../contract/views.ts';
 
 const SCRAPE_MS_MAX = 3_000;
 

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../answer.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { attention, overview } from '../schemas/overview.ts';
+import { attention, overview } from '../../contract/overview.ts';
 
 const TAG_CHARS = 22;
 const UNCHANGED = { description: 'It is as If-None-Match says' };

@@ -6,7 +6,7 @@ import { listPauses, PAUSES_MAX, type PauseScope, type PauseView } from '../../s
 import { parseSessionKey } from '../path-parameters.ts';
 import { Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import * as schemas from '../schemas/pauses.ts';
+import * as schemas from '../../contract/pauses.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
   operationId: 'pause',

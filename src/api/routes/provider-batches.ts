@@ -6,9 +6,9 @@ import { listProviderBatches, viewProviderBatch } from '../../store/views/provid
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { providerBatch } from '../schemas/provider-batches.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import { providerBatch } from '../../contract/provider-batches.ts';
+import { pageQuery } from '../../contract/queries.ts';
 
 const getProviderBatches = defineRoute({
   operationId: 'listProviderBatches',

@@ -15,9 +15,9 @@ import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { abortion, abortRequest, listOf } from '../schemas/answers.ts';
-import { listText, nameText, pageQuery, searchText, tagText } from '../schemas/queries.ts';
-import { sessionDetails, sessionPatch, type SessionDetails } from '../schemas/views.ts';
+import { abortion, abortRequest, listOf } from '../../contract/answers.ts';
+import { listText, nameText, pageQuery, searchText, tagText } from '../../contract/queries.ts';
+import { sessionDetails, sessionPatch, type SessionDetails } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 

@@ -7,7 +7,7 @@ import { readDatabaseFacts } from '../../store/views/database-facts.ts';
 import type { ApiContext } from '../context.ts';
 import { Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { configChanges, configReload, configuration } from '../schemas/settings.ts';
+import { configChanges, configReload, configuration } from '../../contract/settings.ts';
 
 const getConfig = defineRoute({
   operationId: 'getConfig',

@@ -11,9 +11,17 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { pageQuery } from '../schemas/queries.ts';
-import { killed, killRequest, spawned, spawnRequest, steered, steerRequest, subagent } from '../schemas/subagents.ts';
+import { listOf } from '../../contract/answers.ts';
+import { pageQuery } from '../../contract/queries.ts';
+import {
+  killed,
+  killRequest,
+  spawned,
+  spawnRequest,
+  steered,
+  steerRequest,
+  subagent,
+} from '../../contract/subagents.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;

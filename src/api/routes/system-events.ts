@@ -7,9 +7,9 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { enqueued, listOf, systemEventRequest } from '../schemas/answers.ts';
-import { pageQuery } from '../schemas/queries.ts';
-import { systemEvent } from '../schemas/views.ts';
+import { enqueued, listOf, systemEventRequest } from '../../contract/answers.ts';
+import { pageQuery } from '../../contract/queries.ts';
+import { systemEvent } from '../../contract/views.ts';
 
 const postSystemEvent = defineEffect({
   operationId: 'queueSystemEvent',

@@ -19,8 +19,8 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { pageQuery } from '../schemas/queries.ts';
+import { listOf } from '../../contract/answers.ts';
+import { pageQuery } from '../../contract/queries.ts';
 import {
   compacted,
   compaction,
@@ -32,7 +32,7 @@ import {
   resetRequest,
   restored,
   transcript,
-} from '../schemas/transcripts.ts';
+} from '../../contract/transcripts.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
 
 const compact = defineRoute({

@@ -14,9 +14,9 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { cappedCount, listOf, turnAborted } from '../schemas/answers.ts';
-import { toolCallDetail, turnInputs } from '../schemas/details.ts';
-import { modelRequest } from '../schemas/model-requests.ts';
+import { cappedCount, listOf, turnAborted } from '../../contract/answers.ts';
+import { toolCallDetail, turnInputs } from '../../contract/details.ts';
+import { modelRequest } from '../../contract/model-requests.ts';
 import {
   countText,
   dollarsText,
@@ -26,8 +26,8 @@ import {
   searchText,
   sessionKeyText,
   tagText,
-} from '../schemas/queries.ts';
-import { listedTurn, turn } from '../schemas/views.ts';
+} from '../../contract/queries.ts';
+import { listedTurn, turn } from '../../contract/views.ts';
 
 /** What chooses turns, in a list and in a count. */
 const turnQuery = {

@@ -5,8 +5,8 @@ import { listWaiting } from '../../store/views/waiting.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { countText, pageQuery, sessionKeyText } from '../schemas/queries.ts';
-import { waitingList } from '../schemas/waiting.ts';
+import { countText, pageQuery, sessionKeyText } from '../../contract/queries.ts';
+import { waitingList } from '../../contract/waiting.ts';
 
 const getWaiting = defineRoute({
   operationId: 'listWaiting',

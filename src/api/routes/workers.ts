@@ -6,9 +6,9 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isOfPage } from '../identify.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../schemas/answers.ts';
-import { pageQuery } from '../schemas/queries.ts';
-import { worker } from '../schemas/workers.ts';
+import { listOf } from '../../contract/answers.ts';
+import { pageQuery } from '../../contract/queries.ts';
+import { worker } from '../../contract/workers.ts';
 import { WORKERS_SHOWN } from '../services.ts';
 
 const getWorkers = defineRoute({

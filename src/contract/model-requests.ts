@@ -1,7 +1,7 @@
 // The view of the request of a model call: the body as it was sent, its proof, and the origin of each part.
 import { z } from 'zod';
-import type { RequestPart } from '../../core/request-parts.ts';
-import { ENTRY_KINDS } from '../../store/views/transcript.ts';
+import type { RequestPart } from '../core/request-parts.ts';
+import { ENTRY_KINDS } from '../store/views/transcript.ts';
 
 const count = z.int().min(0);
 

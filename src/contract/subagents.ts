@@ -1,10 +1,10 @@
 // Subagents on the wire: request bodies and answers.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../../config/choices.ts';
-import { inputOptions } from '../../config/schema-inputs.ts';
-import { deliveryUrl } from '../../config/schema-scalars.ts';
-import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
-import { RUN_STATUSES, type SubagentView } from '../../store/views/subagents.ts';
+import { THINKING_LEVELS } from '../config/choices.ts';
+import { inputOptions } from '../config/schema-inputs.ts';
+import { deliveryUrl } from '../config/schema-scalars.ts';
+import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
+import { RUN_STATUSES, type SubagentView } from '../store/views/subagents.ts';
 import { costFields } from './costs.ts';
 
 const TEXT_CHARS_MAX = 100_000;

@@ -1,8 +1,8 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
-import type { TopCosts } from '../../store/views/top-costs.ts';
-import type { UsageItem } from '../../store/views/usage.ts';
-import { TURN_KINDS } from '../../core/turn-kind.ts';
+import type { TopCosts } from '../store/views/top-costs.ts';
+import type { UsageItem } from '../store/views/usage.ts';
+import { TURN_KINDS } from '../core/turn-kind.ts';
 
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */
 export const costOf = { costUsd: z.number().nullable(), costMicros: z.int().min(0).nullable() };

@@ -1,6 +1,6 @@
 // Query parameters that several routes share. Values are text in a URL; `wire` gives their type in the document.
 import { z } from 'zod';
-import type { Tags } from '../../core/input-options.ts';
+import type { Tags } from '../core/input-options.ts';
 
 const CURSOR_CHARS_MAX = 1000;
 

@@ -1,6 +1,6 @@
 // The schemas that have a name in the OpenAPI document; all others are written out where they are used.
 import type { z } from 'zod';
-import { cronInput, cronPatch } from '../../config/schema-crons.ts';
+import { cronInput, cronPatch } from '../config/schema-crons.ts';
 import * as answers from './answers.ts';
 import * as budgets from './budgets.ts';
 import * as batches from './batches.ts';

@@ -1,12 +1,12 @@
 // Live events: their types, which a filter can name, and the data of each.
 import { z } from 'zod';
-import { PRICE_TIERS } from '../../core/prices/call-cost.ts';
-import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../../core/batch/batch.ts';
-import { BULK_STATUSES } from '../../core/bulk/bulk-action.ts';
-import { BUDGET_PERIODS } from '../../core/budget/budget.ts';
-import type { EventType } from '../../store/events.ts';
-import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
-import { TURN_STATUSES } from '../../store/views/turns.ts';
+import { PRICE_TIERS } from '../core/prices/call-cost.ts';
+import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../core/batch/batch.ts';
+import { BULK_STATUSES } from '../core/bulk/bulk-action.ts';
+import { BUDGET_PERIODS } from '../core/budget/budget.ts';
+import type { EventType } from '../store/events.ts';
+import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
+import { TURN_STATUSES } from '../store/views/turns.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage } from './views.ts';

@@ -1,7 +1,7 @@
 // The overview, and what needs a person.
 import { z } from 'zod';
-import { LANES } from '../../config.ts';
-import { ATTENTION_KINDS, ATTENTION_STATES } from '../../core/attention.ts';
+import { LANES } from '../config.ts';
+import { ATTENTION_KINDS, ATTENTION_STATES } from '../core/attention.ts';
 import { why } from './views.ts';
 
 const count = z.int().min(0);

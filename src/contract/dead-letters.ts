@@ -1,6 +1,6 @@
 // Dead letters on the wire: failed work, and an operator's decisions about it.
 import { z } from 'zod';
-import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../../store/views/dead-letters.ts';
+import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../store/views/dead-letters.ts';
 
 import { LETTER_KINDS, pacing } from './bulk-actions.ts';
 

@@ -1,6 +1,6 @@
 // The configuration on the wire, and what its fields mean.
 import { z } from 'zod';
-import { SETTING_SOURCES } from '../../config/sources.ts';
+import { SETTING_SOURCES } from '../config/sources.ts';
 
 const setting = z.strictObject({
   path: z.string(),

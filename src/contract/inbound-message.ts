@@ -1,12 +1,12 @@
 // The body of an inbound message on the wire, and what it becomes inside. Unknown fields are refused; times may be ISO 8601 or
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
-import { QUEUE_MODES, THINKING_LEVELS } from '../../config/choices.ts';
-import { inputOptions } from '../../config/schema-inputs.ts';
-import { deliveryUrl, timeText } from '../../config/schema-scalars.ts';
-import { nestOptions } from '../../core/input-options.ts';
-import { MESSAGE_VIAS, type InboundMessage } from '../../core/inbound.ts';
-import { TIME_MS_MAX } from '../../core/time-range.ts';
+import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
+import { inputOptions } from '../config/schema-inputs.ts';
+import { deliveryUrl, timeText } from '../config/schema-scalars.ts';
+import { nestOptions } from '../core/input-options.ts';
+import { MESSAGE_VIAS, type InboundMessage } from '../core/inbound.ts';
+import { TIME_MS_MAX } from '../core/time-range.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
 const PRIORITY_MAX = 10;

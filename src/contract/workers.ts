@@ -1,7 +1,7 @@
 // Processes on the wire.
 import { z } from 'zod';
-import { WORKER_STATES } from '../../core/waiting/worker-state.ts';
-import type { WorkerView } from '../../store/views/workers.ts';
+import { WORKER_STATES } from '../core/waiting/worker-state.ts';
+import type { WorkerView } from '../store/views/workers.ts';
 
 const iso = z.iso.datetime();
 const count = z.int().min(0);

@@ -5,7 +5,7 @@ import {
   COMPACTION_STATUSES,
   type CompactionView,
   type TranscriptView,
-} from '../../store/views/compactions.ts';
+} from '../store/views/compactions.ts';
 import { fault } from './faults.ts';
 import { message, session, turn } from './views.ts';
 

@@ -1,9 +1,9 @@
 // Budgets on the wire.
 import { z } from 'zod';
-import { budgetFields, limitUsd } from '../../config/schema-budgets.ts';
-import { BUDGET_ACTIONS, BUDGET_ORIGINS, BUDGET_PERIODS } from '../../core/budget/budget.ts';
-import { dollarsOf } from '../../core/prices/call-cost.ts';
-import type { Budget } from '../../store/budgets/budgets.ts';
+import { budgetFields, limitUsd } from '../config/schema-budgets.ts';
+import { BUDGET_ACTIONS, BUDGET_ORIGINS, BUDGET_PERIODS } from '../core/budget/budget.ts';
+import { dollarsOf } from '../core/prices/call-cost.ts';
+import type { Budget } from '../store/budgets/budgets.ts';
 
 /** The body of `POST /v1/budgets`. */
 export const budgetRequest = z.strictObject(budgetFields);

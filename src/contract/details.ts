@@ -1,11 +1,11 @@
 // One thing with all that belongs to it: a family of sessions, a call of a tool.
 import { z } from 'zod';
-import { CAUSE_KINDS } from '../../core/message-cause.ts';
-import { ANNOUNCED_HOW, type FamilyView } from '../../store/views/family.ts';
-import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
-import { RUN_STATUSES } from '../../store/views/subagents.ts';
-import type { ToolCallDetail } from '../../store/views/tool-call.ts';
-import type { TurnInputs } from '../../store/views/turn-inputs.ts';
+import { CAUSE_KINDS } from '../core/message-cause.ts';
+import { ANNOUNCED_HOW, type FamilyView } from '../store/views/family.ts';
+import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
+import { RUN_STATUSES } from '../store/views/subagents.ts';
+import type { ToolCallDetail } from '../store/views/tool-call.ts';
+import type { TurnInputs } from '../store/views/turn-inputs.ts';
 import { costOf } from './costs.ts';
 import { MESSAGE_KINDS, systemEvent, toolCall } from './views.ts';
 

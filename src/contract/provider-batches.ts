@@ -1,7 +1,7 @@
 // Submissions to the provider on the wire.
 import { z } from 'zod';
-import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
-import type { ProviderBatchView } from '../../store/views/provider-batches.ts';
+import { SUBMISSION_STATUSES } from '../core/provider-batch/submission-status.ts';
+import type { ProviderBatchView } from '../store/views/provider-batches.ts';
 
 const iso = z.iso.datetime();
 const count = z.int().min(0);

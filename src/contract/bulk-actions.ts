@@ -1,6 +1,6 @@
 // Bulk actions on the wire.
 import { z } from 'zod';
-import { LANES } from '../../config.ts';
+import { LANES } from '../config.ts';
 import {
   BULK_ALLOWED,
   BULK_ITEM_STATUSES,
@@ -9,12 +9,12 @@ import {
   BULK_VERBS,
   canHaveCanary,
   type BulkTarget,
-} from '../../core/bulk/bulk-action.ts';
-import { TURN_KINDS } from '../../core/turn-kind.ts';
-import type { BulkActionView, BulkItemView } from '../../store/views/bulk-actions.ts';
-import { DELIVERY_STATUSES } from '../../store/views/deliveries.ts';
-import { TURN_STATUSES } from '../../store/views/turns.ts';
-import { timeText } from '../../config/schema-scalars.ts';
+} from '../core/bulk/bulk-action.ts';
+import { TURN_KINDS } from '../core/turn-kind.ts';
+import type { BulkActionView, BulkItemView } from '../store/views/bulk-actions.ts';
+import { DELIVERY_STATUSES } from '../store/views/deliveries.ts';
+import { TURN_STATUSES } from '../store/views/turns.ts';
+import { timeText } from '../config/schema-scalars.ts';
 import { sessionKeyText, tagText } from './queries.ts';
 
 const time = z.iso.datetime();

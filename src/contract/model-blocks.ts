@@ -1,6 +1,6 @@
 // Blocks of models on the wire.
 import { z } from 'zod';
-import type { BlockView } from '../../store/views/model-blocks.ts';
+import type { BlockView } from '../store/views/model-blocks.ts';
 
 export const unblockRequest = z.strictObject({
   model: z

@@ -1,7 +1,7 @@
 // Waiting messages on the wire.
 import { z } from 'zod';
-import { LANES } from '../../config/choices.ts';
-import { WAITING_COUNT_MAX } from '../../store/views/waiting.ts';
+import { LANES } from '../config/choices.ts';
+import { WAITING_COUNT_MAX } from '../store/views/waiting.ts';
 import { listOf } from './answers.ts';
 import { message, why } from './views.ts';
 

@@ -1,6 +1,6 @@
 // One delivery with its attempts, and how many there are, on the wire.
 import { z } from 'zod';
-import { DELIVERY_STATUSES, type DeliveryCount, type DeliveryDetails } from '../../store/views/deliveries.ts';
+import { DELIVERY_STATUSES, type DeliveryCount, type DeliveryDetails } from '../store/views/deliveries.ts';
 import { pacing } from './bulk-actions.ts';
 import { delivery } from './views.ts';
 

@@ -1,7 +1,7 @@
 // The options of inputs in answers.
 import { z } from 'zod';
-import { inputOptions } from '../../config/schema-inputs.ts';
-import { TAGS_MAX, type InputOptions } from '../../core/input-options.ts';
+import { inputOptions } from '../config/schema-inputs.ts';
+import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
 
 /** `metadata` of OpenAI's clients, in their bounds. They become tags. */
 export const clientMetadata = z

@@ -1,9 +1,9 @@
 // Batches on the wire: submissions and answers.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../../config/choices.ts';
-import { limitUsd } from '../../config/schema-budgets.ts';
-import { inputOptions } from '../../config/schema-inputs.ts';
-import { deliveryUrl } from '../../config/schema-scalars.ts';
+import { THINKING_LEVELS } from '../config/choices.ts';
+import { limitUsd } from '../config/schema-budgets.ts';
+import { inputOptions } from '../config/schema-inputs.ts';
+import { deliveryUrl } from '../config/schema-scalars.ts';
 import {
   BATCH_OUTCOMES,
   BATCH_STATUSES,
@@ -11,10 +11,10 @@ import {
   HOP_VIAS,
   ITEM_STATUSES,
   PAUSE_REASONS,
-} from '../../core/batch/batch.ts';
-import { LINE_FORMATS } from '../../core/batch/foreign-lines.ts';
-import type { BatchItemView, ItemResult } from '../../store/views/batch-items.ts';
-import type { BatchView } from '../../store/views/batches.ts';
+} from '../core/batch/batch.ts';
+import { LINE_FORMATS } from '../core/batch/foreign-lines.ts';
+import type { BatchItemView, ItemResult } from '../store/views/batch-items.ts';
+import type { BatchView } from '../store/views/batches.ts';
 import { shownOptions } from './input-options.ts';
 import { pacing } from './bulk-actions.ts';
 import { fault } from './faults.ts';

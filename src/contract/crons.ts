@@ -1,13 +1,13 @@
 // Crons, their fires and heartbeats on the wire.
 import { z } from 'zod';
-import { MESSAGE_VIAS } from '../../core/inbound.ts';
-import { MISFIRE_POLICIES } from '../../config/schema-crons.ts';
-import type { Cron } from '../../store/crons.ts';
-import { FIRE_STATUSES, type FireView } from '../../store/views/crons.ts';
-import { nextRunOf } from '../../schedule/timetable.ts';
+import { MESSAGE_VIAS } from '../core/inbound.ts';
+import { MISFIRE_POLICIES } from '../config/schema-crons.ts';
+import type { Cron } from '../store/crons.ts';
+import { FIRE_STATUSES, type FireView } from '../store/views/crons.ts';
+import { nextRunOf } from '../schedule/timetable.ts';
 import { costFields, costOf } from './costs.ts';
 import { shownOptions, showOptions } from './input-options.ts';
-import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../../store/views/heartbeats.ts';
+import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../store/views/heartbeats.ts';
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);

@@ -1,7 +1,7 @@
 // Pauses on the wire.
 import { z } from 'zod';
-import { LANES } from '../../config/choices.ts';
-import type { PauseView } from '../../store/views/pauses.ts';
+import { LANES } from '../config/choices.ts';
+import type { PauseView } from '../store/views/pauses.ts';
 import { nameText, sessionKeyText } from './queries.ts';
 
 const REASON_CHARS_MAX = 500;

@@ -1,7 +1,7 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
-import { HEALTH_KINDS } from '../../core/service-health.ts';
-import { ID_KINDS } from '../../store/views/find-things.ts';
+import { HEALTH_KINDS } from '../core/service-health.ts';
+import { ID_KINDS } from '../store/views/find-things.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 
 const EVENT_TEXT_CHARS_MAX = 10_000;
