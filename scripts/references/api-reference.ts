@@ -4,7 +4,7 @@ import { answerText, fieldTable, itemOfPage, rowOf, typeText, variantsOf, type S
 
 const HEAD = `# Reference of the API
 
-Made by \`npm run write:references\` from the table of routes; do not edit it. [api.md](../api.md) explains how the API is used: keys, errors, idempotency, events.
+Made from the table of routes. [api.md](../api.md) explains how the API is used: keys, errors, idempotency, events.
 \`/openapi.json\` of a service says the same for programs.
 
 A field is always there unless it is *optional*. A *time* is ISO 8601 in UTC, an *id* a UUID, a *page* \`{items, nextCursor}\`. Every POST takes the header \`Idempotency-Key\` (1 to 200 visible ASCII characters); every

@@ -4,7 +4,7 @@ import { rowOf } from './schema-fields.ts';
 
 const HEAD = `# Reference of the command line
 
-Made by \`npm run write:references\` from the commands themselves; do not edit it. [cli.md](../cli.md) explains how the command line is used: services, exit codes, completion.
+Made from the commands themselves. [cli.md](../cli.md) explains how the command line is used: services, exit codes, completion.
 A command is written \`holdfast <command>\`, in a checkout \`npx holdfast <command>\`.`;
 
 export function cliReference(): string {

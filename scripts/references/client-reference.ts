@@ -1,11 +1,11 @@
 // docs/references/client.md: every function of the typed client.
-import { OPERATIONS, STREAMS } from '../../src/client/places.ts';
+import { OPERATIONS, STREAMS } from '../../src/client/generated/places.ts';
 import { apiDocument, type Operation } from './api-document.ts';
 import { answerText, rowOf } from './schema-fields.ts';
 
 const HEAD = `# Reference of the typed client
 
-Made by \`npm run write:references\` from the table of routes; do not edit it. [client.md](../client.md) explains how the client is used: calls, errors, retries, lists, events.
+Made from the table of routes. [client.md](../client.md) explains how the client is used: calls, errors, retries, lists, events.
 
 Each function takes one object with the fields of its second column, those with \`?\` only if wanted, and resolves with the body of the answer. [The reference of the API](api.md) has all fields.`;
 

@@ -4,7 +4,7 @@ import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import { createClient, HoldfastError, type HoldfastClient } from '../client/create-client.ts';
-import { OPERATIONS, STREAMS } from '../client/places.ts';
+import { OPERATIONS, STREAMS } from '../client/generated/places.ts';
 import { createTransport } from '../client/transport.ts';
 import { isIdEnd } from '../core/ids.ts';
 import { CliError, EXIT } from './cli-error.ts';

@@ -5,7 +5,7 @@ import { eachItem } from './each-item.ts';
 import { eachResult } from './each-result.ts';
 import { followEvents, type ClientEvent, type EventHooks } from './follow-events.ts';
 import type { ListItems, OperationFunctions, Schemas, StreamInputs } from './operations.ts';
-import { OPERATIONS, STREAMS } from './places.ts';
+import { OPERATIONS, STREAMS } from './generated/places.ts';
 import { callOf } from './request-place.ts';
 import { createTransport } from './transport.ts';
 
@@ -58,7 +58,7 @@ export function createClient(client: ClientOptions): HoldfastClient {
     ...functions,
     each(list, input, options) {
       // Each list takes its query with a cursor and answers a page; which list it is does not matter here.
-      const read = functions[list] as Parameters<typeof eachItem>[0];
+      const read = functions[list] as unknown as Parameters<typeof eachItem>[0];
       return eachItem(read, { ...input }, options) as AsyncGenerator<ListItems[typeof list], void, undefined>;
     },
     eachResult({ id, afterItem = 0, all }, options) {

@@ -1,0 +1,38 @@
+// The text of `src/client/generated/places.ts`: where the functions of the typed client send their requests, and what its answer is unless that is
+// JSON. Apart from the types, because Node takes 60 ms to strip those, and nothing loads them.
+import { ROUTES } from '../src/api/route-table.ts';
+import type { Route } from '../src/api/route.ts';
+
+/** Text of a module that exports `OPERATIONS`, `STREAMS` and the type `LineOperation`. */
+export function placesText(): string {
+  // The endpoints in OpenAI's form have clients of their own, and pages are for people.
+  const own = ROUTES.filter((route) => route.isOpenAi !== true && typeOf(route) !== 'text/html');
+  const isStream = (route: Route): boolean => typeOf(route) === 'text/event-stream';
+  const lines = own.filter((route) => route.takesLines !== undefined).map(({ operationId }) => `'${operationId}'`);
+  return `
+/** The method and path of each function, and what its answer is unless that is JSON. */
+${recordOf(
+  'OPERATIONS',
+  own.filter((route) => !isStream(route)),
+)}
+/** The method and path of each stream of events. */
+${recordOf('STREAMS', own.filter(isStream))}
+/** The operations whose body may be lines of JSON (application/x-ndjson). */
+export type LineOperation = ${lines.join(' | ')};
+`;
+}
+
+function recordOf(name: string, routes: Route[]): string {
+  const rows = routes.map((route) => `  ${route.operationId}: '${route.method} ${route.path}${formOf(route)}',`);
+  return `export const ${name} = {\n${rows.join('\n')}\n} as const;\n`;
+}
+
+function formOf(route: Route): string {
+  const type = typeOf(route);
+  if (type === 'application/x-ndjson') return ' lines';
+  return type === 'text/plain' ? ' text' : '';
+}
+
+function typeOf({ answers }: Route): string | undefined {
+  return answers[200]?.contentType;
+}
