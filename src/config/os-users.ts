@@ -1,5 +1,5 @@
 // Users of this machine, and what they can get at by the permission bits: root's own eyes see through every permission.
-import { readFileSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 export interface OsUser {
@@ -49,11 +49,11 @@ export function canWrite(folder: string, user: OsUser): boolean {
   return isAllowed(folder, user, 0o7);
 }
 
-/** The nearest folder above `path` that `user` cannot pass; null: none. `path` is real, without links. */
+/** The nearest folder above `path` that `user` cannot pass; null: none. `path` is real, without links. Folders that do not exist yet will be passable. */
 export function closedFolderAbove(path: string, user: OsUser): string | null {
   for (let current = path; current !== dirname(current);) {
     current = dirname(current);
-    if (!isAllowed(current, user, 0o1)) return current;
+    if (existsSync(current) && !isAllowed(current, user, 0o1)) return current;
   }
   return null;
 }

@@ -28,16 +28,24 @@ interface Folder {
   exec?: object;
   /** A folder outside the data directory; absent: the workspace is inside. */
   workspace?: string;
+  /** False: it does not exist before the start. */
+  isMade?: boolean;
   /** True: the database is the service's own, in its data directory. */
   hasOwnDatabase?: boolean;
 }
 
 /** A service in a fresh folder. */
-async function startIn({ mode, exec = {}, workspace, hasOwnDatabase = false }: Folder): Promise<Started> {
+async function startIn({
+  mode,
+  exec = {},
+  workspace,
+  isMade = true,
+  hasOwnDatabase = false,
+}: Folder): Promise<Started> {
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-user-'));
   await chmod(cwd, mode);
   onTestFinished(() => rm(cwd, { recursive: true }));
-  if (workspace !== undefined) await mkdir(join(cwd, workspace));
+  if (workspace !== undefined && isMade) await mkdir(join(cwd, workspace));
   await writeFile(
     join(cwd, 'holdfast.json'),
     JSON.stringify({ tools: { exec }, ...(workspace && { workspace: { path: join(cwd, workspace) } }) }),
@@ -146,6 +154,16 @@ test.runIf(isRoot)(
     const folder = join(service.cwd, 'elsewhere');
     expect(commandsLine(service.lines)).toContain(`because ${folder} belongs to root`);
     expect((await stat(folder)).uid).toBe(0);
+  },
+);
+
+test.runIf(isRoot)(
+  'a workspace below folders that do not exist yet is made, and commands run there',
+  { timeout: START_MS_MAX },
+  async () => {
+    const service = await startIn({ mode: 0o755, workspace: 'new/elsewhere', isMade: false });
+    expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets of the service$/);
+    expect((await stat(join(service.cwd, 'new/elsewhere'))).uid).toBeGreaterThan(0);
   },
 );
 
