@@ -1,8 +1,9 @@
 // The rows that say why something waits, read with what waits and in the same statement: the reason follows from these facts
-// (src/core/waiting/explain-wait.ts). A message waits until a turn has claimed it, and again while that turn is parked.
+// (src/core/waiting/explain-wait.ts), and from what the process that reads them knows of the disk. A message waits until a turn has claimed it, and again while that turn is parked.
 import { explainWait, type ServedLane, type WaitFacts } from '../core/waiting/explain-wait.ts';
 import type { Why } from '../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../core/waiting/worker-state.ts';
+import type { ViewDatabase } from './views/page.ts';
 import { isPausedSql, pauseFactsSql } from './views/pauses.ts';
 
 /** The messages `i` that parked turns `t` have claimed, after `from`. */
@@ -76,15 +77,16 @@ export interface LanesRow {
 }
 
 /** The reason why a message waits, from what `waitFactsSql` and `LANE_FACTS_SQL` answer. */
-export function whyOf(facts: WaitFacts, { now, lanes }: LanesRow): Why {
-  const { since, until, ...reason } = explainWait(facts, lanes, now);
+export function whyOf(db: ViewDatabase, facts: WaitFacts, { now, lanes }: LanesRow): Why {
+  const storage = db.$client.storage?.fault() ?? null;
+  const { since, until, ...reason } = explainWait(facts, { lanes, storage }, now);
   return { ...reason, since: isoOf(since), until: until === null ? null : isoOf(until) };
 }
 
 /** The reason why an open turn, its messages or its session waits; null: a worker runs it. `facts` is null when no turn is open. */
-export function openWhyOf(facts: WaitFacts | null, lanes: LanesRow | null): Why | null {
+export function openWhyOf(db: ViewDatabase, facts: WaitFacts | null, lanes: LanesRow | null): Why | null {
   if (facts === null || lanes === null) return null;
-  const why = whyOf(facts, lanes);
+  const why = whyOf(db, facts, lanes);
   return why.code === 'session_busy' ? null : why;
 }
 

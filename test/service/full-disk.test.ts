@@ -8,7 +8,7 @@ import { startTestPostgres } from '../servers/postgres.ts';
 import { canMount, mountSmallDisk, pretendSmallDisk, type MakeSmallDisk } from '../servers/small-disk.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import type { ServiceAnswer, ServiceApi } from './rig/service-api.ts';
-import { openServiceRig } from './rig/service-rig.ts';
+import { apiKey, openServiceRig } from './rig/service-rig.ts';
 
 const soonMs = 60_000;
 const sessions = 6;
@@ -94,6 +94,18 @@ describe.runIf(isLongForm()).each(disks)('on $disk', ({ make }) => {
       const { items } = (await api.ask('GET', '/v1/attention')).body as { items: { kind: string; text: string }[] };
       return items.some(({ kind, text }) => kind === 'dependency' && text.includes('storage'));
     });
+    const { id } = messages[0] ?? { id: '' };
+    await waitUntil('the session, its turn and `why` name the disk', soonMs, async () => {
+      await sendLarge(api);
+      const { why } = (await api.ask('GET', '/v1/sessions/busy-0')).body as { why: { code: string } | null };
+      if (why?.code !== 'storage_unavailable') return false;
+      const { turnId } = (await api.ask('GET', `/v1/messages/${id}`)).body as { turnId: string };
+      return ((await api.ask('GET', `/v1/turns/${turnId}`)).body as { why: typeof why }).why?.code === why.code;
+    });
+    const { stdout } = await whileSending(api, () =>
+      runCli(['why', 'busy-0'], { cwd: rig.dataDir, env: { HOLDFAST_URL: front.url, HOLDFAST_API_KEY: apiKey } }),
+    );
+    expect(stdout).toContain('(storage_unavailable)');
     // The doctor asks the service, which knows of the full disk from its failed writes of the last seconds.
     const found = await waitUntil('the doctor names the disk', soonMs, async () => {
       const { stdout } = await whileSending(api, () =>

@@ -1,7 +1,8 @@
 // Why messages wait, from real rows: claims, turns and parks are made by their statements, rows of workers as processes write them.
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { openDatabase } from '../../src/store/database.ts';
 import { drizzle } from '../../src/store/drizzle.ts';
 import { listMessages, viewMessage } from '../../src/store/views/messages.ts';
 import { viewLockedSession } from '../../src/store/views/sessions.ts';
@@ -53,6 +54,31 @@ describe('a message waits', () => {
     expect(await whyOf(id)).toMatchObject({ code: 'no_worker' });
     await report('worker');
     expect(await whyOf(id)).toMatchObject({ code: 'ring_lost' });
+  });
+
+  test('for the disk of the database, after it has refused a write, in the message, its session and its turn', async () => {
+    const [waits, runs] = [await rig.session(), await rig.session()];
+    const id = await send(waits);
+    await send(runs);
+    const { turnId } = await rig.opened(runs, 'worker-1');
+    expect(await whyOf(id)).toMatchObject({ code: 'no_worker' });
+    // As in another process: it remembers the fault for 10 s.
+    const database = openDatabase({ url: rig.url, role: 'test' });
+    onTestFinished(() => database.close());
+    const db = drizzle({ client: database.reads });
+    const refused = await database.hot
+      .query(`do $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`)
+      .catch((error: unknown) => error);
+    database.outages.report(refused, 'Report of this process failed; the next one retries');
+    const reason = {
+      code: 'storage_unavailable',
+      text: expect.stringContaining('disk is full (53100)'),
+      by: 'storage',
+    };
+    const message = await viewMessage(db, id);
+    expect(message?.why).toMatchObject(reason);
+    expect((await viewLockedSession(db, message?.sessionKey ?? ''))?.why).toMatchObject(reason);
+    expect((await viewTurn(db, turnId))?.why).toMatchObject(reason);
   });
 
   test('for a slot, while turns of the workers of its lane use all of them', async () => {

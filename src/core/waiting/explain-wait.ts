@@ -1,7 +1,7 @@
 // Why a message waits, from the rows of its session and of the workers. The reasons are asked in the order in which they would have to end:
 // what keeps the session from being claimed first, then what keeps a worker from claiming it.
 //
-//   parked turn ▶ lock ▶ paused ▶ lock of a lost worker ▶ gathering ▶ yielded ▶ delayed ▶ no worker ▶ lane full ▶ queue away ▶ ring lost
+//   parked turn ▶ paused ▶ gathering ▶ yielded ▶ delayed ▶ disk of the database ▶ lock ▶ no worker ▶ lane full ▶ queue away ▶ ring lost
 import { WORKER_LOST_MS } from './worker-state.ts';
 
 /** The reasons of a message that no parked turn and no batch gives. */
@@ -12,6 +12,7 @@ type WaitCode =
   | 'lock_of_lost_worker'
   | 'yielded'
   | 'delayed'
+  | 'storage_unavailable'
   | 'queue_unreachable'
   | 'no_worker'
   | 'lane_full'
@@ -71,15 +72,37 @@ export interface ServedLane {
   lastSeenAt: number | null;
 }
 
+/** What holds for all that waits. */
+interface ServiceFacts {
+  /** The lanes that a worker serves or has served. */
+  lanes: Readonly<Record<string, ServedLane>>;
+  /** Why the disk of the database refuses writes, and since when; null: it accepts them. */
+  storage: { code: string; since: number } | null;
+}
+
 const NO_WORKERS: ServedLane = { workers: 0, slots: 0, inUse: 0, due: 0, queueAwaySince: null, lastSeenAt: null };
 
 /** While turns of a lane run, a job counts as queued for this long before it counts as lost, in milliseconds. */
 const QUEUED_MS = 5_000;
 
-/** The reason why a message waits now. `lanes` has the lanes that a worker serves or has served. */
-export function explainWait(facts: WaitFacts, lanes: Readonly<Record<string, ServedLane>>, now: number): WaitReason {
+/** The reason why a message waits now. */
+export function explainWait(facts: WaitFacts, { lanes, storage }: ServiceFacts, now: number): WaitReason {
   const lane = lanes[facts.lane] ?? NO_WORKERS;
-  return ofSession(facts, lane, now) ?? ofLane(facts, lane, now);
+  const held = ofSession(facts, lane, now);
+  if (storage !== null && (held === null || STORED_CODES.includes(held.code))) return ofStorage(facts, storage);
+  return held ?? ofLane(facts, lane, now);
+}
+
+/** Reasons that end with a write, and that misjudge a worker whose reports are refused. */
+const STORED_CODES: readonly string[] = ['session_busy', 'lock_of_lost_worker'] satisfies WaitCode[];
+
+/** Without writes, no turn is claimed or ends, and no worker can report that it runs. */
+function ofStorage({ receivedAt }: WaitFacts, { code, since }: NonNullable<ServiceFacts['storage']>): WaitReason {
+  const cause = code === '53100' ? 'its disk is full' : 'its disk has an error';
+  return why('storage_unavailable', `The database refuses writes, because ${cause} (${code}).`, {
+    since: Math.max(receivedAt, since),
+    by: 'storage',
+  });
 }
 
 /** What keeps the session from being claimed; null: it may be claimed. */

@@ -22,6 +22,8 @@ const STEPS: Readonly<Record<string, string>> = {
   // The text of these two says what to do.
   paused: '',
   no_worker: '"holdfast workers list" shows which processes run.',
+  storage_unavailable:
+    'Free space on the disk of the database, or repair the disk; the service then continues without a restart.',
   lane_full: 'Start more workers, or give the lane more slots (HOLDFAST_CONCURRENCY).',
   queue_unreachable: 'Start the queue again: "holdfast doctor" says what is wrong with it.',
   ring_lost: `${BY_ITSELF} If it stays longer than a minute, run "holdfast doctor".`,

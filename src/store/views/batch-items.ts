@@ -78,8 +78,8 @@ export async function listItems(
       wait === null || lanes === null
         ? item.why
         : item.status === 'waiting'
-          ? whyOf(wait, lanes)
-          : openWhyOf(wait, lanes),
+          ? whyOf(db, wait, lanes)
+          : openWhyOf(db, wait, lanes),
   }));
   return pageOf(items, page.limit, ({ n }) => String(n));
 }

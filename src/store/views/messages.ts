@@ -111,8 +111,8 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
       row.status === 'delayed'
         ? delayedWhy(isoOf(row.receivedAt), isoOrNull(deliverAt))
         : wait === null || lanes === null || row.status === 'claimed'
-          ? openWhyOf(wait, lanes)
-          : whyOf(wait, lanes),
+          ? openWhyOf(db, wait, lanes)
+          : whyOf(db, wait, lanes),
     error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
     receivedAt: isoOf(row.receivedAt),
     settledAt: isoOrNull(row.settledAt),

@@ -182,7 +182,7 @@ export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
     ...facts,
     lanes: lanes.map(({ oldest, ...lane }) => ({
       ...lane,
-      oldest: oldest && { sessionKey: oldest.sessionKey, why: whyOf(oldest.wait, served) },
+      oldest: oldest && { sessionKey: oldest.sessionKey, why: whyOf(db, oldest.wait, served) },
     })),
   };
 }

@@ -1,9 +1,9 @@
 // Pages of lists, by key and never by offset: a page costs the same however deep it lies, and rows that arrive meanwhile move nothing.
 import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import type { Pool } from 'pg';
+import type { ViewPool } from '../database.ts';
 
 /** Where the views read from. They only read. */
-export type ViewDatabase = NodePgDatabase<Record<string, never>> & { $client: Pool };
+export type ViewDatabase = NodePgDatabase<Record<string, never>> & { $client: ViewPool };
 
 /** The requested part of a list: at most `limit` items after the item whose key is `after`. */
 export interface PageRequest {

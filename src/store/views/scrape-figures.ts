@@ -125,7 +125,7 @@ export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures
   const { rows } = await db.$client.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
   // A select without a table in `from` has one row.
   const { parked, unclaimed, lanes, ...figures } = rows[0]!;
-  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: whyOf(wait, lanes).code }));
+  const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: whyOf(db, wait, lanes).code }));
   return { ...figures, oldestWaits: [...parked, ...first] };
 }
 

@@ -61,7 +61,7 @@ export async function viewSession(db: ViewDatabase, key: string): Promise<Sessio
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
   const [row] = await db.select({ facts, lock, wait, lanes, undelivered }).from(s).where(eq(s.key, key)).limit(1);
   if (row === undefined) return null;
-  const why = row.undelivered === null ? openWhyOf(row.wait, row.lanes) : whyRetried(row.undelivered);
+  const why = row.undelivered === null ? openWhyOf(db, row.wait, row.lanes) : whyRetried(row.undelivered);
   return { ...row.facts, lock: row.lock, why };
 }
 

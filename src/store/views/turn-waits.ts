@@ -113,10 +113,9 @@ function between({ attempts }: WaitsRow, turn: TurnNow): SpanView[] {
   });
   if (turn.why === null) return waits;
   const { code, since } = turn.why;
-  return [
-    ...waits,
-    turn.status === 'parked' ? parked(code, since, null) : span('worker.lost', turn.worker, since, null),
-  ];
+  if (turn.status === 'parked') return [...waits, parked(code, since, null)];
+  // The disk says nothing about the worker.
+  return code === 'storage_unavailable' ? waits : [...waits, span('worker.lost', turn.worker, since, null)];
 }
 
 function parked(code: string, startedAt: string, endedAt: string | null): SpanView {

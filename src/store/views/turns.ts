@@ -79,7 +79,7 @@ export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView |
 /** The same for several turns, in no order; an unknown id has no row. */
 export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
   const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
-  const facts = rows.map(turnSummaryOf);
+  const facts = rows.map((row) => turnSummaryOf(db, row));
   const waits = await viewWaits(db, facts);
   return facts.map((turn) => withSteps(turn, steps.get(turn.id) ?? [], waits.get(turn.id)));
 }
@@ -121,7 +121,7 @@ export async function listTurns(
     selectTurns(db, textCharsMax).where(inArray(turns.id, ids)).orderBy(desc(turns.id)),
     hasSteps ? viewSteps(db, ids) : null,
   ]);
-  const summaries = rows.map(turnSummaryOf);
+  const summaries = rows.map((row) => turnSummaryOf(db, row));
   const waits = hasSteps ? await viewWaits(db, summaries) : null;
   const items = summaries.map((summary): ListedTurn => {
     // The database counts a pair of units as one.
@@ -151,13 +151,15 @@ function selectTurns(db: ViewDatabase, replyCharsMax?: number) {
     .$dynamic();
 }
 
-function turnSummaryOf(row: {
+interface TurnRow {
   turn: typeof turns.$inferSelect;
   sessionKey: string;
   wait: WaitFacts | null;
   lanes: LanesRow | null;
   harness: TurnView['harness'];
-}): TurnSummary {
+}
+
+function turnSummaryOf(db: ViewDatabase, row: TurnRow): TurnSummary {
   const { turn } = row;
   return {
     id: turn.id,
@@ -176,7 +178,7 @@ function turnSummaryOf(row: {
     harness: row.harness,
     reply: turn.reply,
     error: turn.error ?? null,
-    why: openWhyOf(row.wait, row.lanes),
+    why: openWhyOf(db, row.wait, row.lanes),
     usage: {
       inputTokens: turn.inputTokens,
       outputTokens: turn.outputTokens,

@@ -151,7 +151,7 @@ export async function listWaiting(
   ]);
   // A count has one row.
   const { count } = counted.rows[0]!;
-  const read = rows.map((row) => viewOf(row, textCharsMax));
+  const read = rows.map((row) => viewOf(db, row, textCharsMax));
   const shown = pageOf(read, page.limit, ({ id }) => id);
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
 }
@@ -177,6 +177,7 @@ interface WaitingRow {
 }
 
 function viewOf(
+  db: ViewDatabase,
   { wait, lanes, text, announcement, deliverAt, ...row }: WaitingRow,
   textCharsMax: number | null,
 ): WaitingView {
@@ -186,7 +187,7 @@ function viewOf(
     text: textCharsMax === null ? whole : pieceOf(whole, 0, textCharsMax),
     reply: null,
     error: null,
-    why: deliverAt === null ? whyOf(wait, lanes) : delayedWhy(row.receivedAt, deliverAt),
+    why: deliverAt === null ? whyOf(db, wait, lanes) : delayedWhy(row.receivedAt, deliverAt),
     settledAt: null,
   };
 }

@@ -32,7 +32,7 @@ const facts = (more: Partial<WaitFacts> = {}): WaitFacts => ({
 });
 
 const explain = (more: Partial<WaitFacts>, lane: Partial<ServedLane> = {}) =>
-  explainWait(facts(more), { main: { ...FREE, ...lane } }, NOW);
+  explainWait(facts(more), { lanes: { main: { ...FREE, ...lane } }, storage: null }, NOW);
 
 describe('the reason why a message waits', () => {
   test.each<[string, Partial<WaitFacts>, Partial<ServedLane>, object]>([
@@ -119,14 +119,29 @@ describe('the reason why a message waits', () => {
     expect(explain(more, lane)).toMatchObject(expected);
   });
 
+  test.each<[string, Partial<WaitFacts>, Partial<ServedLane>, string]>([
+    ['a worker', {}, { workers: 0 }, 'storage_unavailable'],
+    ['a running turn', { turn: TURN, lock: HELD }, {}, 'storage_unavailable'],
+    ['the takeover from a lost worker', { lock: { ...HELD, seenAt: SILENT } }, {}, 'storage_unavailable'],
+    ['a job', {}, {}, 'storage_unavailable'],
+    ['a model', { turn: { ...TURN, park: PARK } }, {}, 'model_away'],
+    ['the end of a pause', { pause: PAUSE }, {}, 'paused'],
+    ['a time', { dueAt: NOW + 9 }, {}, 'delayed'],
+  ])('while the disk is full, of what waits for %s', (_name, more, lane, code) => {
+    const storage = { code: '53100', since: 800 };
+    const why = explainWait(facts(more), { lanes: { main: { ...FREE, ...lane } }, storage }, NOW);
+    expect(why.code).toBe(code);
+    if (code === 'storage_unavailable') expect(why.since).toBe(800);
+  });
+
   test('is the missing worker in a lane that no process has ever served', () => {
-    expect(explainWait(facts(), {}, NOW).code).toBe('no_worker');
+    expect(explainWait(facts(), { lanes: {}, storage: null }, NOW).code).toBe('no_worker');
   });
 
   test('never says that a worker is missing while one holds the session', () => {
     fc.assert(
       fc.property(anyFacts, anyLane, (some, lane) => {
-        const why = explainWait({ ...some, turn: null, lock: HELD }, { main: lane }, NOW);
+        const why = explainWait({ ...some, turn: null, lock: HELD }, { lanes: { main: lane }, storage: null }, NOW);
         expect(why.code).toBe('session_busy');
       }),
     );
@@ -135,7 +150,7 @@ describe('the reason why a message waits', () => {
   test('always has a code, a text and a beginning that is not before the message, but for a wait that began earlier', () => {
     fc.assert(
       fc.property(anyFacts, anyLane, (some, lane) => {
-        const why = explainWait(some, { main: lane }, NOW);
+        const why = explainWait(some, { lanes: { main: lane }, storage: null }, NOW);
         expect(why.text).not.toBe('');
         if (why.code !== 'yielded' && some.turn?.park !== PARK)
           expect(why.since).toBeGreaterThanOrEqual(some.receivedAt);
