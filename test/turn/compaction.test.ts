@@ -397,6 +397,46 @@ describe('in a small window', () => {
     ]);
   });
 
+  test.each([
+    ['is refused', 'error: 400 times=always message="messages: not valid"'],
+    ['is empty', 'empty'],
+    ['ends with a refusal', 'stop: refusal'],
+  ])(
+    'a full session whose summary %s each time continues without its oldest entries, which keep their rows (G15)',
+    async (what, directive) => {
+      const name = what.replaceAll(' ', '-');
+      const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
+      const every = `<<${directive}>> `;
+      await seedHistory(tight, name, { turns: 10, tokens: 30_000, first: 'Order ABC-123 is urgent. ', every });
+      const worker = tight.worker();
+      for (const reply of ['Done.', 'Done again.']) {
+        const message = await tight.send(name, `Go on. [[reply: ${reply}]]`);
+        await worker.run(name);
+        expect(await replyOf(tight, message)).toMatchObject({ status: 'answered', reply });
+      }
+      worker.stop();
+      expect((await compactionsOf(tight, name)).at(-1)).toMatchObject({ reason: 'overflow', status: 'completed' });
+      const { messages } = requestsOf(tight, name).at(-1)!;
+      expect(textOf(messages[0])).toContain(SUMMARY_START);
+      expect(textOf(messages[0])).toContain('could not summarise');
+      expect(textOf(messages[0])).toContain('ABC-123');
+      const old = (await entriesOf(tight, name)).slice(0, 20);
+      expect(new Set(old.map(({ state }) => state))).toEqual(new Set(['compacted', 'active']));
+    },
+  );
+
+  test('a summary that the account may not request costs no entries', async () => {
+    const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
+    const every = '<<error: 403 times=always>> ';
+    await seedHistory(tight, 'forbidden', { turns: 10, tokens: 30_000, every });
+    const worker = tight.worker();
+    const message = await tight.send('forbidden', 'Go on. [[reply: Done.]]');
+    await worker.run('forbidden');
+    worker.stop();
+    expect(await replyOf(tight, message)).toMatchObject({ status: 'failed', error: { code: 'blocked' } });
+    expect((await entriesOf(tight, 'forbidden')).slice(0, 20).every(({ state }) => state === 'active')).toBe(true);
+  });
+
   test('a request that grows too long between two steps is compacted, and no step is repeated (G11)', async () => {
     const tight = await rigOf({ contextTokens: 200_000 }, { windowTokens: 16_000 });
     const worker = tight.worker();

@@ -39,6 +39,19 @@ export function summaryText(written: string, identifiers: readonly string[]): st
   return framed(headOf(own, SUMMARY_CHARS_MAX - everything - CUT_NOTE.length) + CUT_NOTE, identifiers);
 }
 
+const NO_SUMMARY_NOTE =
+  'The model could not summarise the messages that stood here, so they were left out. If you need something of them, ask the user.';
+
+/** The text in place of entries that could not be summarised: what an earlier summary says stays, and so do the identifiers. */
+export function missingSummaryText(earlier: string, identifiers: readonly string[]): string {
+  const said = [`${SUMMARY_START}\n${INTRODUCTION}`, NO_SUMMARY_NOTE, SUMMARY_END].reduce(
+    (text, frame) => text.replace(frame, ''),
+    earlier,
+  );
+  // A note is never empty.
+  return summaryText(`${NO_SUMMARY_NOTE}\n\n${said.trim()}`, identifiers)!;
+}
+
 function framed(body: string, identifiers: readonly string[]): string {
   const missing = missingIdentifiers(body, identifiers).map(clean);
   const absent = SUMMARY_HEADINGS.filter((heading) => heading !== IDENTIFIERS_HEADING && !hasHeading(body, heading));

@@ -7,6 +7,9 @@
 //   completed   the summary is an entry, the older ones keep their rows             compaction-completed
 //   failed      or it did not succeed: the transcript is unchanged                  compaction-failed
 //
+// If the provider has refused a request for its length, an unchanged transcript would be refused for ever. Where no summary can be had then,
+// a note takes the place of the older entries.
+//
 // After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
 // attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
 import { headOf } from '../../core/cut-text.ts';
@@ -17,37 +20,24 @@ import { summaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
 import type { NamedModel } from '../../core/model-ref.ts';
-import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
 import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
-import { readPostCompactionContext } from './compact-aftermath.ts';
 import { reserveCost } from '../loop/reserve-cost.ts';
 import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
-import {
-  beginCompaction,
-  callWrite,
-  nextCallNo,
-  readWorkspaceAnew,
-  writeCompaction,
-  type CompactionWish,
-} from './compact-write.ts';
+import { beginCompaction, callWrite, nextCallNo, writeCompaction, type CompactionWish } from './compact-write.ts';
 import { noteOutage, parkedStop, retriesMaxOf } from '../loop/await-model.ts';
 import { enterGate } from '../loop/enter-gate.ts';
 import type { TurnContext } from '../context.ts';
-import { appendMemory, mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
+import { mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from '../loop/model-gate.ts';
-import { estimateNextRequest, overheadTokens } from './request-tokens.ts';
-import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
-import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
+import { estimateNextRequest } from './request-tokens.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
+import { NO_ROWS } from '../turn-write.ts';
+import { finishCompaction, finishWithoutSummary, type CompactionOutcome } from './finish-compaction.ts';
 import { fallbacksLeft } from '../loop/step-down.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { callCodeOf, TurnStopped } from '../turn-end.ts';
-
-/** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
-export type CompactionOutcome =
-  | { kind: 'compacted'; tokensBefore: number; tokensAfter: number }
-  | { kind: 'unchanged'; code: string; message: string };
 
 /**
  * The result of one attempt. `again`: another may succeed, after this many milliseconds, and with less input when this one was too large.
@@ -101,7 +91,7 @@ async function tryOnce(
     const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
     if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
     if (begun.kind === 'answered')
-      return await finish(context, turn, begun.compaction, { write: NO_ROWS, called: null });
+      return await finishCompaction(context, turn, begun.compaction, { write: NO_ROWS, called: null });
     const isLast = begun.attempt >= maxAttempts;
     const mayFlush =
       wish.reason === 'threshold' &&
@@ -158,71 +148,42 @@ async function takeAnswer(
   const write = callWrite(turn, called, wish);
   if (summary === null || fault !== null) {
     const error = fault ?? EMPTY_SUMMARY;
+    if (compaction.isLast && wish.reason === 'overflow')
+      return await finishWithoutSummary(context, turn, compaction, { write, called, error });
     await writeCompaction(context, turn, { id, write, called, step: { kind: 'failed', error } });
     if (compaction.isLast) return { kind: 'unchanged', ...error };
     return { kind: 'again', delayMs: 0, wasTooMuch: error.code === DID_NOT_SHRINK, ...error };
   }
   const { firstKeptSeq, pinnedSeqs } = plan;
   const ready: AnsweredCompaction = { id, tokensBefore, firstKeptSeq, pinnedSeqs, summary, memory: note };
-  if (note === null) return await finish(context, turn, ready, { write, called });
+  if (note === null) return await finishCompaction(context, turn, ready, { write, called });
   const step: CompactionStep = { kind: 'answered', cut: { firstKeptSeq, pinnedSeqs }, summary, memory: note };
   await writeCompaction(context, turn, { id, write, called, step });
-  return await finish(context, turn, ready, { write: NO_ROWS, called: null });
+  return await finishCompaction(context, turn, ready, { write: NO_ROWS, called: null });
 }
 
-/** From the answer to the end: the memory first, so that it is written before the entries leave the model's sight. */
-async function finish(
-  context: TurnContext,
-  turn: OpenedTurn,
-  ready: AnsweredCompaction,
-  { write, called }: { write: TurnWrite; called: SummaryCall | null },
-): Promise<CompactionOutcome> {
-  if (ready.memory !== null) {
-    // The worker may have been paused for a long time after the previous write; the file is not fenced.
-    turn.held.assertHeld();
-    await appendMemory(turn.agent.workspaceDir, ready.memory, ready.id).catch((error: unknown) => {
-      context.logger.warn(
-        { err: error, sessionKey: turn.session.key },
-        'Notes before a compaction could not be written',
-      );
-    });
-  }
-  const cut = { firstKeptSeq: ready.firstKeptSeq, pinnedSeqs: ready.pinnedSeqs };
-  const kept = turn.transcript.entries.filter(
-    ({ seq, kind }) => kind !== 'summary' && (seq >= cut.firstKeptSeq || cut.pinnedSeqs.includes(seq)),
-  );
-  const overhead =
-    turn.kind === 'compaction'
-      ? Math.max(0, ready.tokensBefore - estimateTokens(turn.transcript.entries))
-      : overheadTokens(turn);
-  const tokensAfter = overhead + estimateTokens(kept) + estimateTextTokens(ready.summary);
-  const { audit, refresh } = await readPostCompactionContext(context, turn);
-  if (audit !== null && audit.missing.length > 0) readWorkspaceAnew(turn);
-  const summary = newEntry('summary', 'user', [{ type: 'text', text: ready.summary }]);
-  const version = await writeCompaction(context, turn, {
-    id: ready.id,
-    write: { ...write, entries: [summary], compactedTo: tokensAfter },
-    called,
-    step: { kind: 'completed', cut, tokensAfter, audit, refresh },
-  });
-  turn.transcript.compact({ ...summary, seq: turn.journal.at.baseSeq }, cut, version);
-  context.logger.info(
-    { ...logIdsOf(context, turn), tokensBefore: ready.tokensBefore, tokensAfter, audit },
-    'Transcript compacted',
-  );
-  return { kind: 'compacted', tokensBefore: ready.tokensBefore, tokensAfter };
-}
+/** Refusals that an operator can end: of the account, its money, or the name of the model. */
+const REFUSALS_OF_ACCOUNT: ReadonlySet<string> = new Set([
+  'model_unauthorized',
+  'model_billing',
+  'model_forbidden',
+  'model_not_found',
+  'model_spend_limit',
+]);
 
 async function takeFailure(
   context: TurnContext,
   turn: OpenedTurn,
-  { id, isLast, wish, pass, model }: CompactionAttempt,
+  compaction: CompactionAttempt,
   called: Exclude<SummaryCall, { kind: 'answered' }>,
 ): Promise<Attempt> {
+  const { id, isLast, wish, pass, model } = compaction;
   const write = callWrite(turn, called, wish);
   switch (called.kind) {
     case 'timedOut': {
       const { error } = called;
+      if (wish.reason === 'overflow')
+        return await finishWithoutSummary(context, turn, compaction, { write, called, error });
       await writeCompaction(context, turn, { id, write, called, step: { kind: 'timedOut', error } });
       return { kind: 'unchanged', ...error };
     }
@@ -244,6 +205,9 @@ async function takeFailure(
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
       const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
       const error = { code, message: headOf(fault.message, 2000) };
+      const isFinal = !mayRetry && outage === null && !REFUSALS_OF_ACCOUNT.has(code);
+      if (isFinal && wish.reason === 'overflow')
+        return await finishWithoutSummary(context, turn, compaction, { write, called, error });
       const charged = mayRetry ? { ...write, totals: { ...write.totals, retries } } : write;
       await writeCompaction(context, turn, { id, write: charged, called, step: { kind: 'failed', error } });
       if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)

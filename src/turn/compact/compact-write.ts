@@ -23,7 +23,9 @@ export async function beginCompaction(
   const { held, journal, agent } = turn;
   held.assertHeld();
   const write = { ...NO_ROWS, totals: { calls: chargedCalls(turn, wish) }, storesView: false };
-  const compaction = { id, reason: wish.reason, tokensBefore, attemptsMax: agent.compaction.maxAttempts };
+  // After a refusal for the length there is one more, however many the turn has used: the context has to become shorter.
+  const attemptsMax = agent.compaction.maxAttempts + (wish.reason === 'overflow' ? 1 : 0);
+  const compaction = { id, reason: wish.reason, tokensBefore, attemptsMax };
   const begun = context.publish(
     await journal.store(write, (rows) => context.store.beginCompaction({ ...rows, compaction })),
   );

@@ -1,4 +1,8 @@
-// The faults of an answer that should be a summary.
+// The faults of an answer that should be a summary, and the text where there is no such answer.
+import type { PathEntry } from '../../core/compaction/path-entry.ts';
+import { identifiersOf } from '../../core/compaction/identifiers.ts';
+import { missingSummaryText } from '../../core/compaction/summary-text.ts';
+import { textOf } from '../../core/content.ts';
 import { CODE_OF_STOP } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { stopMessage } from '../../core/stream/stop-reasons.ts';
@@ -17,7 +21,7 @@ export const EMPTY_SUMMARY: SummaryFault = { code: 'empty_summary', message: 'Th
 
 /** Why the answer cannot replace `retiredTokens` of conversation; null: it can. `summary`: its text, null when it has none. */
 export function summaryFault(answer: ModelAnswer, summary: string | null, retiredTokens: number): SummaryFault | null {
-  return stopFaultOf(answer) ?? faultOf(summary, retiredTokens);
+  return stopFaultOf(answer) ?? textFault(summary, retiredTokens);
 }
 
 /** Why an answer ended before it was a complete summary; null: it did not. */
@@ -28,7 +32,7 @@ function stopFaultOf({ stopReason, wireStopReason = stopReason }: ModelAnswer): 
   return stopReason === 'refusal' ? { code: 'model_refused', message: 'The model refused to write a summary.' } : null;
 }
 
-function faultOf(summary: string | null, retiredTokens: number): SummaryFault | null {
+function textFault(summary: string | null, retiredTokens: number): SummaryFault | null {
   if (summary === null) return EMPTY_SUMMARY;
   const tokens = estimateTextTokens(summary);
   if (tokens <= retiredTokens * SHRUNK_SHARE_MAX) return null;
@@ -36,4 +40,11 @@ function faultOf(summary: string | null, retiredTokens: number): SummaryFault | 
     code: DID_NOT_SHRINK,
     message: `The summary has ${tokens} tokens, too many for ${retiredTokens} tokens of conversation.`,
   };
+}
+
+/** The text in place of entries of which the model writes no summary; without what an earlier summary says if it would not be shorter. */
+export function missingSummary(retired: readonly PathEntry[], retiredTokens: number): string {
+  const earlier = retired.find(({ kind }) => kind === 'summary')?.content ?? [];
+  const full = missingSummaryText(textOf(earlier), identifiersOf(retired));
+  return textFault(full, retiredTokens) === null ? full : missingSummaryText('', []);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { identifiersIn, identifiersOf } from '../../../src/core/compaction/identifiers.ts';
 import {
   hasHeading,
+  missingSummaryText,
   SUMMARY_CHARS_MAX,
   SUMMARY_END,
   SUMMARY_HEADINGS,
@@ -38,6 +39,17 @@ test('nothing in it passes for a system line, an internal tag or the end of the 
   expect(text).not.toContain('[System Message]');
   expect(text.split(SUMMARY_END)).toHaveLength(2);
   expect(text.startsWith(SUMMARY_START)).toBe(true);
+});
+
+test('the note in place of a missing summary keeps what an earlier summary says, and stands there once', () => {
+  const first = missingSummaryText(summaryText(`${good}\n- order ABC-123`, [])!, ['ABC-123']);
+  const second = missingSummaryText(first, ['K-1']);
+  for (const text of [first, second]) {
+    expect(text.split('could not summarise')).toHaveLength(2);
+    expect(text.split(SUMMARY_START)).toHaveLength(2);
+    expect(text.split('- order ABC-123')).toHaveLength(2);
+  }
+  expect(second).toContain('- K-1');
 });
 
 test('an empty answer is no summary', () => {
