@@ -18,6 +18,47 @@ const document = openApiDocument(ROUTES) as {
   paths: Record<string, Record<string, Operation>>;
   components: { schemas: Record<string, { properties?: object; required?: string[] }> };
 };
+
+/** The document without its descriptions, one section for each operation, webhook and component. */
+function structure(): string {
+  const { paths, webhooks, components, ...head } = withoutDescriptions(document) as Record<
+    string,
+    Record<string, object>
+  >;
+  const sections = Object.entries({ head, ...paths, ...webhooks, ...components }).flatMap(([name, part]) =>
+    Object.entries(part).map(([inner, value]) => linesOf(`${name} ${inner}`, value).join('\n')),
+  );
+  return `${sections.join('\n\n')}\n`;
+}
+
+/** `holder` is the keyword whose value this is: below `properties`, `description` is the name of a field. */
+function withoutDescriptions(value: unknown, holder = ''): unknown {
+  if (Array.isArray(value)) return value.map((part) => withoutDescriptions(part));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== 'description' || holder === 'properties')
+      .map(([name, part]) => [name, withoutDescriptions(part, name)]),
+  );
+}
+
+/** The lines of a value: itself if it is short, or its scalars, and then each of its other parts in lines of its own. */
+function linesOf(name: string, value: unknown, indent = ''): string[] {
+  const line = `${indent}${name} ${JSON.stringify(value)}`;
+  if (line.length <= 120 || !hasParts(value)) return [line];
+  const entries = Object.entries(value).map(([key, part]) => [Array.isArray(value) ? '-' : key, part] as const);
+  const [[key, only] = ['', null], ...others] = entries;
+  if (others.length === 0 && !Array.isArray(value)) return linesOf(`${name}.${key}`, only, indent);
+  const scalars = entries.filter(([, part]) => !hasParts(part)).map(([key, part]) => ` ${key} ${JSON.stringify(part)}`);
+  const parts = entries.filter(([, part]) => hasParts(part));
+  return [indent + name + scalars.join(), ...parts.flatMap(([key, part]) => linesOf(key, part, `${indent}  `))];
+}
+
+/** True for an object, and for a list with objects. */
+function hasParts(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && (!Array.isArray(value) || value.some(hasParts));
+}
+
 /** Calls back for every object of the document, with the path to it. */
 function visit(value: unknown, at: string[], call: (value: object, at: string[]) => void): void {
   if (typeof value !== 'object' || value === null) return;
@@ -32,6 +73,11 @@ describe('openapi.json', () => {
     expect(document.openapi).toBe('3.1.0');
     for (const route of ROUTES) expect(document.paths[route.path]?.[route.method.toLowerCase()]).toBeDefined();
     expect(operations).toHaveLength(ROUTES.length);
+  });
+
+  // What clients depend on is in this file. A change of it is a change of the API; `vitest -u` writes it.
+  test('has the structure that clients know, apart from descriptions', async () => {
+    await expect(structure()).toMatchFileSnapshot('openapi-structure.txt');
   });
 
   test('has no dangling reference', () => {
