@@ -1,4 +1,4 @@
-// Compares docs/behaviour.md with the tree: what it says is built names a test that exists, every path in it exists, and no row is missing.
+// Compares docs/behaviour.md with the tree: what it says is built names a test that exists, and no row is missing.
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -13,7 +13,6 @@ interface Row {
   /** `3.17`: the chapter and the number in it. */
   id: string;
   what: string;
-  where: string[];
   tests: { path: string; title: string }[];
   /** `built`, or another state with the reason behind it. */
   status: string;
@@ -21,22 +20,18 @@ interface Row {
 
 const rows = readFileSync(join(ROOT, 'docs/behaviour.md'), 'utf8').split('\n').flatMap(readRow);
 
-/** The rows of the tables: `| id | what | where | shown by | status |`; a `|` in a cell is written `\|`. */
+/** The rows of the tables: `| id | what | shown by | status |`; a `|` in a cell is written `\|`. */
 function readRow(line: string): Row[] {
   const cells = line.split(/(?<!\\)\|/).map((cell) => cell.trim());
-  const [, id = '', what = '', where = '', shownBy = '', status = ''] = cells;
+  const [, id = '', what = '', shownBy = '', status = ''] = cells;
   if (!/^\d\.\d+$/.test(id)) return [];
-  return [{ id, what, where: namesIn(where), tests: shownBy.split('<br>').flatMap(readTest), status }];
+  return [{ id, what, tests: shownBy.split('<br>').flatMap(readTest), status }];
 }
 
 /** A test is written as a path, an angle, and its title. */
 function readTest(entry: string): Row['tests'] {
   const match = /^`([^`]+)` › (.+)$/.exec(entry.trim());
   return match === null ? [] : [{ path: match[1] ?? '', title: (match[2] ?? '').replaceAll(String.raw`\|`, '|') }];
-}
-
-function namesIn(cell: string): string[] {
-  return [...cell.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? '');
 }
 
 const sources = new Map<string, string>();
@@ -62,18 +57,11 @@ test('every test that the table names is in the tree', () => {
   expect(missing).toEqual([]);
 });
 
-test('every place that the table names is in the tree', () => {
-  const missing = rows.flatMap(({ id, where }) =>
-    where.filter((path) => !existsSync(join(ROOT, path))).map((path) => `${id}: ${path}`),
-  );
-  expect(missing).toEqual([]);
-});
-
 test('what is built is shown by a test, and what is not says why', () => {
-  const wrong = rows.filter(({ status, tests, where }) => {
+  const wrong = rows.filter(({ status, tests }) => {
     const [state = '', reason = ''] = status.split(/: (.*)/);
     if (!STATES.includes(state)) return true;
-    return state === 'built' ? tests.length === 0 || where.length === 0 : reason === '';
+    return state === 'built' ? tests.length === 0 : reason === '';
   });
   expect(wrong.map(({ id, status }) => `${id}: ${status}`)).toEqual([]);
 });
