@@ -31,7 +31,7 @@ import { ModelGovernor } from '../src/turn/loop/model-governor.ts';
 import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
 import { ModelGate } from '../src/turn/loop/model-gate.ts';
 import { OutputHistory } from '../src/turn/loop/recent-outputs.ts';
-import type { RateMetrics } from './rate-metrics.ts';
+import type { RateMetrics } from './process-metrics.ts';
 import { KnownSnapshots, SnapshotCache } from '../src/turn/snapshot-cache.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { TranscriptCache } from '../src/turn/transcript-cache.ts';

@@ -1,17 +1,16 @@
 // The metrics of a process: one registry that all of its parts write to, and a server for it in a process without the API.
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
-import { createProviderLaneMetrics } from './provider-lane-metrics.ts';
+import { metricIn } from '../src/metrics.ts';
 import type { Role } from './load-modules.ts';
 import { startMetricsServer, type MetricsServer } from './metrics-server.ts';
 import {
   createProcessMetrics,
-  createRingMetrics,
-  createStatementMetrics,
+  createProviderLaneMetrics,
+  createScheduleMetrics,
+  createWorkMetrics,
   type MeasuredFacts,
 } from './process-metrics.ts';
-import { createScheduleMetrics } from './schedule-metrics.ts';
-import { createWorkMetrics } from './work-metrics.ts';
 
 export interface MeasuredProcess {
   roles: readonly Role[];
@@ -28,10 +27,13 @@ export function measureProcess({ roles, host, port }: MeasuredProcess) {
   const isApi = roles.includes('api');
   if (!isApi && port === undefined) return null;
   const registry = new Registry();
+  const statementSeconds = metricIn(registry, 'holdfast_statement_duration_seconds');
+  const repeatedRings = metricIn(registry, 'holdfast_rings_repeated_total');
   return {
     registry,
-    onStatement: createStatementMetrics(registry),
-    onRepeated: createRingMetrics(registry),
+    /** Names are those of `npm run sql`. */
+    onStatement: (name: string, durationMs: number): void => statementSeconds.observe({ name }, durationMs / 1000),
+    onRepeated: (rings: number): void => repeatedRings.inc(rings),
     work: roles.includes('worker') ? createWorkMetrics(registry, systemClock) : null,
     schedule: roles.includes('scheduler') ? createScheduleMetrics(registry) : null,
     providerLane: roles.includes('scheduler') ? createProviderLaneMetrics(registry) : null,

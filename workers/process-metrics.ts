@@ -1,11 +1,113 @@
-// What any process measures of itself for `/metrics`: its version, its slots, its connections, its statements and its delays.
+// What a process measures beside its turns and requests: of its role as a worker or a scheduler, and of itself.
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../src/clock.ts';
+import { metricIn } from '../src/metrics.ts';
 import type { LaneUse } from '../src/store/workers/report-worker.ts';
+import type { TurnMeter } from '../src/turn/turn-meter.ts';
+import { createBoundedLabel } from './bounded-label.ts';
+import type { JobEnd } from './queue/start-lane-worker.ts';
+import { createTurnMetrics } from './turn-metrics.ts';
 
 /** How often the delay of the event loop is measured, in milliseconds. */
 const LOOP_RESOLUTION_MS = 20;
-const STATEMENT_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
+
+const DELIVERY_OUTCOMES = ['sent', 'failed', 'retried'] as const;
+
+/** How a delivery was settled; `retried`: it is sent again later. */
+export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
+
+/** The metrics that a worker calls; each is absent when it is not measured, and must not throw. */
+export interface WorkMeters {
+  /** Called after each job. */
+  onJobEnd?: (end: JobEnd) => void;
+  /** Called after each attempt to deliver. */
+  onDelivery?: (status: DeliveryOutcome) => void;
+  rateMetrics?: RateMetrics;
+  meter?: TurnMeter;
+}
+
+/** Adds what a worker measures. */
+export function createWorkMetrics(registry: Registry, clock: Clock): Required<WorkMeters> {
+  const jobs = metricIn(registry, 'holdfast_jobs_total');
+  const deliveries = metricIn(registry, 'holdfast_deliveries_total');
+  // A rate needs a first value: the first failure must count.
+  for (const status of DELIVERY_OUTCOMES) deliveries.inc({ status }, 0);
+  return {
+    onJobEnd: ({ queue, job, outcome }) => jobs.inc({ queue, job: job?.kind ?? 'unknown', outcome }),
+    onDelivery: (status) => deliveries.inc({ status }),
+    rateMetrics: createRateMetrics(registry, clock),
+    meter: createTurnMetrics(registry),
+  };
+}
+
+export interface RateMetrics {
+  /** A call has waited for a rate limit or a block. */
+  waited: (wait: { model: string; waitedMs: number }) => void;
+  /** A model is blocked for so long, or its block was lifted. */
+  blocked: (block: { model: string; leftMs: number; isLifted?: boolean }) => void;
+}
+
+/** Adds what is measured of waits for models. */
+export function createRateMetrics(registry: Registry, clock: Clock): RateMetrics {
+  const labelOf = createBoundedLabel();
+  const untilMs = new Map<string, number>();
+  const waits = metricIn(registry, 'holdfast_rate_wait_seconds');
+  metricIn(registry, 'holdfast_model_blocked_seconds', (to) => {
+    for (const [model, until] of untilMs) to.set({ model }, Math.max(0, until - clock.monotonicMs()) / 1000);
+  });
+  return {
+    waited: ({ model, waitedMs }) => waits.observe({ model: labelOf(model) }, waitedMs / 1000),
+    blocked: ({ model, leftMs, isLifted = false }) => {
+      const label = labelOf(model);
+      if (isLifted) untilMs.set(label, 0);
+      else untilMs.set(label, Math.max(untilMs.get(label) ?? 0, clock.monotonicMs() + leftMs));
+    },
+  };
+}
+
+export interface ScheduleMeter {
+  /** This many slots of a cron were fired, missed or skipped. */
+  cronFired: (status: 'fired' | 'missed' | 'skipped', slots: number) => void;
+  /** A slot was fired so long after its time. */
+  cronLagged: (lagMs: number) => void;
+  /** A poll was settled: `made`, or why it was not. */
+  polled: (result: string) => void;
+}
+
+/** Adds what a scheduler measures of crons and heartbeats. */
+export function createScheduleMetrics(registry: Registry): ScheduleMeter {
+  const fires = metricIn(registry, 'holdfast_cron_fires_total');
+  const lag = metricIn(registry, 'holdfast_cron_lag_seconds');
+  const polls = metricIn(registry, 'holdfast_heartbeats_total');
+  return {
+    cronFired: (status, slots) => fires.inc({ status }, slots),
+    cronLagged: (lagMs) => lag.observe(Math.max(0, lagMs) / 1000),
+    polled: (result) => polls.inc({ result }),
+  };
+}
+
+/** `returned`: it goes into another submission. `left`: it waited too long, and its turn asks live or fails. */
+export type RequestOutcome = 'answered' | 'errored' | 'returned' | 'left';
+
+export interface ProviderLaneMetrics {
+  /** This many requests have ended with this result. */
+  settled: (result: RequestOutcome, requests: number) => void;
+  /** The cost of answers of a submission that no turn uses. */
+  wasted: (micros: number) => void;
+}
+
+/** Adds what a scheduler measures of provider batches. */
+export function createProviderLaneMetrics(registry: Registry): ProviderLaneMetrics {
+  const requests = metricIn(registry, 'holdfast_provider_requests_total');
+  const wasted = metricIn(registry, 'holdfast_provider_cost_wasted_dollars_total');
+  return {
+    settled(result, count) {
+      if (count > 0) requests.inc({ result }, count);
+    },
+    wasted: (micros) => wasted.inc(micros / 1_000_000),
+  };
+}
 
 /** The values that are read on each scrape. */
 export interface MeasuredFacts {
@@ -19,100 +121,27 @@ export interface MeasuredFacts {
   faults: () => Record<string, number>;
 }
 
-/** Adds the gauges of the process to the registry. Returns the function that ends what they measure with. */
+/** Adds what any process measures of itself. Returns the function that ends what it measures with. */
 export function createProcessMetrics(registry: Registry, facts: MeasuredFacts): () => void {
-  const registers = [registry];
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: readonly Label[],
-    read: (to: Gauge<Label>) => void,
-  ) =>
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers,
-      collect() {
-        this.reset();
-        read(this);
-      },
-    });
-  gauge('holdfast_build_info', '1, with the version of this process', ['version'], (to) =>
-    to.set({ version: facts.version }, 1),
-  );
-  gauge('holdfast_slots', 'Jobs that this process can run at once', ['lane'], (to) => {
+  metricIn(registry, 'holdfast_build_info', (to) => to.set({ version: facts.version }, 1));
+  metricIn(registry, 'holdfast_slots', (to) => {
     for (const [lane, { slots }] of Object.entries(facts.lanes())) to.set({ lane }, slots);
   });
-  gauge('holdfast_slots_in_use', 'Jobs that this process is running', ['lane'], (to) => {
+  metricIn(registry, 'holdfast_slots_in_use', (to) => {
     for (const [lane, { inUse }] of Object.entries(facts.lanes())) to.set({ lane }, inUse);
   });
-  gauge('holdfast_report_age_seconds', 'Time since this process last reported to the database', [], (to) =>
-    to.set(facts.reportAgeMs() / 1000),
-  );
-  gauge('holdfast_pool_waiting', 'Statements that wait for a connection to PostgreSQL', ['pool'], (to) => {
+  metricIn(registry, 'holdfast_report_age_seconds', (to) => to.set(facts.reportAgeMs() / 1000));
+  metricIn(registry, 'holdfast_pool_waiting', (to) => {
     for (const [pool, count] of Object.entries(facts.waiting())) to.set({ pool }, count);
   });
-  new Counter({
-    name: 'holdfast_dependency_faults_total',
-    help: 'Calls that failed because the database or the queue did not work; all of them are retried',
-    labelNames: ['dependency'] as const,
-    registers,
-    collect() {
-      this.reset();
-      for (const [dependency, count] of Object.entries(facts.faults())) this.inc({ dependency }, count);
-    },
+  metricIn(registry, 'holdfast_dependency_faults_total', (to) => {
+    for (const [dependency, count] of Object.entries(facts.faults())) to.inc({ dependency }, count);
   });
   const delay = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   delay.enable();
-  gauge(
-    'holdfast_event_loop_lag_seconds',
-    'Delay of the event loop: the 99th percentile since the last scrape',
-    [],
-    (to) => {
-      to.set(Math.max(0, delay.percentile(99) / 1e9 - LOOP_RESOLUTION_MS / 1000) || 0);
-      delay.reset();
-    },
-  );
+  metricIn(registry, 'holdfast_event_loop_lag_seconds', (to) => {
+    to.set(Math.max(0, delay.percentile(99) / 1e9 - LOOP_RESOLUTION_MS / 1000) || 0);
+    delay.reset();
+  });
   return () => void delay.disable();
-}
-
-/** Adds the histogram of statements to the registry, and returns the function that measures one. Names are those of `npm run sql`. */
-export function createStatementMetrics(registry: Registry): (name: string, durationMs: number) => void {
-  const seconds = new Histogram({
-    name: 'holdfast_statement_duration_seconds',
-    help: 'Duration of statements, including the wait for a connection',
-    labelNames: ['name'] as const,
-    buckets: STATEMENT_SECONDS,
-    registers: [registry],
-  });
-  return (name, durationMs) => seconds.observe({ name }, durationMs / 1000);
-}
-
-/** Adds the counter of repeated rings to the registry, and returns the function that counts them. */
-export function createRingMetrics(registry: Registry): (rings: number) => void {
-  const repeated = new Counter({
-    name: 'holdfast_rings_repeated_total',
-    help: 'Jobs that the reconciler added again because the job or its worker was lost',
-    registers: [registry],
-  });
-  return (rings) => repeated.inc(rings);
-}
-
-/** How a delivery was settled; `retried`: it is sent again later. */
-export type DeliveryOutcome = (typeof DELIVERY_OUTCOMES)[number];
-
-const DELIVERY_OUTCOMES = ['sent', 'failed', 'retried'] as const;
-
-/** Adds the counter of deliveries to the registry, and returns the function that counts one. */
-export function createDeliveryMetrics(registry: Registry): (status: DeliveryOutcome) => void {
-  const deliveries = new Counter({
-    name: 'holdfast_deliveries_total',
-    help: 'Attempts to deliver',
-    labelNames: ['status'] as const,
-    registers: [registry],
-  });
-  // A rate needs a first value: the first failure must count.
-  for (const status of DELIVERY_OUTCOMES) deliveries.inc({ status }, 0);
-  return (status) => deliveries.inc({ status });
 }

@@ -18,7 +18,7 @@ import { fireCrons, type Firing } from '../src/store/cron-fires.ts';
 import { disableCron, type Cron } from '../src/store/crons.ts';
 import { readLastUrl } from '../src/store/last-url.ts';
 import { closeNotice, readOwedNotices, settleFire, settleFires } from '../src/store/settle-fires.ts';
-import type { ScheduleMeter } from './schedule-metrics.ts';
+import type { ScheduleMeter } from './process-metrics.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 import { enqueueSystemEvent } from '../src/store/system-events.ts';
 

@@ -20,7 +20,7 @@ import { startBatchLoop } from './batch-loop.ts';
 import { startBulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
-import type { ScheduleMeter } from './schedule-metrics.ts';
+import type { ScheduleMeter } from './process-metrics.ts';
 import { hasHeartbeats, makeDuePolls, syncHeartbeats, type HeartbeatParts } from './schedule-heartbeats.ts';
 
 export interface SchedulerOptions {

@@ -3,10 +3,10 @@ import type { Registry } from 'prom-client';
 import { systemClock } from '../src/clock.ts';
 import type { LiveConfig } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
+import { metricIn } from '../src/metrics.ts';
 import type { Service } from '../src/service/service.ts';
 import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
 import type { Modules } from './load-modules.ts';
-import { createTraceMetrics } from './trace-metrics.ts';
 
 interface TraceParts {
   /** Null: they are exported nowhere. */
@@ -22,7 +22,7 @@ export function startTraces(
   { startTracing, service, identity, metrics }: TraceParts,
 ) {
   if (startTracing === null) return undefined;
-  const counted = metrics === null ? null : createTraceMetrics(metrics);
+  const dropped = metrics === null ? null : metricIn(metrics, 'holdfast_traces_dropped_total');
   return startTracing({
     config,
     logger,
@@ -30,6 +30,6 @@ export function startTraces(
     views: service.views,
     version: identity.version,
     instance: identity.name,
-    onDropped: (turns) => counted?.dropped(turns),
+    onDropped: (turns) => dropped?.inc(turns),
   });
 }

@@ -43,7 +43,7 @@ import { createPluginInbox } from './plugin-inbox.ts';
 import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
 import { createToolPorts } from './tool-ports.ts';
-import type { WorkMeters } from './work-metrics.ts';
+import type { WorkMeters } from './process-metrics.ts';
 
 export interface WorkerOptions {
   /** The owner of its locks; never used by two processes. */

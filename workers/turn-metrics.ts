@@ -1,14 +1,11 @@
-// A worker's metrics of its turns: counted in this process, after the commit, and kept in memory.
-import { Counter, Histogram, type Registry } from 'prom-client';
+// A worker's metrics of its turns and their calls: counted in this process, after the commit, and kept in memory.
+import type { Registry } from 'prom-client';
+import { modelOfRef, refOfModel } from '../src/core/model-ref.ts';
+import { metricIn } from '../src/metrics.ts';
+import type { ModelCallRow } from '../src/store/journal.ts';
 import { laneOf } from '../src/turn/opened-turn.ts';
 import type { MeteredTurn, TurnMeter } from '../src/turn/turn-meter.ts';
 import { createBoundedLabel } from './bounded-label.ts';
-import { createModelMetrics, GEN_AI_SECONDS } from './model-metrics.ts';
-
-const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800];
-const OVERHEAD_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10];
-
-const TOOL_SECONDS = [0.05, 0.25, 1, 5, 30, 120, 600];
 
 /** Tools whose durations have series of their own: each has two histograms, 27 series, while a count of calls is one series. */
 const TIMED_TOOLS_MAX = 16;
@@ -22,9 +19,17 @@ interface Tally {
 
 /** Adds the metrics to the registry. */
 export function createTurnMetrics(registry: Registry): TurnMeter {
-  const { turns, overhead, takenOver, compactions, ...seconds } = createSeries(registry);
-  const tools = createToolSeries(registry);
-  const observeCall = createModelMetrics(registry);
+  const turns = metricIn(registry, 'holdfast_turns_ended_total');
+  const ran = metricIn(registry, 'holdfast_turn_duration_seconds');
+  const waited = metricIn(registry, 'holdfast_turn_wait_seconds');
+  const overhead = metricIn(registry, 'holdfast_turn_overhead_seconds');
+  const invoked = metricIn(registry, 'gen_ai_invoke_agent_duration_seconds');
+  const takenOver = metricIn(registry, 'holdfast_locks_taken_over_total');
+  const compactions = metricIn(registry, 'holdfast_compactions_total');
+  const toolCalls = metricIn(registry, 'holdfast_tool_calls_total');
+  const toolSeconds = metricIn(registry, 'holdfast_tool_call_duration_seconds');
+  const executed = metricIn(registry, 'gen_ai_execute_tool_duration_seconds');
+  const observeCall = createCallMetrics(registry);
   const [codeLabel, toolLabel, timedToolLabel] = [
     createBoundedLabel(),
     createBoundedLabel(),
@@ -40,9 +45,9 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
     turnEnded(turn, { status, error, figures: { attempt, waitedMs, ranMs } }) {
       const [lane, { kind }] = [laneOf(turn), turn];
       turns.inc({ status, kind, lane, code: error === null ? '' : codeLabel(error.code) });
-      seconds.ran.observe({ lane, kind }, ranMs / 1000);
-      seconds.waited.observe({ lane, reason: 'queue' }, waitedMs / 1000);
-      seconds.invoked.observe(
+      ran.observe({ lane, kind }, ranMs / 1000);
+      waited.observe({ lane, reason: 'queue' }, waitedMs / 1000);
+      invoked.observe(
         {
           gen_ai_operation_name: 'invoke_agent',
           gen_ai_agent_name: turn.agent.id,
@@ -57,15 +62,15 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
     modelCalled(turn, call) {
       const { durationMs = 0, rateWaitMs = 0 } = call.notes ?? {};
       tallyOf(turn).busyMs += durationMs + rateWaitMs;
-      if (rateWaitMs > 0) seconds.waited.observe({ lane: laneOf(turn), reason: 'rate' }, rateWaitMs / 1000);
+      if (rateWaitMs > 0) waited.observe({ lane: laneOf(turn), reason: 'rate' }, rateWaitMs / 1000);
       observeCall(turn.agent.id, call);
     },
     toolRan(turn, { name, status, durationMs }) {
       tallyOf(turn).busyMs += durationMs;
-      tools.calls.inc({ tool: toolLabel(name), status });
+      toolCalls.inc({ tool: toolLabel(name), status });
       const tool = timedToolLabel(name);
-      tools.seconds.observe({ tool }, durationMs / 1000);
-      tools.executed.observe({ gen_ai_operation_name: 'execute_tool', gen_ai_tool_name: tool }, durationMs / 1000);
+      toolSeconds.observe({ tool }, durationMs / 1000);
+      executed.observe({ gen_ai_operation_name: 'execute_tool', gen_ai_tool_name: tool }, durationMs / 1000);
     },
     compactionBegan: (turn, reason) => void (tallyOf(turn).compaction = reason),
     compactionStored(turn, step) {
@@ -77,79 +82,57 @@ export function createTurnMetrics(registry: Registry): TurnMeter {
   };
 }
 
-function createSeries(registry: Registry) {
-  const registers = [registry];
-  return {
-    turns: new Counter({
-      name: 'holdfast_turns_ended_total',
-      help: 'Ended turns; `code` is empty without an error',
-      labelNames: ['status', 'kind', 'lane', 'code'] as const,
-      registers,
-    }),
-    ran: new Histogram({
-      name: 'holdfast_turn_duration_seconds',
-      help: 'Time from the start of a turn to its end',
-      labelNames: ['lane', 'kind'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
-    waited: new Histogram({
-      name: 'holdfast_turn_wait_seconds',
-      help: 'Time that turns waited: `queue` before they started, `rate` for a rate limit or a block of their model',
-      labelNames: ['lane', 'reason'] as const,
-      buckets: SECONDS,
-      registers,
-    }),
-    overhead: new Histogram({
-      name: 'holdfast_turn_overhead_seconds',
-      help: 'Time that a turn spent outside model calls, tools and rate limits, for turns with one attempt',
-      buckets: OVERHEAD_SECONDS,
-      registers,
-    }),
-    invoked: new Histogram({
-      name: 'gen_ai_invoke_agent_duration_seconds',
-      help: 'Duration of turns, by the conventions of OpenTelemetry for generative AI',
-      labelNames: ['gen_ai_operation_name', 'gen_ai_agent_name', 'error_type'] as const,
-      buckets: GEN_AI_SECONDS,
-      registers,
-    }),
-    takenOver: new Counter({
-      name: 'holdfast_locks_taken_over_total',
-      help: 'Turns that this worker resumed because their worker was lost or had left',
-      labelNames: ['lane'] as const,
-      registers,
-    }),
-    compactions: new Counter({
-      name: 'holdfast_compactions_total',
-      help: 'Attempts to compact a transcript',
-      labelNames: ['reason', 'status'] as const,
-      registers,
-    }),
+/** Adds the metrics to the registry and returns the function that measures a call which is committed. */
+function createCallMetrics(registry: Registry): (agent: string, call: ModelCallRow) => void {
+  const calls = metricIn(registry, 'holdfast_model_calls_total');
+  const failures = metricIn(registry, 'holdfast_model_call_failures_total');
+  const tokens = metricIn(registry, 'holdfast_model_tokens_total');
+  const cost = metricIn(registry, 'holdfast_model_cost_dollars_total');
+  const seconds = metricIn(registry, 'holdfast_model_call_duration_seconds');
+  const firstChunk = metricIn(registry, 'holdfast_model_first_chunk_seconds');
+  const genAiTokens = metricIn(registry, 'gen_ai_client_token_usage');
+  const genAiSeconds = metricIn(registry, 'gen_ai_client_operation_duration_seconds');
+  const genAiFirstChunk = metricIn(registry, 'gen_ai_client_operation_time_to_first_chunk_seconds');
+  const [modelLabel, codeLabel] = [createBoundedLabel(), createBoundedLabel()];
+  return (agent, call) => {
+    const { tier, status, error, costMicros } = call;
+    const model = modelLabel(call.model);
+    calls.inc({ model, tier, status });
+    const code = error === null ? null : codeLabel(typeof error['code'] === 'string' ? error['code'] : 'unknown');
+    if (code !== null) failures.inc({ model, code });
+    for (const [kind, count] of tokensOf(call)) if (count > 0) tokens.inc({ model, tier, kind }, count);
+    if (costMicros !== null) cost.inc({ model, tier, agent }, costMicros / 1_000_000);
+    const labels = commonLabels(model);
+    genAiTokens.observe({ ...labels, gen_ai_token_type: 'input' }, inputTokensOf(call));
+    genAiTokens.observe({ ...labels, gen_ai_token_type: 'output' }, call.outputTokens);
+    // A call in a batch of the provider takes hours, and one that was never sent no time.
+    if (tier === 'batch' || call.notes === undefined) return;
+    const duration = call.notes.durationMs / 1000;
+    seconds.observe({ model }, duration);
+    genAiSeconds.observe({ ...labels, error_type: code ?? '' }, duration);
+    if (call.firstChunkAt === null) return;
+    const first = Math.max(0, call.firstChunkAt.getTime() - call.startedAt.getTime()) / 1000;
+    firstChunk.observe({ model }, first);
+    genAiFirstChunk.observe(labels, first);
   };
 }
 
-function createToolSeries(registry: Registry) {
-  const registers = [registry];
-  return {
-    calls: new Counter({
-      name: 'holdfast_tool_calls_total',
-      help: 'Tool calls',
-      labelNames: ['tool', 'status'] as const,
-      registers,
-    }),
-    seconds: new Histogram({
-      name: 'holdfast_tool_call_duration_seconds',
-      help: 'Duration of tool calls',
-      labelNames: ['tool'] as const,
-      buckets: TOOL_SECONDS,
-      registers,
-    }),
-    executed: new Histogram({
-      name: 'gen_ai_execute_tool_duration_seconds',
-      help: 'Duration of tool calls, by the conventions of OpenTelemetry for generative AI',
-      labelNames: ['gen_ai_operation_name', 'gen_ai_tool_name'] as const,
-      buckets: GEN_AI_SECONDS,
-      registers,
-    }),
-  };
+function tokensOf(call: ModelCallRow): [kind: string, count: number][] {
+  return [
+    ['input', call.inputTokens],
+    ['output', call.outputTokens],
+    ['cache_read', call.cacheReadTokens],
+    ['cache_write', call.cacheWriteTokens],
+  ];
+}
+
+/** The conventions count cached tokens as input. */
+function inputTokensOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: ModelCallRow): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens;
+}
+
+function commonLabels(ref: string) {
+  const { provider, model } = ref.includes('/') ? modelOfRef(ref) : { model: ref };
+  const [name = 'other'] = refOfModel({ model, ...(provider === undefined ? {} : { provider }) }).split('/');
+  return { gen_ai_operation_name: 'chat', gen_ai_provider_name: name, gen_ai_request_model: model };
 }

@@ -1,12 +1,17 @@
 // What the API measures of itself, and what a scrape learns from the database: gauges that are read on each scrape, by two
-// queries for all, and that are absent when the database does not answer. No label names a session or a user.
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+// queries for all, and that are absent when the database does not answer.
+import { collectDefaultMetrics, Counter, type Gauge, Registry } from 'prom-client';
+import { HEALTH_KINDS } from '../core/service-health.ts';
+import { metricIn, SCRAPED_METRICS } from '../metrics.ts';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 import type { StatsView } from '../store/views/stats.ts';
 import type { Readiness } from './readiness.ts';
-import { ScrapeGauges } from './scrape-gauges.ts';
 
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+/** The most models and applications with a label of their own; the rest is `other`. */
+const LABEL_VALUES_MAX = 100;
+
+/** Newer transactions are not shown, in milliseconds. */
+const TRANSACTION_SHOWN_MS = 1_000;
 
 export interface ApiMetrics {
   registry: Registry;
@@ -15,6 +20,10 @@ export interface ApiMetrics {
   /** Everything, as Prometheus reads it. */
   render(stats: StatsView | null, figures: ScrapeFigures | null, readiness: Readiness | null): Promise<string>;
 }
+
+/** A value of a metric with its labels. */
+type Sample = readonly [value: number, labels?: Record<string, string>];
+type ScrapedName = keyof typeof SCRAPED_METRICS;
 
 /** Makes the metrics of an API process, in the given registry or in a new one. */
 export function createMetrics(
@@ -28,115 +37,115 @@ export function createMetrics(
 ): ApiMetrics {
   const registry = shared ?? new Registry();
   collectDefaultMetrics({ register: registry });
-  const requests = new Counter({
-    name: 'holdfast_http_requests_total',
-    help: 'Completed requests',
-    labelNames: ['method', 'route', 'status'],
-    registers: [registry],
+  const requests = metricIn(registry, 'holdfast_http_requests_total');
+  const durations = metricIn(registry, 'holdfast_http_request_duration_seconds');
+  metricIn(registry, 'holdfast_http_requests_inside', (to) => to.set(now.requestsInside()));
+  metricIn(registry, 'holdfast_event_streams', (to) => to.set(now.eventStreams()));
+  metricIn(registry, 'holdfast_events_open_streams', (to) => to.set(now.eventStreams()));
+  metricIn(registry, 'holdfast_waiting_requests', (to) => to.set(now.waitingRequests()));
+  metricIn(registry, 'holdfast_budget_used_ratio', (to) => {
+    for (const { name, usedRatio } of now.budgets()) to.set({ budget: name }, usedRatio);
   });
-  const durations = new Histogram({
-    name: 'holdfast_http_request_duration_seconds',
-    help: 'Time from the first byte of a request to the last byte of its answer; excludes event streams and waits',
-    labelNames: ['method', 'route'],
-    buckets: SECONDS,
-    registers: [registry],
-  });
-  gaugeOf(registry, 'holdfast_http_requests_inside', 'Requests in progress', now.requestsInside);
-  gaugeOf(registry, 'holdfast_event_streams', 'Open event streams', now.eventStreams);
-  gaugeOf(registry, 'holdfast_events_open_streams', 'The same as holdfast_event_streams', now.eventStreams);
-  gaugeOf(registry, 'holdfast_waiting_requests', 'Requests that wait for a reply', now.waitingRequests);
-  new Gauge({
-    name: 'holdfast_budget_used_ratio',
-    help: "Spent and reserved share of each budget's limit in its current window",
-    labelNames: ['budget'] as const,
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const { name, usedRatio } of now.budgets()) this.set({ budget: name }, usedRatio);
-    },
-  });
-  const dependencies = new Gauge({
-    name: 'holdfast_dependency_up',
-    help: '1 if this process can use the dependency, by dependency, as GET /readyz says',
-    labelNames: ['dependency'] as const,
-    registers: [registry],
-  });
-  const stats = new StatsGauges(registry);
-  const scraped = new ScrapeGauges(registry);
+  const dependencies = metricIn(registry, 'holdfast_dependency_up');
+  const databaseUp = metricIn(registry, 'holdfast_database_up');
+  const setScraped = createScraped(registry);
   return {
     registry,
     observeRequest({ method, route, status, durationMs }) {
       requests.inc({ method, route, status });
       if (durationMs !== null) durations.observe({ method, route }, durationMs / 1000);
     },
-    async render(view, figures, readiness) {
+    async render(stats, figures, readiness) {
       dependencies.reset();
       for (const { name, status } of readiness?.dependencies ?? [])
         dependencies.set({ dependency: name }, status === 'ok' ? 1 : 0);
-      stats.set(view);
-      scraped.set(figures);
+      databaseUp.set(stats === null ? 0 : 1);
+      setScraped(stats, figures);
       return registry.metrics();
     },
   };
 }
 
-function gaugeOf(registry: Registry, name: string, help: string, read: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read());
-    },
-  });
+/** Adds what a scrape reads from the database. Returns the function that replaces the values of the scrape before; null: there are none. */
+function createScraped(registry: Registry): (stats: StatsView | null, figures: ScrapeFigures | null) => void {
+  const names = Object.keys(SCRAPED_METRICS) as ScrapedName[];
+  const metrics = names.map((name) => [name, metricIn(registry, name) as Counter | Gauge] as const);
+  const applications = new Set<string>();
+  return (stats, figures) => {
+    const samples: Partial<Record<ScrapedName, Sample[]>> = {
+      ...(stats === null ? {} : samplesOfStats(stats)),
+      ...(figures === null ? {} : samplesOfFigures(figures)),
+      ...(figures === null ? {} : { holdfast_oldest_transaction_seconds: sampleOfTransaction(figures, applications) }),
+    };
+    for (const [name, metric] of metrics) {
+      metric.reset();
+      // Without labels it would be 0 otherwise.
+      if (SCRAPED_METRICS[name].labels.length === 0) metric.remove();
+      for (const [value, labels = {}] of samples[name] ?? []) {
+        if (metric instanceof Counter) metric.inc(labels, value);
+        else metric.set(labels, value);
+      }
+    }
+  };
 }
 
-/** The gauges that come from the database. */
-class StatsGauges {
-  readonly #up: Gauge;
-  readonly #single: Record<'sessions' | 'liveLocks' | 'oldestWait' | 'deadLetters' | 'systemEvents', Gauge>;
-  readonly #byStatus: Record<'messages' | 'turns' | 'deliveries', Gauge<'status'>>;
-  readonly #queueDepth: Gauge<'lane'>;
+function samplesOfStats(stats: StatsView) {
+  return {
+    holdfast_sessions: [[stats.sessions]],
+    holdfast_live_locks: [[stats.liveLocks]],
+    holdfast_oldest_wait_seconds: [[(stats.oldestWaitMs ?? 0) / 1000]],
+    holdfast_dead_letters_open: [[stats.deadLetters]],
+    holdfast_system_events_waiting: [[stats.systemEventsWaiting]],
+    holdfast_messages: samplesBy('status', stats.messages),
+    holdfast_turns: samplesBy('status', stats.turns),
+    holdfast_deliveries: samplesBy('status', stats.deliveries),
+    holdfast_queue_depth: samplesBy('lane', stats.queueDepth),
+  } satisfies Partial<Record<ScrapedName, Sample[]>>;
+}
 
-  constructor(registry: Registry) {
-    const registers = [registry];
-    const gauge = (name: string, help: string) => new Gauge({ name: `holdfast_${name}`, help, registers });
-    const byStatus = (name: string, help: string) =>
-      new Gauge({ name: `holdfast_${name}`, help, labelNames: ['status'] as const, registers });
-    this.#up = gauge('database_up', '1 if the database answered this scrape');
-    this.#single = {
-      sessions: gauge('sessions', 'Sessions'),
-      liveLocks: gauge('live_locks', 'Sessions that a worker has claimed'),
-      oldestWait: gauge('oldest_wait_seconds', 'Age of the oldest waiting message'),
-      deadLetters: gauge('dead_letters_open', 'Dead letters that wait for a decision'),
-      systemEvents: gauge('system_events_waiting', 'System events that wait for a prompt'),
-    };
-    this.#byStatus = {
-      messages: byStatus('messages', 'Messages by status'),
-      turns: byStatus('turns', 'Turns by status'),
-      deliveries: byStatus('deliveries', 'Deliveries by status'),
-    };
-    this.#queueDepth = new Gauge({
-      name: 'holdfast_queue_depth',
-      help: 'Sessions that have work but no worker',
-      labelNames: ['lane'] as const,
-      registers,
-    });
-  }
+function samplesOfFigures(figures: ScrapeFigures) {
+  const age = (ageMs: number | null): Sample[] => [[(ageMs ?? 0) / 1000]];
+  const retention = Object.entries(figures.retention);
+  const unpriced = Object.entries(figures.unpricedCalls).toSorted(([one], [other]) => one.localeCompare(other));
+  return {
+    holdfast_model_calls_unpriced_total: unpriced.map(([model, count], at): Sample => [
+      count,
+      { model: at < LABEL_VALUES_MAX ? model : 'other' },
+    ]),
+    holdfast_batches: samplesBy('status', figures.batches),
+    holdfast_batch_items: samplesBy('status', figures.batchItems),
+    holdfast_provider_batches: samplesBy('status', figures.providerBatches),
+    holdfast_batch_oldest_seconds: age(figures.batchOldestMs),
+    holdfast_provider_batch_oldest_seconds: age(figures.providerBatchOldestMs),
+    holdfast_outbox_oldest_seconds: age(figures.outboxOldestMs),
+    holdfast_cron_overdue_seconds: age(figures.cronOverdueMs),
+    holdfast_events_held_back_seconds: age(figures.heldBackMs),
+    holdfast_workers: samplesBy('role', figures.workers),
+    holdfast_troubles: HEALTH_KINDS.map((kind): Sample => [figures.troubles[kind] ?? 0, { kind }]),
+    holdfast_parked_turns: samplesBy('code', figures.parkedTurns),
+    // A message behind a parked turn has its reason; the oldest of a lane and a reason is set last.
+    holdfast_lane_oldest_wait_seconds: figures.oldestWaits
+      .toSorted((one, other) => one.ageMs - other.ageMs)
+      .map(({ lane, code, ageMs }): Sample => [ageMs / 1000, { lane, code }]),
+    holdfast_cache_hit_ratio: samplesBy('tier', figures.cacheHitRatio),
+    holdfast_retention_deleted_total: retention.map(([kind, { deleted }]): Sample => [deleted, { kind }]),
+    holdfast_retention_reach_seconds: retention.flatMap(([kind, { reachMs }]): Sample[] =>
+      reachMs === null ? [] : [[reachMs / 1000, { kind }]],
+    ),
+  } satisfies Partial<Record<ScrapedName, Sample[]>>;
+}
 
-  set(view: StatsView | null): void {
-    this.#up.set(view === null ? 0 : 1);
-    for (const gauge of [...Object.values(this.#byStatus), this.#queueDepth]) gauge.reset();
-    for (const gauge of Object.values(this.#single)) gauge.remove();
-    if (view === null) return;
-    this.#single.sessions.set(view.sessions);
-    this.#single.liveLocks.set(view.liveLocks);
-    this.#single.oldestWait.set((view.oldestWaitMs ?? 0) / 1000);
-    this.#single.deadLetters.set(view.deadLetters);
-    this.#single.systemEvents.set(view.systemEventsWaiting);
-    for (const noun of ['messages', 'turns', 'deliveries'] as const) {
-      for (const [status, count] of Object.entries(view[noun])) this.#byStatus[noun].set({ status }, count);
-    }
-    for (const [lane, depth] of Object.entries(view.queueDepth)) this.#queueDepth.set({ lane }, depth);
-  }
+/** `applications`: those that have a label of their own. */
+function sampleOfTransaction({ oldestTransaction, heldBackMs }: ScrapeFigures, applications: Set<string>): Sample[] {
+  if (oldestTransaction === null) return [];
+  const { database, application } = oldestTransaction;
+  const ageMs = oldestTransaction.ageMs ?? heldBackMs;
+  // Every statement that writes is such a transaction.
+  if (ageMs < TRANSACTION_SHOWN_MS) return [];
+  if (applications.size < LABEL_VALUES_MAX) applications.add(application);
+  return [[ageMs / 1000, { database, application: applications.has(application) ? application : 'other' }]];
+}
+
+function samplesBy(label: string, values: Record<string, number>): Sample[] {
+  return Object.entries(values).map(([name, value]) => [value, { [label]: name }]);
 }

@@ -2,7 +2,7 @@
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { createProviderLaneMetrics } from '../../workers/provider-lane-metrics.ts';
+import { createProviderLaneMetrics } from '../../workers/process-metrics.ts';
 import { ProviderLane } from '../../workers/provider-lane/provider-lane.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

@@ -1,7 +1,7 @@
 // The metrics of waits for models.
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { createRateMetrics } from '../../workers/rate-metrics.ts';
+import { createRateMetrics } from '../../workers/process-metrics.ts';
 
 test('a blocked model counts down to 0, and waits are measured by model', async () => {
   let nowMs = 0;

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createMetrics } from '../../src/api/metrics.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { LANES } from '../../src/config.ts';
+import { METRICS } from '../../src/metrics.ts';
 import { measureProcess } from '../../workers/measure-process.ts';
 import { startMetricsServer } from '../../workers/metrics-server.ts';
 import type { ModelCallRow } from '../../src/store/journal.ts';
@@ -15,6 +16,8 @@ const FACTS = {
   waiting: () => ({}),
   faults: () => ({ database: 0, queue: 0 }),
 };
+
+const NOW = { budgets: () => [], requestsInside: () => 0, eventStreams: () => 0, waitingRequests: () => 0 };
 
 const TURN: MeteredTurn = {
   kind: 'message',
@@ -119,12 +122,7 @@ test('tools, models and codes have 100 labels each, and then `other`', async () 
 test('after 10,000 turns of as many sessions with 500 tools, a process with every role has at most 2,000 series', async () => {
   const meters = measureProcess({ roles: ['api', 'worker', 'scheduler'], host: '', port: undefined });
   if (meters?.work == null) throw new Error('A process with the api role is not measured.');
-  const api = createMetrics(meters.registry, {
-    budgets: () => [],
-    requestsInside: () => 0,
-    eventStreams: () => 0,
-    waitingRequests: () => 0,
-  });
+  const api = createMetrics(meters.registry, NOW);
   const { meter } = meters.work;
   const kinds = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch'] as const;
   for (let n = 0; n < 10_000; n += 1) {
@@ -145,8 +143,15 @@ test('after 10,000 turns of as many sessions with 500 tools, a process with ever
   expect(series.length).toBeLessThanOrEqual(2_000);
 });
 
-test('every metric has a unit and a help text, and a name by the rules of Prometheus', async () => {
-  const { registry } = measureWorker();
+test('every metric of the table is made by a process with every role, and has a unit, a help text and a name by the rules of Prometheus', async () => {
+  const { registry, ...meters } = measureProcess({ roles: ['api', 'worker', 'scheduler'], host: '', port: undefined })!;
+  createMetrics(registry, NOW);
+  const enders: (() => Promise<unknown>)[] = [];
+  await meters.start(FACTS, enders);
+  onTestFinished(() => Promise.all(enders.map((end) => end())).then(() => undefined));
+  const made = registry.getMetricsAsArray().map(({ name }) => name);
+  // That one is made with the traces.
+  expect(Object.keys(METRICS).filter((name) => !made.includes(name))).toEqual(['holdfast_traces_dropped_total']);
   for (const { name, help, type } of registry.getMetricsAsArray()) {
     expect(name).toMatch(/^(?:holdfast|gen_ai|process|nodejs)_[a-z0-9_]+$/);
     expect(help.length, name).toBeGreaterThan(5);

@@ -5,7 +5,7 @@ import type { PriceBook } from '../../src/core/prices/price-book.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';
-import type { ProviderLaneMetrics } from '../provider-lane-metrics.ts';
+import type { ProviderLaneMetrics } from '../process-metrics.ts';
 
 export interface LaneParts {
   database: Database;

@@ -4,7 +4,7 @@ import type { Logger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import type { Service } from '../../src/service/service.ts';
-import type { ProviderLaneMetrics } from '../provider-lane-metrics.ts';
+import type { ProviderLaneMetrics } from '../process-metrics.ts';
 import { ProviderLane } from './provider-lane.ts';
 
 /** The account of submissions to the scripted model. */
