@@ -1,6 +1,6 @@
 // The input and the results of a chapter of the demo: checks, and facts for the count at the end. A chapter runs a real case and then
 // checks the result through the API, the model server and the files of the workspace.
-import type { MessageAnswer, TurnStatus } from '../src/api/answer-types.ts';
+import type { MessageView, TurnStatus } from '../src/contract/views.ts';
 import type { Progress } from './progress.ts';
 import type { Stage } from './stage.ts';
 
@@ -27,7 +27,7 @@ export interface Scene {
 /** The demo's own counts, which are compared with those of the service. */
 export interface DemoRecord {
   /** Every session input that a chapter caused, by its id, with its expected end. */
-  inputs: Map<string, MessageAnswer['status']>;
+  inputs: Map<string, MessageView['status']>;
   /** Turns that are expected to end with another status than `completed`, by their ids. */
   turnEnds: Map<string, TurnStatus>;
   /** Effects of tools that happened more than once. */

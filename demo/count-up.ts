@@ -1,5 +1,5 @@
 // The numbers at the end of the demo: the service's counts, compared with the demo's own.
-import type { MessageAnswer } from '../src/api/answer-types.ts';
+import type { MessageView } from '../src/contract/views.ts';
 import type { Scene } from './chapter.ts';
 
 export interface DemoNumbers {
@@ -21,7 +21,7 @@ export async function countUp(scene: Scene): Promise<DemoNumbers> {
   const stats = await stage.read<{ messages: Record<string, number>; deadLetters: number }>('/v1/stats');
   const turns = await Array.fromAsync(stage.api.each('listTurns', { limit: 100 }));
   const messages = await Promise.all(
-    [...record.inputs.keys()].map((id) => stage.read<MessageAnswer>(`/v1/messages/${id}`)),
+    [...record.inputs.keys()].map((id) => stage.read<MessageView>(`/v1/messages/${id}`)),
   );
   const steps = turns.flatMap((turn) => turn.steps ?? []);
   const tools = steps.flatMap((step) => step.tools);

@@ -1,6 +1,7 @@
 // Chapter: a cron that fires every second, with three schedulers. Each fire is a turn of its own that adds a line to
 // a file: the file shows whether a fire was lost or doubled.
-import type { CronAnswer, CronFireAnswer, ListAnswer } from '../src/api/answer-types.ts';
+import type { CronView, FireView } from '../src/contract/crons.ts';
+import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { linesOf } from './workspace-lines.ts';
@@ -26,7 +27,7 @@ async function playCronTicks(scene: Scene): Promise<void> {
   const watch = await EventWatch.open(stage.api, { types: ['cron.fired', 'message.settled'] }, stage.signal);
   const settled = new Set<string>();
   let fired = 0;
-  const { body: cron } = await stage.api.request<CronAnswer>('POST', '/v1/crons', {
+  const { body: cron } = await stage.api.request<CronView>('POST', '/v1/crons', {
     body: {
       name: 'water the plants',
       schedule: { kind: 'cron', expr: '* * * * * *', tz: 'Europe/Berlin' },
@@ -88,8 +89,8 @@ function slotMs(time: string): number {
   return Date.parse(time);
 }
 
-async function pause({ stage }: Scene, cronId: string): Promise<CronAnswer> {
-  const { body } = await stage.api.request<CronAnswer>('PATCH', `/v1/crons/${cronId}`, {
+async function pause({ stage }: Scene, cronId: string): Promise<CronView> {
+  const { body } = await stage.api.request<CronView>('PATCH', `/v1/crons/${cronId}`, {
     body: { enabled: false },
     signal: stage.signal,
   });
@@ -97,6 +98,6 @@ async function pause({ stage }: Scene, cronId: string): Promise<CronAnswer> {
 }
 
 /** The fires of the cron, newest first. */
-async function firesOf({ stage }: Scene, cronId: string): Promise<CronFireAnswer[]> {
-  return (await stage.read<ListAnswer<CronFireAnswer>>(`/v1/crons/${cronId}/fires?limit=100`)).items;
+async function firesOf({ stage }: Scene, cronId: string): Promise<FireView[]> {
+  return (await stage.read<ListAnswer<FireView>>(`/v1/crons/${cronId}/fires?limit=100`)).items;
 }

@@ -3,7 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { DeliveryAnswer, HeartbeatAnswer, ListAnswer } from '../src/api/answer-types.ts';
+import type { DeliveryView } from '../src/contract/views.ts';
+import type { HeartbeatView } from '../src/contract/crons.ts';
+import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { sendMessage, settledMessage } from './play-message.ts';
@@ -49,14 +51,14 @@ async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<v
   await writeFile(join(stage.workspaceDir, FILE), TASK);
   progress.tell(`${FILE}: ${TASK.trim()}`);
   await ask(scene, WATCH, receiver);
-  const { body: poll } = await stage.api.request<HeartbeatAnswer>('POST', '/v1/agents/main/heartbeat', {
+  const { body: poll } = await stage.api.request<HeartbeatView>('POST', '/v1/agents/main/heartbeat', {
     signal: stage.signal,
   });
   const asked = await settledMessage(scene, SESSION, String(poll.messageId));
   record.inputs.set(asked.id, 'silent');
   record.turnEnds.set(String(asked.turnId), 'silent');
   progress.say('poll', asked.text.split('\n')[0] ?? '');
-  const { items: polls } = await stage.read<ListAnswer<HeartbeatAnswer>>('/v1/heartbeats');
+  const { items: polls } = await stage.read<ListAnswer<HeartbeatView>>('/v1/heartbeats');
   check(
     polls.length === 1 && polls[0]?.result === 'acknowledged' && polls[0].turnId === asked.turnId,
     'the model was asked once and acknowledged: HEARTBEAT_OK',
@@ -112,7 +114,7 @@ async function checkTrace(scene: Scene, pollTurnId: string, nextTurnId: string):
 
 /** Replies are delivered in order: an alert of the poll would be between the two. */
 async function checkDeliveries({ stage, check }: Scene, { received }: WebhookReceiver): Promise<void> {
-  const { items } = await stage.read<ListAnswer<DeliveryAnswer>>(`/v1/deliveries?session=${SESSION}`);
+  const { items } = await stage.read<ListAnswer<DeliveryView>>(`/v1/deliveries?session=${SESSION}`);
   const bodies = received.map(({ body }) => JSON.stringify(body));
   check(
     items.length === 2 && bodies.length === 2 && [WATCH, DONE].every(({ reply }, at) => bodies[at]?.includes(reply)),

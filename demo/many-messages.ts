@@ -1,7 +1,8 @@
 // Chapter: many messages to several sessions at the same time, each sent twice, as after a network failure. Each makes a tool write its
 // number into a file: the file shows whether a message was lost or answered twice.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedMessageAnswer, MessageAnswer } from '../src/api/answer-types.ts';
+import type { AcceptedMessage } from '../src/contract/answers.ts';
+import type { MessageView } from '../src/contract/views.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
 import { sendMessage } from './play-message.ts';
@@ -22,7 +23,7 @@ export const manyMessages: Chapter = {
 interface Sent {
   n: number;
   sessionKey: string;
-  answers: AcceptedMessageAnswer[];
+  answers: AcceptedMessage[];
 }
 
 async function playManyMessages(scene: Scene): Promise<void> {
@@ -38,7 +39,7 @@ async function playManyMessages(scene: Scene): Promise<void> {
   }
   step.done(`${MESSAGES} of ${MESSAGES} are answered`);
   watch.close();
-  const messages = await Promise.all(sent.map((each) => stage.read<MessageAnswer>(`/v1/messages/${idOf(each)}`)));
+  const messages = await Promise.all(sent.map((each) => stage.read<MessageView>(`/v1/messages/${idOf(each)}`)));
   check(
     sent.every(({ answers }) => new Set(answers.map(({ message }) => message.id)).size === 1),
     `${2 * MESSAGES} requests create ${MESSAGES} messages`,

@@ -1,7 +1,8 @@
 // Sends a message and shows its turn live: each tool call with its end, the reply while it is written. Resolves when the turn has
 // ended.
 import { randomUUID } from 'node:crypto';
-import type { AcceptedMessageAnswer, MessageAnswer, TurnAnswer } from '../src/api/answer-types.ts';
+import type { AcceptedMessage } from '../src/contract/answers.ts';
+import type { MessageView, TurnView } from '../src/contract/views.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { EventChoice } from '../src/client/create-client.ts';
 import { isOpen } from '../src/cli/wait-until-settled.ts';
@@ -11,8 +12,8 @@ import type { LiveStep } from './progress.ts';
 import { messageTextOf, type ScriptedMessage } from './script.ts';
 
 export interface PlayedMessage {
-  message: MessageAnswer;
-  turn: TurnAnswer;
+  message: MessageView;
+  turn: TurnView;
   /** Of this session, from before the message was sent to the end of its turn. */
   events: StreamedEvent[];
   idempotencyKey: string;
@@ -41,8 +42,8 @@ export async function playMessage(scene: Scene, options: PlayOptions): Promise<P
     const accepted = await sendMessage(scene, { sessionKey, text: messageTextOf(script), idempotencyKey });
     record.inputs.set(accepted.message.id, 'answered');
     const events = await showUntilEnded(scene, watch, options);
-    const message = await stage.read<MessageAnswer>(`/v1/messages/${accepted.message.id}`);
-    const turn = await stage.read<TurnAnswer>(`/v1/turns/${message.turnId}`);
+    const message = await stage.read<MessageView>(`/v1/messages/${accepted.message.id}`);
+    const turn = await stage.read<TurnView>(`/v1/turns/${message.turnId}`);
     return { message, turn, events, idempotencyKey };
   } finally {
     watch.close();
@@ -61,8 +62,8 @@ export interface SentMessage {
 export async function sendMessage(
   { stage }: Scene,
   { sessionKey, text, idempotencyKey, more = {} }: SentMessage,
-): Promise<AcceptedMessageAnswer> {
-  const { body } = await stage.api.request<AcceptedMessageAnswer>('POST', `/v1/sessions/${sessionKey}/messages`, {
+): Promise<AcceptedMessage> {
+  const { body } = await stage.api.request<AcceptedMessage>('POST', `/v1/sessions/${sessionKey}/messages`, {
     body: { text, ...more },
     headers: { 'idempotency-key': idempotencyKey },
     signal: stage.signal,
@@ -71,13 +72,13 @@ export async function sendMessage(
 }
 
 /** Resolves with the message when it has ended. */
-export async function settledMessage({ stage }: Scene, sessionKey: string, id: string): Promise<MessageAnswer> {
+export async function settledMessage({ stage }: Scene, sessionKey: string, id: string): Promise<MessageView> {
   const choice: EventChoice = { session: sessionKey, types: ['message.settled'] };
   const watch = await EventWatch.open(stage.api, choice, stage.signal);
   try {
     for (;;) {
       // The first read happens after the stream is open, so an end is seen in one of the two.
-      const message = await stage.read<MessageAnswer>(`/v1/messages/${id}`);
+      const message = await stage.read<MessageView>(`/v1/messages/${id}`);
       if (!isOpen(message)) return message;
       while ((await watch.next()).data['messageId'] !== id);
     }

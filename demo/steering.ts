@@ -4,7 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { AcceptedMessageAnswer, MessageAnswer } from '../src/api/answer-types.ts';
+import type { AcceptedMessage } from '../src/contract/answers.ts';
+import type { MessageView } from '../src/contract/views.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage, settledMessage, type LiveCall, type PlayedMessage } from './play-message.ts';
@@ -94,12 +95,12 @@ async function playSteer(scene: Scene): Promise<void> {
 
 /** The service's answer to the message that was sent while the agent worked. */
 interface Sent {
-  accepted: AcceptedMessageAnswer | null;
+  accepted: AcceptedMessage | null;
 }
 
 async function checkSteer(scene: Scene, { turn, message, events }: PlayedMessage, { accepted }: Sent): Promise<void> {
   const { stage, check } = scene;
-  const steered = await stage.read<MessageAnswer>(`/v1/messages/${accepted?.message.id}`);
+  const steered = await stage.read<MessageView>(`/v1/messages/${accepted?.message.id}`);
   check(
     accepted?.disposition === 'steered' &&
       [message, steered].every(({ turnId, status, reply }) => {
@@ -170,7 +171,7 @@ async function sendWhileBusy(
   scene: Scene,
   script: ScriptedMessage,
   mode: 'steer' | 'interrupt',
-): Promise<AcceptedMessageAnswer> {
+): Promise<AcceptedMessage> {
   const text = messageTextOf(script);
   const sent = { sessionKey: SESSION, text, idempotencyKey: randomUUID(), more: { mode } };
   const accepted = await sendMessage(scene, sent);

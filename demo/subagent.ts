@@ -2,7 +2,9 @@
 // once. The subagent's command waits for a file that appears when the parent's turn is over: so it certainly works in the background.
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ListAnswer, MessageAnswer, SessionAnswer, SubagentAnswer } from '../src/api/answer-types.ts';
+import type { ListAnswer } from '../src/contract/answers.ts';
+import type { MessageView, SessionFacts } from '../src/contract/views.ts';
+import type { SubagentView } from '../src/contract/subagents.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { EventWatch } from './event-watch.ts';
@@ -56,7 +58,7 @@ async function playSubagent(scene: Scene): Promise<void> {
   await writeFile(join(stage.workspaceDir, 'report.txt'), REPORT);
   const watch = await EventWatch.open(stage.api, {}, stage.signal);
   const asked = await playMessage(scene, { sessionKey: SESSION, script: ASK });
-  const [parent, run] = [await stage.read<SessionAnswer>(`/v1/sessions/${SESSION}`), await runOf(scene)];
+  const [parent, run] = [await stage.read<SessionFacts>(`/v1/sessions/${SESSION}`), await runOf(scene)];
   check(
     asked.turn.status === 'completed' && parent.status === 'idle' && run.status === 'running',
     "the parent's turn is over and its session idle, while the subagent works",
@@ -97,7 +99,7 @@ async function showUntilTold(
 
 async function checkRun(
   scene: Scene,
-  { runId, childSessionKey }: SubagentAnswer,
+  { runId, childSessionKey }: SubagentView,
   events: StreamedEvent[],
 ): Promise<void> {
   const { stage, check, record } = scene;
@@ -114,7 +116,7 @@ async function checkRun(
     'the subagent did its task in a session of its own',
     { run, accepted },
   );
-  const announcement = await stage.read<MessageAnswer>(`/v1/messages/${announcementId}`);
+  const announcement = await stage.read<MessageView>(`/v1/messages/${announcementId}`);
   const prompts = (await entriesOf(scene, SESSION)).filter(({ kind }) => kind === 'prompt').map(textOf);
   const telling = prompts.filter((text) => text.includes('[System Message]'));
   const [first = ''] = telling;
@@ -132,8 +134,8 @@ async function checkRun(
 }
 
 /** The one subagent of the session. */
-async function runOf({ stage }: Scene): Promise<SubagentAnswer> {
-  const { items } = await stage.read<ListAnswer<SubagentAnswer>>(`/v1/sessions/${SESSION}/subagents`);
+async function runOf({ stage }: Scene): Promise<SubagentView> {
+  const { items } = await stage.read<ListAnswer<SubagentView>>(`/v1/sessions/${SESSION}/subagents`);
   const [run] = items;
   if (run === undefined || items.length > 1) throw new Error(`${SESSION} has ${items.length} subagents instead of one`);
   return run;

@@ -1,5 +1,6 @@
 // Chapter: a fact that reaches a session from outside waits for the next prompt, is in it once, and in no other.
-import type { ListAnswer, SystemEventAnswer } from '../src/api/answer-types.ts';
+import type { ListAnswer } from '../src/contract/answers.ts';
+import type { SystemEventView } from '../src/contract/views.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage } from './play-message.ts';
 import { HOME_SESSION } from './tool-loop.ts';
@@ -21,7 +22,7 @@ async function playSystemEvent(scene: Scene): Promise<void> {
     stage.api.request<{ disposition: string }>('POST', path, { body: { text: FACT }, signal: stage.signal });
   progress.say('event', FACT);
   const dispositions = [(await post()).body.disposition, (await post()).body.disposition];
-  const { items: waiting } = await stage.read<ListAnswer<SystemEventAnswer>>(path);
+  const { items: waiting } = await stage.read<ListAnswer<SystemEventView>>(path);
   check(
     dispositions.join() === 'queued,duplicate' && waiting.length === 1,
     'it waits without a turn; posted twice in a row, it waits once',
@@ -29,7 +30,7 @@ async function playSystemEvent(scene: Scene): Promise<void> {
   );
   const first = await ask(scene, 'Did the backup run?', 'Yes: it has finished, with 412 files and no errors.');
   const second = await ask(scene, 'Thank you.', 'You are welcome.');
-  const { items } = await stage.read<ListAnswer<SystemEventAnswer>>(`${path}?state=all`);
+  const { items } = await stage.read<ListAnswer<SystemEventView>>(`${path}?state=all`);
   const event = items.find((each) => each.text === FACT);
   const line = first.prompt.split('\n').find((each) => each.includes(FACT));
   if (line !== undefined) progress.tell(`in the prompt: ${line}`);

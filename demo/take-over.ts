@@ -5,7 +5,7 @@
 // The kill follows an event, not the clock: the third call has begun, and its line is in the file. So the charge is booked
 // and Holdfast cannot know it: the worst case.
 import { performance } from 'node:perf_hooks';
-import type { TurnAnswer } from '../src/api/answer-types.ts';
+import type { TurnView } from '../src/contract/views.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import type { DemoProcess } from './demo-process.ts';
@@ -118,7 +118,7 @@ async function showKill(
 
 /** The process that runs the turn: its name in the API is host, process and a number. */
 async function workerOf({ stage }: Scene, workers: DemoProcess[], turnId: string | null): Promise<DemoProcess> {
-  const { worker } = await stage.read<TurnAnswer>(`/v1/turns/${turnId}`);
+  const { worker } = await stage.read<TurnView>(`/v1/turns/${turnId}`);
   const found = workers.find(({ pid }) => worker.split(':').includes(String(pid)));
   if (found === undefined) throw new Error(`${worker} is none of the workers of this demo`);
   return found;
@@ -140,7 +140,7 @@ async function checkFile(scene: Scene, workers: DemoProcess[], { victim }: Kill)
   );
 }
 
-function checkLedger({ check }: Scene, turn: TurnAnswer): void {
+function checkLedger({ check }: Scene, turn: TurnView): void {
   const tools = turn.steps.flatMap((step) => step.tools);
   const statuses = tools.map((tool) => tool.status).join();
   check(
@@ -151,7 +151,7 @@ function checkLedger({ check }: Scene, turn: TurnAnswer): void {
 }
 
 /** The model received, in place of a result, that the outcome is unknown. */
-async function checkUnknown(scene: Scene, turn: TurnAnswer): Promise<void> {
+async function checkUnknown(scene: Scene, turn: TurnView): Promise<void> {
   const { check, progress } = scene;
   const results = (await entriesOf(scene, SESSION)).flatMap((entry) =>
     entry.turnId === turn.id && typeof entry.content !== 'string' ? entry.content : [],

@@ -1,7 +1,8 @@
 // Chapter: a message that makes the agent use its tools, shown live, and sent again as after a network failure.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ListAnswer, TurnAnswer } from '../src/api/answer-types.ts';
+import type { ListAnswer } from '../src/contract/answers.ts';
+import type { TurnView } from '../src/contract/views.ts';
 import type { StreamedEvent } from '../src/cli/event-stream.ts';
 import type { Chapter, Scene } from './chapter.ts';
 import { playMessage, sendMessage } from './play-message.ts';
@@ -56,7 +57,7 @@ async function playToolLoop(scene: Scene): Promise<void> {
 /** A client that received no answer sends the same message again: it stays one message. */
 async function sendAgain(scene: Scene, idempotencyKey: string, messageId: string): Promise<void> {
   const again = await sendMessage(scene, { sessionKey: HOME_SESSION, text: messageTextOf(SCRIPT), idempotencyKey });
-  const turns = await scene.stage.read<ListAnswer<TurnAnswer>>(`/v1/turns?session=${HOME_SESSION}`);
+  const turns = await scene.stage.read<ListAnswer<TurnView>>(`/v1/turns?session=${HOME_SESSION}`);
   scene.check(
     again.message.id === messageId && turns.items.length === 1,
     'sent again with the same Idempotency-Key: the same message, no second turn',

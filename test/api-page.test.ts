@@ -1,5 +1,6 @@
 // docs/api.md describes the API that there is: every route, every problem code with its status, every event with its fields, and every
 // status and disposition, and nothing that is not there.
+import { MESSAGE_STATUSES, TURN_STATUSES } from '../src/core/statuses.ts';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
@@ -7,8 +8,6 @@ import { openApiDocument } from '../src/api/openapi.ts';
 import { PROBLEMS } from '../src/api/problem.ts';
 import { ROUTES } from '../src/api/route-table.ts';
 import { accepted } from '../src/contract/answers.ts';
-import { MESSAGE_STATUSES } from '../src/store/views/message-filter.ts';
-import { TURN_STATUSES } from '../src/store/views/turns.ts';
 
 const page = readFileSync(resolve(import.meta.dirname, '../docs/api.md'), 'utf8');
 const document = JSON.parse(JSON.stringify(openApiDocument(ROUTES))) as {

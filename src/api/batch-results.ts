@@ -1,7 +1,8 @@
 // The results of a batch as lines, in input order: read range by range as the client takes them, so that one range is in memory.
+import type { ItemResult } from '../contract/batches.ts';
 import { Readable } from 'node:stream';
 import type { ViewDatabase } from '../store/views/page.ts';
-import { readResults, type ItemResult } from '../store/views/batch-items.ts';
+import { readResults } from '../store/views/batch-items.ts';
 
 /** Items of one range. */
 const RANGE_ITEMS = 500;

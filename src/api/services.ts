@@ -1,9 +1,9 @@
 // The services that the routes of one API share: waits, streams, metrics. Made with the server, closed with it.
+import type { StatsView } from '../contract/overview.ts';
+import type { WorkerView } from '../contract/workers.ts';
 import type { SettlementView } from '../store/views/settlements.ts';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
 import type { Page } from '../store/views/page.ts';
-import type { StatsView } from '../store/views/stats.ts';
-import type { WorkerView } from '../store/views/workers.ts';
 import type { Admission } from './admission.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { EventTail } from './event-tail.ts';

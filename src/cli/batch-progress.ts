@@ -1,5 +1,5 @@
 // The progress of a batch as text: a bar that is drawn again on a terminal, lines in a pipe; and what its end means for the exit code.
-import type { BatchAnswer } from '../api/answer-types.ts';
+import type { BatchView as BatchAnswer } from '../contract/batches.ts';
 import { EXIT, type ExitCode } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
 

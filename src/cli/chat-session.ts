@@ -1,7 +1,7 @@
 // The connection of `chat` to its session: one stream of live events, and messages that are sent until the service has accepted them. A service
 // that is away for a while costs time: the stream resumes after its last event, and a message that is sent again has the same key (G2).
 import { randomUUID } from 'node:crypto';
-import type { MessageAnswer } from '../api/answer-types.ts';
+import type { MessageView as MessageAnswer } from '../contract/views.ts';
 import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
 import type { ChatPrinter } from './chat-printer.ts';

@@ -1,5 +1,5 @@
 // A bulk action as it proceeds, until it has ended. The exit code says how.
-import type { BulkActionAnswer } from '../api/answer-types.ts';
+import type { BulkActionView as BulkActionAnswer } from '../contract/bulk-actions.ts';
 import type { ApiClient } from './api-client.ts';
 import { EXIT, type ExitCode } from './cli-error.ts';
 import { pollUntilEnd } from './poll-until-end.ts';

@@ -1,5 +1,5 @@
 // Pieces of output that several commands share.
-import type { ListAnswer } from '../api/answer-types.ts';
+import type { ListAnswer } from '../contract/answers.ts';
 import type { TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
 

@@ -1,7 +1,8 @@
 // `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; texts of
 // other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
-import type { AcceptedMessageAnswer, MessageAnswer } from '../api/answer-types.ts';
+import type { AcceptedMessage as AcceptedMessageAnswer } from '../contract/answers.ts';
+import type { MessageView as MessageAnswer } from '../contract/views.ts';
 import type { EventHooks } from '../client/create-client.ts';
 import type { ApiClient } from './api-client.ts';
 import { ChatPrinter } from './chat-printer.ts';

@@ -1,5 +1,10 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
-import type { StepAnswer, TurnAnswer, TurnStatus, UsageAnswer } from '../api/answer-types.ts';
+import type {
+  StepView as StepAnswer,
+  TurnView as TurnAnswer,
+  TurnStatus,
+  TokenUsage as UsageAnswer,
+} from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
 import { errorText } from './error-text.ts';
 import type { StreamedEvent } from './event-stream.ts';

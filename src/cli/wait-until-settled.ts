@@ -1,7 +1,11 @@
 // Sending a message and waiting for its end. The service waits up to its own limit (`Prefer: wait`), then the command queries; when the
 // service stops meanwhile, the request is sent again with the same idempotency key until the command's own time limit.
 import { performance } from 'node:perf_hooks';
-import type { AcceptedMessageAnswer, MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../api/answer-types.ts';
+import type {
+  AcceptedMessage as AcceptedMessageAnswer,
+  SettledMessage as SettledMessageAnswer,
+} from '../contract/answers.ts';
+import type { MessageView as MessageAnswer, TurnView as TurnAnswer } from '../contract/views.ts';
 import type { CallOptions } from '../client/create-client.ts';
 import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';

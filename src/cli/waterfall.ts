@@ -1,5 +1,5 @@
 // Draws a turn on a terminal: a row for each span, with a bar at its time. Pure.
-import type { TurnAnswer } from '../api/answer-types.ts';
+import type { TurnView as TurnAnswer } from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
 import type { Style } from './style.ts';
 import { cut } from './table.ts';

@@ -1,7 +1,6 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
 import { HEALTH_KINDS } from '../core/service-health.ts';
-import { ID_KINDS } from '../store/views/find-things.ts';
 import { message, session, systemEvent, turn } from './views.ts';
 
 const EVENT_TEXT_CHARS_MAX = 10_000;
@@ -10,8 +9,10 @@ const CONTEXT_KEY_CHARS_MAX = 200;
 const disposition = z.enum(['queued', 'steered', 'interrupting', 'duplicate', 'command', 'rejected']);
 
 export const accepted = z.strictObject({ message, session, disposition });
+export type AcceptedMessage = z.output<typeof accepted>;
 
 export const settled = z.strictObject({ message, turn: turn.nullable(), reply: z.string().nullable() });
+export type SettledMessage = z.output<typeof settled>;
 
 export const abortRequest = z.strictObject({ queued: z.enum(['keep', 'cancel']).optional() });
 
@@ -31,10 +32,24 @@ export const enqueued = z.strictObject({
   disposition: z.enum(['queued', 'duplicate']),
 });
 
+/** The kinds of things that are found by the end of their ids. */
+export const ID_KINDS = [
+  'turn',
+  'message',
+  'session',
+  'delivery',
+  'deadLetter',
+  'batch',
+  'cron',
+  'run',
+  'bulkAction',
+] as const;
+
 export const foundIds = z.strictObject({
   items: z.array(z.strictObject({ kind: z.enum(ID_KINDS), id: z.uuid() })),
   lookedAt: z.int().min(0),
 });
+export type FoundId = z.output<typeof foundIds>['items'][number];
 
 export const turnAborted = z.strictObject({ aborted: z.boolean() });
 
@@ -79,6 +94,12 @@ export const liveness = z.strictObject({ status: z.literal('ok') });
 
 /** A number that is not counted to its end. */
 export const cappedCount = z.strictObject({ count: z.int().min(0), isCapped: z.boolean() });
+
+/** A page of a list. */
+export interface ListAnswer<Item> {
+  items: Item[];
+  nextCursor: string | null;
+}
 
 /** A page of a list. */
 export function listOf<Item extends z.ZodType>(item: Item) {

@@ -13,8 +13,6 @@ import {
   PAUSE_REASONS,
 } from '../core/batch/batch.ts';
 import { LINE_FORMATS } from '../core/batch/foreign-lines.ts';
-import type { BatchItemView, ItemResult } from '../store/views/batch-items.ts';
-import type { BatchView } from '../store/views/batches.ts';
 import { shownOptions } from './input-options.ts';
 import { pacing } from './bulk-actions.ts';
 import { fault } from './faults.ts';
@@ -223,7 +221,8 @@ export const batch = z.strictObject({
   createdAt: time,
   startedAt: time.nullable(),
   endedAt: time.nullable(),
-}) satisfies z.ZodType<BatchView>;
+});
+export type BatchView = z.output<typeof batch>;
 
 export const batchItemView = z.strictObject({
   n: count,
@@ -236,7 +235,8 @@ export const batchItemView = z.strictObject({
   error: fault,
   costUsd: amount,
   why: why.nullable(),
-}) satisfies z.ZodType<Omit<BatchItemView, 'error'>>;
+});
+export type BatchItemView = z.output<typeof batchItemView>;
 
 /** A line of the results. */
 export const batchResult = z.strictObject({
@@ -251,7 +251,8 @@ export const batchResult = z.strictObject({
   attempt: count,
   usage,
   costUsd: amount,
-}) satisfies z.ZodType<Omit<ItemResult, 'error'>>;
+});
+export type ItemResult = z.output<typeof batchResult>;
 
 const tokens = z.strictObject({ input: count, output: count });
 
@@ -265,5 +266,6 @@ export const batchEstimate = z.strictObject({
   }),
   recommended: z.enum(['live', 'provider-batch']),
 });
+export type BatchEstimateView = z.output<typeof batchEstimate>;
 
 export const deletedBatch = z.strictObject({ deleted: z.literal(true) });

@@ -2,8 +2,6 @@
 import { z } from 'zod';
 import { budgetFields, limitUsd } from '../config/schema-budgets.ts';
 import { BUDGET_ACTIONS, BUDGET_ORIGINS, BUDGET_PERIODS } from '../core/budget/budget.ts';
-import { dollarsOf } from '../core/prices/call-cost.ts';
-import type { Budget } from '../store/budgets/budgets.ts';
 
 /** The body of `POST /v1/budgets`. */
 export const budgetRequest = z.strictObject(budgetFields);
@@ -33,20 +31,6 @@ export const budget = z.strictObject({
   origin: z.enum(BUDGET_ORIGINS),
   simulated: z.boolean(),
 });
+export type BudgetView = z.output<typeof budget>;
 
 export const budgetList = z.strictObject({ items: z.array(budget), nextCursor: z.null() });
-
-/** A budget as the API shows it. */
-export function budgetViewOf(
-  { limitMicros, spentMicros, reservedMicros, ...row }: Budget,
-  { isScripted }: { isScripted: boolean },
-): z.output<typeof budget> {
-  const dollars = (micros: number): number => dollarsOf(micros) ?? 0;
-  return {
-    ...row,
-    limitUsd: dollars(limitMicros),
-    spentUsd: dollars(spentMicros),
-    reservedUsd: dollars(reservedMicros),
-    simulated: isScripted,
-  };
-}

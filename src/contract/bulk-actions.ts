@@ -11,9 +11,7 @@ import {
   type BulkTarget,
 } from '../core/bulk/bulk-action.ts';
 import { TURN_KINDS } from '../core/turn-kind.ts';
-import type { BulkActionView, BulkItemView } from '../store/views/bulk-actions.ts';
-import { DELIVERY_STATUSES } from '../store/views/deliveries.ts';
-import { TURN_STATUSES } from '../store/views/turns.ts';
+import { DELIVERY_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { timeText } from '../config/schema-scalars.ts';
 import { sessionKeyText, tagText } from './queries.ts';
 
@@ -158,7 +156,8 @@ export const bulkAction = z.strictObject({
   createdBy: z.string(),
   createdAt: time,
   endedAt: time.nullable(),
-}) satisfies z.ZodType<BulkActionView>;
+});
+export type BulkActionView = z.output<typeof bulkAction>;
 
 export const bulkDryRun = z.strictObject({ total: count, ids: z.array(z.uuid()) });
 
@@ -169,4 +168,5 @@ export const bulkItem = z.strictObject({
   reason: z.string().nullable(),
   messageIds: z.array(z.uuid()).nullable(),
   settledAt: time.nullable(),
-}) satisfies z.ZodType<BulkItemView>;
+});
+export type BulkItemView = z.output<typeof bulkItem>;

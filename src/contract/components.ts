@@ -64,7 +64,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Span: views.span,
   Spawned: subagents.spawned,
   SpawnRequest: subagents.spawnRequest,
-  Stats: views.stats,
+  Stats: overview.stats,
   Step: views.step,
   Subagent: subagents.subagent,
   SystemEvent: views.systemEvent,

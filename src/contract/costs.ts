@@ -1,7 +1,5 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
-import type { TopCosts } from '../store/views/top-costs.ts';
-import type { UsageItem } from '../store/views/usage.ts';
 import { TURN_KINDS } from '../core/turn-kind.ts';
 
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */
@@ -28,10 +26,10 @@ const priceRow = z.strictObject({
   source: z.string(),
   checkedAt: z.iso.date().nullable(),
 });
-
 export type PriceRowAnswer = z.output<typeof priceRow>;
 
 export const prices = z.strictObject({ version: z.string(), simulated: z.boolean(), rows: z.array(priceRow) });
+export type Prices = z.output<typeof prices>;
 
 const count = z.int().min(0);
 
@@ -54,9 +52,11 @@ const usageItem = z.strictObject({
   callMs: count,
   firstChunkMs: count,
   simulated: z.boolean(),
-}) satisfies z.ZodType<UsageItem>;
+});
+export type UsageItem = z.output<typeof usageItem>;
 
 export const usageReport = z.strictObject({ items: z.array(usageItem), simulated: z.boolean() });
+export type UsageReport = z.output<typeof usageReport>;
 
 const knownCost = { costUsd: z.number(), costMicros: count };
 
@@ -76,4 +76,5 @@ export const topCosts = z.strictObject({
   turnsRead: count,
   isCapped: z.boolean(),
   simulated: z.boolean(),
-}) satisfies z.ZodType<TopCosts>;
+});
+export type TopCosts = z.output<typeof topCosts>;

@@ -2,12 +2,9 @@
 import { z } from 'zod';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { MISFIRE_POLICIES } from '../config/schema-crons.ts';
-import type { Cron } from '../store/crons.ts';
-import { FIRE_STATUSES, type FireView } from '../store/views/crons.ts';
-import { nextRunOf } from '../schedule/timetable.ts';
 import { costFields, costOf } from './costs.ts';
-import { shownOptions, showOptions } from './input-options.ts';
-import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES, type HeartbeatView } from '../store/views/heartbeats.ts';
+import { shownOptions } from './input-options.ts';
+
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);
@@ -52,13 +49,12 @@ export const cron = z.strictObject({
   createdAt: iso,
   updatedAt: iso,
 });
-
 export type CronView = z.output<typeof cron>;
 
 export const cronFire = z.strictObject({
   cronId: uuid,
   scheduledFor: iso,
-  status: z.enum(FIRE_STATUSES),
+  status: z.enum(['claimed', 'completed', 'failed', 'missed', 'skipped']),
   reason: z.string().nullable(),
   slots: z.int().min(1),
   isManual: z.boolean(),
@@ -67,7 +63,8 @@ export const cronFire = z.strictObject({
   firedAt: iso.nullable(),
   endedAt: iso.nullable(),
   ...costFields,
-}) satisfies z.ZodType<FireView>;
+});
+export type FireView = z.output<typeof cronFire>;
 
 const offset = z.int().min(-1440).max(1440);
 
@@ -76,7 +73,6 @@ const slot = z.strictObject({
   runAt: iso,
   clockChange: z.strictObject({ changedAt: iso, offsetMinutesBefore: offset, offsetMinutesAfter: offset }).nullable(),
 });
-
 export type CronSlotView = z.output<typeof slot>;
 
 export const cronSlots = z.strictObject({ items: z.array(slot) });
@@ -101,50 +97,12 @@ export const heartbeat = z.strictObject({
   sessionKey: z.string(),
   scheduledFor: iso,
   trigger: z.enum(['interval', 'manual']),
-  status: z.enum(HEARTBEAT_STATUSES),
+  status: z.enum(['claimed', 'fired', 'skipped']),
   reason: z.string().nullable(),
   detail: z.string().nullable(),
-  result: z.enum(HEARTBEAT_RESULTS).nullable(),
+  result: z.enum(['acknowledged', 'alert', 'duplicate', 'failed']).nullable(),
   messageId: uuid.nullable(),
   turnId: uuid.nullable(),
   settledAt: iso.nullable(),
-}) satisfies z.ZodType<HeartbeatView>;
-
-const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
-
-/** A cron as the outside sees it. */
-export function cronViewOf(kept: Cron): CronView {
-  const {
-    isEnabled,
-    lastSlotMs,
-    nextSlotMs: _nextSlot,
-    dueMs: _due,
-    notBeforeMs: _rest,
-    revision: _revision,
-    createdMs,
-    updatedMs,
-    options,
-    ...same
-  } = kept;
-  const { slotMs, runMs } = nextRunOf(kept);
-  return {
-    ...same,
-    ...showOptions(options),
-    delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
-    enabled: isEnabled,
-    lastSlotAt: isoOf(lastSlotMs),
-    nextSlotAt: isEnabled ? isoOf(slotMs) : null,
-    nextRunAt: isEnabled ? isoOf(runMs) : null,
-    createdAt: new Date(createdMs).toISOString(),
-    updatedAt: new Date(updatedMs).toISOString(),
-  };
-}
-
-function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullable<CronView['delivery']> {
-  if (delivery.mode !== 'webhook' || delivery.url === undefined) return delivery;
-  return { ...delivery, url: delivery.url.replace(CREDENTIALS_IN_URL, '$1[redacted]@') };
-}
-
-function isoOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
+});
+export type HeartbeatView = z.output<typeof heartbeat>;

@@ -1,7 +1,5 @@
 // Dead letters on the wire: failed work, and an operator's decisions about it.
 import { z } from 'zod';
-import { DEAD_LETTER_STATES, type DeadLetterGroupView, type DeadLetterView } from '../store/views/dead-letters.ts';
-
 import { LETTER_KINDS, pacing } from './bulk-actions.ts';
 
 const uuid = z.uuid();
@@ -17,10 +15,11 @@ export const deadLetter = z.strictObject({
   deliveryId: uuid.nullable(),
   code: z.string(),
   reason: z.string(),
-  state: z.enum(DEAD_LETTER_STATES),
+  state: z.enum(['open', 'redriven', 'discarded']),
   createdAt: iso,
   settledAt: iso.nullable(),
-}) satisfies z.ZodType<DeadLetterView>;
+});
+export type DeadLetterView = z.output<typeof deadLetter>;
 
 export const deadLetterGroup = z.strictObject({
   kind: z.string(),
@@ -30,7 +29,8 @@ export const deadLetterGroup = z.strictObject({
   lastAt: iso,
   perHour: z.strictObject({ startsAt: iso, counts: z.array(count) }),
   letters: z.array(deadLetter),
-}) satisfies z.ZodType<DeadLetterGroupView>;
+});
+export type DeadLetterGroupView = z.output<typeof deadLetterGroup>;
 
 /** An error code as a filter. */
 export const letterCode = z.string().min(1).max(200);
@@ -62,5 +62,7 @@ export const redrivenLetters = z.strictObject({
     }),
   ),
 });
+export type RedrivenLetters = z.output<typeof redrivenLetters>;
 
 export const discardedLetters = z.strictObject({ discarded: count });
+export type DiscardedLetters = z.output<typeof discardedLetters>;

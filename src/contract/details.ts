@@ -1,12 +1,9 @@
 // One thing with all that belongs to it: a family of sessions, a call of a tool.
 import { z } from 'zod';
 import { CAUSE_KINDS } from '../core/message-cause.ts';
-import { ANNOUNCED_HOW, type FamilyView } from '../store/views/family.ts';
-import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
-import { RUN_STATUSES } from '../store/views/subagents.ts';
-import type { ToolCallDetail } from '../store/views/tool-call.ts';
-import type { TurnInputs } from '../store/views/turn-inputs.ts';
+import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costOf } from './costs.ts';
+import { RUN_STATUSES } from './subagents.ts';
 import { MESSAGE_KINDS, systemEvent, toolCall } from './views.ts';
 
 const count = z.int().min(0);
@@ -33,7 +30,7 @@ export const family = z.strictObject({
       turnId: z.uuid().nullable(),
       announcement: z
         .strictObject({
-          how: z.enum(ANNOUNCED_HOW),
+          how: z.enum(['waiting', 'steered', 'ownTurn', 'notSent', 'noRecipient']),
           messageId: z.uuid().nullable(),
           sessionKey: z.string().nullable(),
           status: z.enum(MESSAGE_STATUSES).nullable(),
@@ -45,7 +42,8 @@ export const family = z.strictObject({
     }),
   ),
   isCapped: z.boolean(),
-}) satisfies z.ZodType<FamilyView>;
+});
+export type FamilyView = z.output<typeof family>;
 
 export const toolCallDetail = toolCall.extend({
   turnId: z.uuid(),
@@ -53,7 +51,8 @@ export const toolCallDetail = toolCall.extend({
   step: count,
   arguments: z.string().nullable(),
   result: z.strictObject({ text: z.string(), isError: z.boolean() }).nullable(),
-}) satisfies z.ZodType<ToolCallDetail>;
+});
+export type ToolCallDetail = z.output<typeof toolCallDetail>;
 
 export const turnInputs = z.strictObject({
   messages: z.array(
@@ -74,4 +73,5 @@ export const turnInputs = z.strictObject({
     }),
   ),
   systemEvents: z.array(systemEvent),
-}) satisfies z.ZodType<TurnInputs>;
+});
+export type TurnInputs = z.output<typeof turnInputs>;

@@ -4,9 +4,7 @@ import { PRICE_TIERS } from '../core/prices/call-cost.ts';
 import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../core/batch/batch.ts';
 import { BULK_STATUSES } from '../core/bulk/bulk-action.ts';
 import { BUDGET_PERIODS } from '../core/budget/budget.ts';
-import type { EventType } from '../store/events.ts';
-import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
-import { TURN_STATUSES } from '../store/views/turns.ts';
+import { MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage } from './views.ts';
@@ -136,7 +134,9 @@ const FIELDS = {
     failed: count,
   },
   'session.reset': { transcriptNo: count, previousTranscriptNo: count, reason: z.string() },
-} as const satisfies Record<EventType, z.ZodRawShape>;
+} as const satisfies Record<string, z.ZodRawShape>;
+
+export type EventType = keyof typeof FIELDS;
 
 /** The types of events, as values. */
 export const EVENT_TYPES = Object.keys(FIELDS) as EventType[];

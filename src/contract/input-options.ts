@@ -1,7 +1,7 @@
 // The options of inputs in answers.
 import { z } from 'zod';
 import { inputOptions } from '../config/schema-inputs.ts';
-import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
+import { TAGS_MAX } from '../core/input-options.ts';
 
 /** `metadata` of OpenAI's clients, in their bounds. They become tags. */
 export const clientMetadata = z
@@ -14,8 +14,3 @@ export const shownTags = z.record(z.string(), z.string()).describe('The tags; em
 
 /** `tools` null: all of the agent's. */
 export const shownOptions = { tools: inputOptions.tools.unwrap().nullable(), tags: shownTags };
-
-/** The options as fields of an answer. */
-export function showOptions({ tools, tags = {} }: InputOptions) {
-  return { tools: tools ?? null, tags };
-}

@@ -47,6 +47,7 @@ export const apiKey = z.strictObject({
   lastUsedAt: time.nullable(),
   revokedAt: time.nullable(),
 });
+export type ApiKeyView = z.output<typeof apiKey>;
 
 export const newKey = apiKey.extend({
   /** Null: the answer to a retry; keys are not stored. */
@@ -64,3 +65,4 @@ export const auditEntry = z.strictObject({
   requestId: z.string(),
   outcome: z.string().nullable(),
 });
+export type AuditView = z.output<typeof auditEntry>;

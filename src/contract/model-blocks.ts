@@ -1,6 +1,5 @@
 // Blocks of models on the wire.
 import { z } from 'zod';
-import type { BlockView } from '../store/views/model-blocks.ts';
 
 export const unblockRequest = z.strictObject({
   model: z
@@ -17,7 +16,8 @@ export const modelBlock = z.strictObject({
   since: z.iso.datetime(),
   until: z.iso.datetime(),
   text: z.string().nullable(),
-}) satisfies z.ZodType<BlockView>;
+});
+export type BlockView = z.output<typeof modelBlock>;
 
 export const modelBlocks = z.strictObject({ items: z.array(modelBlock) });
 

@@ -1,7 +1,7 @@
 // The view of the request of a model call: the body as it was sent, its proof, and the origin of each part.
 import { z } from 'zod';
 import type { RequestPart } from '../core/request-parts.ts';
-import { ENTRY_KINDS } from '../store/views/transcript.ts';
+import { entry } from './views.ts';
 
 const count = z.int().min(0);
 
@@ -17,7 +17,7 @@ const requestPart = z.strictObject({
     .nullable()
     .describe('The part of the text that it is, in UTF-16 units; null: all of it'),
   entry: z
-    .strictObject({ id: z.uuid(), seq: count, kind: z.enum(ENTRY_KINDS), turnId: z.uuid() })
+    .strictObject({ id: z.uuid(), seq: count, kind: z.enum(entry.shape.kind.options), turnId: z.uuid() })
     .nullable()
     .describe('The entry of the transcript that it is of'),
 }) satisfies z.ZodType<RequestPart>;

@@ -94,3 +94,17 @@ export const snoozeRequest = z.strictObject({
   seconds: z.int().min(0).max(SNOOZE_SECONDS_MAX).exactOptional(),
   reason,
 });
+
+export const stats = z.strictObject({
+  sessions: count,
+  messages: z.record(z.string(), count),
+  turns: z.record(z.string(), count),
+  deliveries: z.record(z.string(), count),
+  oldestWaitMs: count.nullable(),
+  liveLocks: count,
+  queueDepth: z.record(z.enum(LANES), count),
+  systemEventsWaiting: count,
+  deadLetters: count,
+  attention: z.strictObject({ errors: count, warnings: count }),
+});
+export type StatsView = z.output<typeof stats>;

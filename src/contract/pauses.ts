@@ -1,7 +1,6 @@
 // Pauses on the wire.
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
-import type { PauseView } from '../store/views/pauses.ts';
 import { nameText, sessionKeyText } from './queries.ts';
 
 const REASON_CHARS_MAX = 500;
@@ -31,7 +30,8 @@ export const pause = z.strictObject({
   reason: z.string().nullable(),
   pausedBy: z.string(),
   since: z.iso.datetime(),
-}) satisfies z.ZodType<PauseView>;
+});
+export type PauseView = z.output<typeof pause>;
 
 export const pauses = z.strictObject({ items: z.array(pause) });
 

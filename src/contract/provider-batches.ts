@@ -1,7 +1,6 @@
 // Submissions to the provider on the wire.
 import { z } from 'zod';
 import { SUBMISSION_STATUSES } from '../core/provider-batch/submission-status.ts';
-import type { ProviderBatchView } from '../store/views/provider-batches.ts';
 
 const iso = z.iso.datetime();
 const count = z.int().min(0);
@@ -28,4 +27,5 @@ export const providerBatch = z.strictObject({
   submittedAt: iso.nullable(),
   expiresAt: iso.nullable(),
   endedAt: iso.nullable(),
-}) satisfies z.ZodType<ProviderBatchView>;
+});
+export type ProviderBatchView = z.output<typeof providerBatch>;

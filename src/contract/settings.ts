@@ -41,6 +41,7 @@ export const configChanges = z.strictObject({
     }),
   ),
 });
+export type ConfigChanges = z.output<typeof configChanges>;
 
 export const configReload = z.strictObject({ reload: z.literal(true) });
 

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
 import { inputOptions } from '../config/schema-inputs.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
-import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
-import { RUN_STATUSES, type SubagentView } from '../store/views/subagents.ts';
+import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costFields } from './costs.ts';
 
 const TEXT_CHARS_MAX = 100_000;
@@ -14,6 +13,7 @@ const TIMEOUT_SECONDS_MAX = 7 * 86_400;
 const uuid = z.uuid();
 const iso = z.iso.datetime();
 const count = z.int().min(0);
+export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 const words = z
   .string()
   .max(TEXT_CHARS_MAX)
@@ -55,7 +55,8 @@ export const subagent = z.strictObject({
   announcement: z
     .strictObject({ messageId: uuid, sessionKey: z.string(), status: z.enum(MESSAGE_STATUSES) })
     .nullable(),
-}) satisfies z.ZodType<SubagentView, unknown>;
+});
+export type SubagentView = z.output<typeof subagent>;
 
 /** What `POST /v1/subagents/{runId}/kill` takes. */
 export const killRequest = z.strictObject({ below: z.enum(['keep', 'stop']).exactOptional() });

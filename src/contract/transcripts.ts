@@ -1,11 +1,5 @@
 // Requests and answers about a session's whole transcript.
 import { z } from 'zod';
-import {
-  COMPACTION_REASONS,
-  COMPACTION_STATUSES,
-  type CompactionView,
-  type TranscriptView,
-} from '../store/views/compactions.ts';
 import { fault } from './faults.ts';
 import { message, session, turn } from './views.ts';
 
@@ -24,8 +18,8 @@ export const compaction = z.strictObject({
   sessionKey: z.string(),
   transcriptNo: count,
   turnId: uuid,
-  reason: z.enum(COMPACTION_REASONS),
-  status: z.enum(COMPACTION_STATUSES),
+  reason: z.enum(['manual', 'threshold', 'overflow']),
+  status: z.enum(['running', 'completed', 'failed', 'timedOut', 'restored']),
   attempt: count,
   tokensBefore: count,
   tokensAfter: count.nullable(),
@@ -37,7 +31,8 @@ export const compaction = z.strictObject({
   isRestorable: z.boolean(),
   startedAt: iso,
   endedAt: iso.nullable(),
-}) satisfies z.ZodType<CompactionView>;
+});
+export type CompactionView = z.output<typeof compaction>;
 
 export const compactionRequested = z.strictObject({ message, session });
 
@@ -54,7 +49,8 @@ export const transcript = z.strictObject({
   isCurrent: z.boolean(),
   entries: count,
   endedAt: iso.nullable(),
-}) satisfies z.ZodType<TranscriptView>;
+});
+export type TranscriptView = z.output<typeof transcript>;
 
 export const forkRequest = z.strictObject({
   /** The key of the new session. */

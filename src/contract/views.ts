@@ -1,24 +1,13 @@
-// The answers of the API, for the document and for the tests, which check every answer against them. The types are those of the views.
+// The answers of the API, for the document and for the tests, which check every answer against them.
 import { z } from 'zod';
 import { shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
 import { PRICE_TIERS } from '../core/prices/call-cost.ts';
 import { REASONING_LEVELS } from '../core/reasoning.ts';
 import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
-import type { SessionFacts } from '../store/session-facts.ts';
-import { DELIVERY_STATUSES, type DeliveryView } from '../store/views/deliveries.ts';
-import { MESSAGE_STATUSES } from '../store/views/message-filter.ts';
-import type { MessageView } from '../store/views/messages.ts';
-import type { StatsView } from '../store/views/stats.ts';
-import { SYSTEM_EVENT_STATES, type SystemEventView } from '../store/views/system-events.ts';
-import type { LockedSession } from '../store/views/sessions.ts';
-import { ENTRY_KINDS, ENTRY_STATES, type EntryView } from '../store/views/transcript.ts';
+import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { TURN_KINDS } from '../core/turn-kind.ts';
-import { ATTEMPT_ENDS, type AttemptView } from '../store/views/turn-waits.ts';
-import { SPAN_KINDS, type SpanView } from '../store/views/span.ts';
-import { TURN_STATUSES, type ListedTurn, type TurnView } from '../store/views/turns.ts';
 import type { Why } from '../core/waiting/why.ts';
-import { CALL_PURPOSES, type ModelCallView, type StepView, type ToolCallView } from '../store/views/turn-steps.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 
@@ -60,7 +49,8 @@ export const message = z.strictObject({
   why: why.nullable(),
   receivedAt: iso,
   settledAt: iso.nullable(),
-}) satisfies z.ZodType<MessageView>;
+});
+export type MessageView = z.output<typeof message>;
 
 export const session = z.strictObject({
   id: uuid,
@@ -86,12 +76,8 @@ export const session = z.strictObject({
   ...costFields,
   createdAt: iso,
   updatedAt: iso,
-}) satisfies z.ZodType<SessionFacts>;
-
-export interface SessionDetails extends LockedSession {
-  contextWindow: number;
-  apiQueueMode: string;
-}
+});
+export type SessionFacts = z.output<typeof session>;
 
 /** A session as its own routes show it. */
 export const sessionDetails = session.extend({
@@ -99,7 +85,8 @@ export const sessionDetails = session.extend({
   why: why.nullable().exactOptional(),
   contextWindow: count,
   apiQueueMode: z.enum(QUEUE_MODES),
-}) satisfies z.ZodType<SessionDetails>;
+});
+export type SessionDetails = z.output<typeof sessionDetails>;
 
 export const sessionPatch = z.strictObject({
   queueMode: z.enum(QUEUE_MODES).nullish(),
@@ -116,7 +103,7 @@ export const entry = z.strictObject({
   id: uuid,
   seq: count,
   parentId: uuid.nullable(),
-  kind: z.enum(ENTRY_KINDS),
+  kind: z.enum(['prompt', 'answer', 'results', 'steer', 'summary']),
   role: z.enum(['user', 'assistant']),
   content: z
     .array(z.looseObject({ type: z.string() }))
@@ -136,9 +123,11 @@ export const entry = z.strictObject({
       'Of a prompt: what its first text was put together from, with the position of each part in the whole text, in UTF-16 units. null: not known, or no prompt',
     ),
   turnId: uuid,
-  state: z.enum(ENTRY_STATES),
+  state: z.enum(['active', 'pruned', 'compacted', 'hidden']),
   createdAt: iso,
-}) satisfies z.ZodType<EntryView>;
+});
+export type EntryView = z.output<typeof entry>;
+export type EntryBlock = EntryView['content'][number];
 
 export const usage = z.strictObject({
   inputTokens: count,
@@ -146,6 +135,7 @@ export const usage = z.strictObject({
   cacheReadTokens: count,
   cacheWriteTokens: count,
 });
+export type TokenUsage = z.output<typeof usage>;
 
 const callNotes = z.strictObject({
   requestBytes: count,
@@ -159,7 +149,7 @@ const callNotes = z.strictObject({
 
 const modelCall = z.strictObject({
   n: count,
-  purpose: z.enum(CALL_PURPOSES),
+  purpose: z.enum(['answer', 'compaction']),
   status: z.enum(['ok', 'failed', 'aborted']),
   stopReason: z.string().nullable(),
   error: fault,
@@ -175,7 +165,8 @@ const modelCall = z.strictObject({
   firstChunkAt: iso.nullable(),
   endedAt: iso,
   notes: callNotes.nullable(),
-}) satisfies z.ZodType<ModelCallView>;
+});
+export type ModelCallView = z.output<typeof modelCall>;
 
 export const toolCall = z.strictObject({
   callId: z.string(),
@@ -185,21 +176,38 @@ export const toolCall = z.strictObject({
   runs: count,
   startedAt: iso,
   endedAt: iso.nullable(),
-}) satisfies z.ZodType<ToolCallView>;
+});
+export type ToolCallView = z.output<typeof toolCall>;
 
 export const step = z.strictObject({
   n: count,
   calls: z.array(modelCall),
   tools: z.array(toolCall),
-}) satisfies z.ZodType<StepView>;
+});
+export type StepView = z.output<typeof step>;
 
 export const span = z.strictObject({
-  kind: z.enum(SPAN_KINDS),
+  kind: z.enum([
+    'accept',
+    'gather',
+    'lock.wait',
+    'queue.wait',
+    'prompt.assemble',
+    'rate.wait',
+    'provider.wait',
+    'worker.lost',
+    'model.call',
+    'compaction',
+    'tool.exec',
+    'deliver',
+    'announce',
+  ]),
   name: z.string(),
   n: count.nullable(),
   startedAt: iso,
   endedAt: iso.nullable(),
-}) satisfies z.ZodType<SpanView>;
+});
+export type SpanView = z.output<typeof span>;
 
 const attempt = z.strictObject({
   attempt: count,
@@ -207,8 +215,9 @@ const attempt = z.strictObject({
   epoch: count,
   claimedAt: iso,
   endedAt: iso.nullable(),
-  how: z.enum(ATTEMPT_ENDS).nullable(),
-}) satisfies z.ZodType<AttemptView>;
+  how: z.enum(['lost', 'released', 'parked']).nullable(),
+});
+export type AttemptView = z.output<typeof attempt>;
 
 export const turn = z.strictObject({
   id: uuid,
@@ -238,13 +247,16 @@ export const turn = z.strictObject({
   stepCount: count,
   steps: z.array(step),
   spans: z.array(span),
-}) satisfies z.ZodType<TurnView>;
+});
+export type TurnView = z.output<typeof turn>;
+export type TurnStatus = TurnView['status'];
 
 /** A turn of a list: with its last steps, or without any. */
 export const listedTurn = turn.extend({
   steps: turn.shape.steps.exactOptional(),
   spans: turn.shape.spans.exactOptional(),
-}) satisfies z.ZodType<ListedTurn>;
+});
+export type ListedTurn = z.output<typeof listedTurn>;
 
 export const systemEvent = z.strictObject({
   id: uuid,
@@ -252,12 +264,13 @@ export const systemEvent = z.strictObject({
   text: z.string(),
   contextKey: z.string().nullable(),
   trusted: z.boolean(),
-  state: z.enum(SYSTEM_EVENT_STATES),
+  state: z.enum(['queued', 'consumed', 'dropped']),
   turnId: uuid.nullable(),
   dropReason: z.string().nullable(),
   createdAt: iso,
   settledAt: iso.nullable(),
-}) satisfies z.ZodType<SystemEventView>;
+});
+export type SystemEventView = z.output<typeof systemEvent>;
 
 export const delivery = z.strictObject({
   id: uuid,
@@ -281,17 +294,5 @@ export const delivery = z.strictObject({
   lastError: z.string().nullable(),
   createdAt: iso,
   settledAt: iso.nullable(),
-}) satisfies z.ZodType<DeliveryView>;
-
-export const stats = z.strictObject({
-  sessions: count,
-  messages: z.record(z.string(), count),
-  turns: z.record(z.string(), count),
-  deliveries: z.record(z.string(), count),
-  oldestWaitMs: count.nullable(),
-  liveLocks: count,
-  queueDepth: z.record(z.enum(LANES), count),
-  systemEventsWaiting: count,
-  deadLetters: count,
-  attention: z.strictObject({ errors: count, warnings: count }),
-}) satisfies z.ZodType<StatsView>;
+});
+export type DeliveryView = z.output<typeof delivery>;

@@ -1,7 +1,7 @@
 // Waiting messages on the wire.
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
-import { WAITING_COUNT_MAX } from '../store/views/waiting.ts';
+import { WAITING_COUNT_MAX } from '../core/waiting/why.ts';
 import { listOf } from './answers.ts';
 import { message, why } from './views.ts';
 
@@ -11,6 +11,7 @@ export const waitingMessage = message.extend({
   position: z.int().min(1).max(WAITING_COUNT_MAX),
   why,
 });
+export type WaitingView = z.output<typeof waitingMessage>;
 
 export const waitingList = listOf(waitingMessage).extend({
   count: z.int().min(0).max(WAITING_COUNT_MAX),

@@ -1,7 +1,6 @@
 // Processes on the wire.
 import { z } from 'zod';
 import { WORKER_STATES } from '../core/waiting/worker-state.ts';
-import type { WorkerView } from '../store/views/workers.ts';
 
 const iso = z.iso.datetime();
 const count = z.int().min(0);
@@ -19,4 +18,5 @@ export const worker = z.strictObject({
   drainingAt: iso.nullable(),
   queueAwaySince: iso.nullable(),
   lanes: z.record(z.string(), z.strictObject({ slots: count, inUse: count })),
-}) satisfies z.ZodType<WorkerView>;
+});
+export type WorkerView = z.output<typeof worker>;

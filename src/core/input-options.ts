@@ -14,12 +14,6 @@ export interface InputOptions {
   tags?: Tags;
 }
 
-/** The options as people see them: `tools` null: all of the agent's; `tags` empty: none. */
-export interface ShownOptions {
-  tools: ToolPolicy | null;
-  tags: Tags;
-}
-
 /** The part of a body that has them; none where there are none, so that bodies without options are as short as before. */
 export interface WithOptions {
   options?: InputOptions;

@@ -1,5 +1,6 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
+import type { MessageView, SessionFacts } from '../contract/views.ts';
 import { systemClock } from '../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
@@ -15,8 +16,7 @@ import type { StoredMessage } from '../store/accept-statement.ts';
 import type { CommandDelivery } from '../store/commands.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { NewInput } from '../store/new-input.ts';
-import type { SessionFacts } from '../store/session-facts.ts';
-import { viewAcceptance, viewMessage, type MessageView } from '../store/views/messages.ts';
+import { viewAcceptance, viewMessage } from '../store/views/messages.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import { carryOutCommand } from './chat-commands.ts';
@@ -190,7 +190,6 @@ function newMessageView(stored: StoredMessage, sent: SentFacts): MessageView {
   return {
     ...stored,
     sessionKey: sent.sessionKey,
-    kind: stored.kind,
     text: sent.text,
     tags: sent.tags,
     turnId: null,

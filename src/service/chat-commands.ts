@@ -1,5 +1,6 @@
 // Carries out chat commands when they are accepted. What a command changes and its row are one statement (store/commands.ts), so a command
 // that is sent again has no second effect, and one acts only on what was accepted before it.
+import type { SessionFacts } from '../contract/views.ts';
 import type { ChatCommand } from '../core/chat-command.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { endOfModel } from '../core/models.ts';
@@ -11,7 +12,6 @@ import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { isStoredBefore, patchByCommand, type NewCommand } from '../store/commands.ts';
 import type { SessionPatch } from '../store/patch-session.ts';
-import type { SessionFacts } from '../store/session-facts.ts';
 import { viewSession } from '../store/views/sessions.ts';
 import type { Service } from './service.ts';
 import { modelFaultOf } from './override-session.ts';

@@ -1,7 +1,8 @@
 // A person pauses work, and resumes it.
+import type { PauseView } from '../contract/pauses.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { pause, resume } from '../store/pauses.ts';
-import type { PauseScope, PauseView } from '../store/views/pauses.ts';
+import type { PauseScope } from '../store/views/pauses.ts';
 import type { Service } from './service.ts';
 
 /** Pauses the sessions that match the scope; null: there are too many pauses. Claims that are already held are not undone. */

@@ -1,7 +1,7 @@
 // A person lets models be called again before the time that their provider has asked for.
+import type { BlockView } from '../contract/model-blocks.ts';
 import { unblockModels } from '../store/governor/unblock-models.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import type { BlockView } from '../store/views/model-blocks.ts';
 import type { Service } from './service.ts';
 
 /** Lifts the blocks of a model, or all if `model` is null, and rings for the turns that wait for it. */

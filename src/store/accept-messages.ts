@@ -3,6 +3,7 @@
 //
 // Locking: the session rows, in the order of their ids, first. A turn that ends locks the same row before it decides that nothing waits,
 // so a message that finds the session busy is never missed.
+import type { SessionFacts } from '../contract/views.ts';
 import type { Committed } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { MessageId } from '../core/ids.ts';
@@ -11,7 +12,6 @@ import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';
 import type { NewInput } from './new-input.ts';
 import { afterOf } from './rings.ts';
-import type { SessionFacts } from './session-facts.ts';
 
 /**
  * `accepted`: stored now. A message that was `rejected` is stored as dropped, with its reason. `isOverCap`: more messages wait than the cap

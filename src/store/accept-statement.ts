@@ -1,4 +1,5 @@
 // The statement that accepts messages, and the one that says why some were not stored (accept-messages.ts).
+import type { MessageView } from '../contract/views.ts';
 import type { MessageId } from '../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';
 import type { NewInput } from './new-input.ts';
@@ -10,17 +11,10 @@ import { isoSql, sessionFactsSql } from './session-facts.ts';
 import { cte, optional, rows, statement } from './statement.ts';
 
 /** A message as the answer shows it. */
-export interface StoredMessage {
-  id: MessageId;
-  seq: number;
-  kind: string;
-  receivedAt: string;
-  /** `dropped` when it was rejected, `answered` when it was a chat command. */
-  status: 'waiting' | 'dropped' | 'answered';
-  error: unknown;
-  reply: string | null;
-  settledAt: string | null;
-}
+export type StoredMessage = Pick<
+  MessageView,
+  'seq' | 'kind' | 'receivedAt' | 'status' | 'error' | 'reply' | 'settledAt'
+> & { id: MessageId };
 
 type Inputs = readonly NewInput[];
 

@@ -1,45 +1,9 @@
 // Events: what happened, for clients that watch. The statement that an event describes writes it, never a commit of its
 // own, except for text deltas, which are batched briefly. An id is the number of the transaction, with an offset
 // (event-ids.ts), and a position in it, so there is one insert of events per statement.
+import type { EventType } from '../contract/events.ts';
 import { EVENT_XID_SQL } from './event-ids.ts';
 import { cte, type Cte } from './statement.ts';
-
-/** The types of events; they are part of the HTTP API. */
-export type EventType =
-  | 'message.accepted'
-  | 'message.settled'
-  | 'turn.started'
-  | 'turn.parked'
-  | 'turn.resumed'
-  | 'turn.ended'
-  | 'model.started'
-  | 'model.delta'
-  | 'model.reasoning'
-  | 'model.ended'
-  | 'model.blocked'
-  | 'tool.started'
-  | 'tool.ended'
-  | 'steer.injected'
-  | 'compaction.started'
-  | 'compaction.ended'
-  | 'announce.queued'
-  | 'delivery.sent'
-  | 'delivery.failed'
-  | 'cron.fired'
-  | 'heartbeat.fired'
-  | 'session.reset'
-  | 'batch.created'
-  | 'batch.progress'
-  | 'batch.hop'
-  | 'batch.paused'
-  | 'batch.resumed'
-  | 'batch.ended'
-  | 'budget.warned'
-  | 'budget.reached'
-  | 'worker.started'
-  | 'worker.lost'
-  | 'worker.drained'
-  | 'bulk.progress';
 
 /** An event to be written; `data` is stored as it is. */
 export interface NewEvent {

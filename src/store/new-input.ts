@@ -1,4 +1,5 @@
 // A new input of a session.
+import type { MessageView } from '../contract/views.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 
@@ -7,7 +8,7 @@ export interface NewInput {
   /** Made by the caller, so that a statement that is sent again stores nothing twice. */
   messageId: MessageId;
   sessionId: SessionId;
-  kind: 'message' | 'announcement' | 'cron' | 'heartbeat' | 'followup' | 'batch' | 'compaction';
+  kind: MessageView['kind'];
   /** The validated body as JSON text, stored as it is. */
   body: string;
   /** Where it came from and with whose authority; only inputs of equal route are batched (G6). */

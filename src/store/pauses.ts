@@ -1,5 +1,6 @@
 // Pauses. A pause names a lane, an agent or a session, or several of them: it holds the sessions that match all of them, and
 // one that names nothing holds every session. No turn of such a session begins or is taken over; a turn that a worker runs finishes.
+import type { PauseView } from '../contract/pauses.ts';
 import { newId } from '../ids.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
@@ -9,7 +10,7 @@ import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { ringsOf } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
-import { holdsSql, PAUSE_JSON, PAUSES_MAX, type PauseScope, type PauseView } from './views/pauses.ts';
+import { holdsSql, PAUSE_JSON, PAUSES_MAX, type PauseScope } from './views/pauses.ts';
 
 /** This many sessions are rung for when a pause ends; the reconciler rings for the others. */
 const RUNG_MAX = 1_000;

@@ -1,32 +1,6 @@
 // A session as the API shows it, built by the same SQL everywhere, so that an accepted message and a later view of the
 // session never disagree.
-import { costFieldsSql, type CostFacts } from './cost-sql.ts';
-
-/** The facts of a session. Times are ISO 8601 strings; numbers are exact up to 2^53. */
-export interface SessionFacts extends CostFacts {
-  id: string;
-  key: string;
-  agentId: string;
-  kind: string;
-  status: 'idle' | 'waiting' | 'running';
-  parentKey: string | null;
-  label: string | null;
-  channel: string | null;
-  queueMode: string | null;
-  queueDebounceMs: number | null;
-  queueCap: number | null;
-  queueDrop: string | null;
-  model: string | null;
-  thinking: string | null;
-  reasoning: string | null;
-  epoch: number;
-  turnId: string | null;
-  waitingMessages: number;
-  systemEvents: number;
-  tokens: { input: number; output: number; context: number };
-  createdAt: string;
-  updatedAt: string;
-}
+import { costFieldsSql } from './cost-sql.ts';
 
 /** The SQL of a time as ISO 8601 in UTC with milliseconds, as the API writes them. */
 export function isoSql(column: string): string {

@@ -1,7 +1,8 @@
 // What a session is and what its newest turns that have ended have read from the provider's cache, for the agent itself.
+import type { SessionFacts } from '../contract/views.ts';
 import type { Database } from './database.ts';
 import { sendQuery } from './send-query.ts';
-import { sessionFactsSql, type SessionFacts } from './session-facts.ts';
+import { sessionFactsSql } from './session-facts.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import { literal } from './statement.ts';
 

@@ -1,12 +1,5 @@
 // The tokens of a row by their kinds, as the API shows them.
 
-export interface TokenUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-}
-
 /** SQL of them as JSON, from a row that has them in columns. */
 export function tokenUsageSql(alias: string): string {
   return `json_build_object('inputTokens', ${alias}.input_tokens, 'outputTokens', ${alias}.output_tokens,

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import type { TurnAnswer } from '../../src/api/answer-types.ts';
+import type { TurnView } from '../../src/contract/views.ts';
 import { waterfallLines } from '../../src/cli/waterfall.ts';
 
 const at = (ms: number): string => new Date(Date.parse('2026-01-12T20:19:17.000Z') + ms).toISOString();
-type Span = TurnAnswer['spans'][number];
+type Span = TurnView['spans'][number];
 const span = (kind: Span['kind'], name: string, from: number, to: number | null, n: number | null = null): Span => ({
   kind,
   name,
@@ -11,7 +11,7 @@ const span = (kind: Span['kind'], name: string, from: number, to: number | null,
   startedAt: at(from),
   endedAt: to === null ? null : at(to),
 });
-const turn = (status: TurnAnswer['status'], spans: Span[]): TurnAnswer => ({ status, spans }) as TurnAnswer;
+const turn = (status: TurnView['status'], spans: Span[]): TurnView => ({ status, spans }) as TurnView;
 const canvas = { width: 60, rowsMax: 100, nowMs: Date.parse(at(1000)), paint: (_style: string, text: string) => text };
 
 const STEPS = [

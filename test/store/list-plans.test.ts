@@ -12,7 +12,8 @@ import { FAMILY } from '../../src/store/views/family.ts';
 import { DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
 import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
-import { FIND_BY_CODE, FIND_BY_END, FIND_BY_ID, FIND_BY_TEXT, ID_KINDS } from '../../src/store/views/find-things.ts';
+import { ID_KINDS } from '../../src/contract/answers.ts';
+import { FIND_BY_CODE, FIND_BY_END, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
 import {
   FIND_MESSAGES,
   FIND_MESSAGES_OF_IDS,

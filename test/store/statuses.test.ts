@@ -1,17 +1,13 @@
-// The statuses in the code are those that the database permits: each list is written in a constant of src/store/views and in a
-// CHECK of a migration, and the two must not differ.
+// The statuses in the code are those that the database permits: each list is written in `src/contract` or `src/core`, and
+// in a CHECK of a migration, and the two must not differ.
+import { cronFire, heartbeat } from '../../src/contract/crons.ts';
+import { deadLetter } from '../../src/contract/dead-letters.ts';
+import { RUN_STATUSES } from '../../src/contract/subagents.ts';
+import { compaction } from '../../src/contract/transcripts.ts';
+import { entry, systemEvent } from '../../src/contract/views.ts';
+import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES } from '../../src/core/statuses.ts';
 import { expect, test } from 'vitest';
 import { STOP_KINDS } from '../../src/core/session-stop.ts';
-import { COMPACTION_REASONS, COMPACTION_STATUSES } from '../../src/store/views/compactions.ts';
-import { FIRE_STATUSES } from '../../src/store/views/crons.ts';
-import { DEAD_LETTER_STATES } from '../../src/store/views/dead-letters.ts';
-import { DELIVERY_STATUSES } from '../../src/store/views/deliveries.ts';
-import { HEARTBEAT_RESULTS, HEARTBEAT_STATUSES } from '../../src/store/views/heartbeats.ts';
-import { MESSAGE_STATUSES } from '../../src/store/views/message-filter.ts';
-import { RUN_STATUSES } from '../../src/store/views/subagents.ts';
-import { SYSTEM_EVENT_STATES } from '../../src/store/views/system-events.ts';
-import { ENTRY_KINDS, ENTRY_STATES } from '../../src/store/views/transcript.ts';
-import { TURN_STATUSES } from '../../src/store/views/turns.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -19,17 +15,17 @@ const lists: [column: string, known: readonly string[]][] = [
   // The API shows a message with `deliverAt` as waiting.
   ['inbox.status', ['delayed', ...MESSAGE_STATUSES]],
   ['turns.status', TURN_STATUSES],
-  ['entries.kind', ENTRY_KINDS],
-  ['entries.state', ENTRY_STATES],
-  ['system_events.state', SYSTEM_EVENT_STATES],
+  ['entries.kind', entry.shape.kind.options],
+  ['entries.state', entry.shape.state.options],
+  ['system_events.state', systemEvent.shape.state.options],
   ['deliveries.status', DELIVERY_STATUSES],
   ['subagent_runs.status', RUN_STATUSES],
-  ['cron_fires.status', FIRE_STATUSES],
-  ['dead_letters.state', DEAD_LETTER_STATES],
-  ['heartbeats.status', HEARTBEAT_STATUSES],
-  ['heartbeats.result', HEARTBEAT_RESULTS],
-  ['compactions.status', COMPACTION_STATUSES],
-  ['compactions.reason', COMPACTION_REASONS],
+  ['cron_fires.status', cronFire.shape.status.options],
+  ['dead_letters.state', deadLetter.shape.state.options],
+  ['heartbeats.status', heartbeat.shape.status.options],
+  ['heartbeats.result', heartbeat.shape.result.unwrap().options],
+  ['compactions.status', compaction.shape.status.options],
+  ['compactions.reason', compaction.shape.reason.options],
   ['sessions.stop_kind', STOP_KINDS],
 ];
 

@@ -1,10 +1,11 @@
 // Batches: submitted, shown, controlled, and their results.
+import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
 import { microsOf } from '../../core/prices/call-cost.ts';
 import { controlBatch, deleteBatch, editBatch } from '../../service/control-batch.ts';
 import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
 import { listItems } from '../../store/views/batch-items.ts';
-import { listBatches, viewBatch, type BatchView } from '../../store/views/batches.ts';
+import { listBatches, viewBatch } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
 import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';

@@ -1,4 +1,6 @@
 // Budgets: how much model calls may cost.
+import { dollarsOf } from '../../core/prices/call-cost.ts';
+import type { Budget } from '../../store/budgets/budgets.ts';
 import { z } from 'zod';
 import { microsOf } from '../../core/prices/call-cost.ts';
 import { addBudget, dropBudget, editBudget } from '../../service/edit-budget.ts';
@@ -6,7 +8,7 @@ import type { BudgetChange } from '../../store/budgets/budgets.ts';
 import type { ApiContext } from '../context.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { budget, budgetList, budgetPatch, budgetRequest, budgetViewOf } from '../../contract/budgets.ts';
+import { budget, budgetList, budgetPatch, budgetRequest, type BudgetView } from '../../contract/budgets.ts';
 
 const FIXED =
   'The budget is part of the configuration, or is the cost cap of a batch: change `budgets` there, or `maxCostUsd` of the batch.';
@@ -78,6 +80,21 @@ async function budgetOf(context: ApiContext, id: string): Promise<z.output<typeo
   const found = (await context.service.budgets.read()).find((row) => row.id === id);
   if (found === undefined) throw notFound(`budget ${id}`);
   return budgetViewOf(found, context.modelInfo);
+}
+
+/** A budget as the API shows it. */
+function budgetViewOf(
+  { limitMicros, spentMicros, reservedMicros, ...row }: Budget,
+  { isScripted }: { isScripted: boolean },
+): BudgetView {
+  const dollars = (micros: number): number => dollarsOf(micros) ?? 0;
+  return {
+    ...row,
+    limitUsd: dollars(limitMicros),
+    spentUsd: dollars(spentMicros),
+    reservedUsd: dollars(reservedMicros),
+    simulated: isScripted,
+  };
 }
 
 export const budgetRoutes: Route[] = [getBudgets, postBudget, patchBudget, deleteBudget];

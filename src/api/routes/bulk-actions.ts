@@ -1,4 +1,5 @@
 // Bulk actions: submitted, shown, cancelled.
+import type { BulkActionView } from '../../contract/bulk-actions.ts';
 import { z } from 'zod';
 import {
   BULK_ITEMS_MAX,
@@ -9,7 +10,7 @@ import {
   type BulkSelection,
 } from '../../service/bulk-action.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
-import { listBulkActions, listBulkItems, viewBulkAction, type BulkActionView } from '../../store/views/bulk-actions.ts';
+import { listBulkActions, listBulkItems, viewBulkAction } from '../../store/views/bulk-actions.ts';
 import type { ApiContext } from '../context.ts';
 import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';

@@ -10,13 +10,13 @@ import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
 import { runCronNow } from '../../service/run-cron-now.ts';
 import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/crons.ts';
-import { listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
+import { cronViewOf, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
-import { cron, cronFire, cronSlots, cronSummaries, cronViewOf, type CronSlotView } from '../../contract/crons.ts';
+import { cron, cronFire, cronSlots, cronSummaries, type CronSlotView } from '../../contract/crons.ts';
 import { countText, idsText, pageQuery } from '../../contract/queries.ts';
 
 const SLOTS_DEFAULT = 5;

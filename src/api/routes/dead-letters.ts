@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { BulkSelection } from '../../service/bulk-action.ts';
 import { discardOpenLetters, redriveLetters } from '../../service/redrive-letters.ts';
-import { DEAD_LETTER_STATES, listDeadLetterGroups } from '../../store/views/dead-letters.ts';
+import { listDeadLetterGroups } from '../../store/views/dead-letters.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
@@ -13,6 +13,7 @@ import { bulkAction } from '../../contract/bulk-actions.ts';
 import { pageQuery } from '../../contract/queries.ts';
 import { bulkActionOf, submit } from './bulk-actions.ts';
 import {
+  deadLetter,
   deadLetterGroup,
   discardedLetters,
   letterCode,
@@ -29,7 +30,7 @@ const getDeadLetters = defineRoute({
   summary: 'Dead letters by kind and error, each group with its newest letters',
   query: z.strictObject({
     ...pageQuery,
-    state: z.enum(DEAD_LETTER_STATES).optional(),
+    state: z.enum(deadLetter.shape.state.options).optional(),
     code: letterCode.optional(),
   }),
   answers: { 200: { description: 'A page of groups', schema: listOf(deadLetterGroup) } },

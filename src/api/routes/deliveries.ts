@@ -1,14 +1,9 @@
 // The outbox: sent, pending and failed deliveries, and an operator's actions on them.
+import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { decideDelivery } from '../../service/redrive-letters.ts';
 import type { DeliveryDecision } from '../../store/decide-delivery.ts';
-import {
-  countDeliveries,
-  DELIVERY_STATUSES,
-  listDeliveries,
-  viewDelivery,
-  viewDeliveryDetails,
-} from '../../store/views/deliveries.ts';
+import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from '../../store/views/deliveries.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';

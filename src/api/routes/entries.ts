@@ -1,9 +1,10 @@
 // The entries of a session's transcript, and the text of one part of an entry.
+import type { EntryView } from '../../contract/views.ts';
 import { z } from 'zod';
 import { pieceOf } from '../../core/cut-text.ts';
-import { cutBlock, partTextOf, type StoredBlock } from '../../core/transcript-parts.ts';
+import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';
 import { findSession } from '../../store/views/sessions.ts';
-import { listEntries, readBlocks, type EntryView } from '../../store/views/transcript.ts';
+import { listEntries, readBlocks } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
@@ -52,10 +53,10 @@ function isSeq(text: string): boolean {
 }
 
 function cutEntry(whole: EntryView, charsMax: number, key: string): EntryView {
-  // The journal writes a list of blocks.
-  const blocks = whole.content as StoredBlock[];
   const place = `/v1/sessions/${encodeURIComponent(key)}/entries/${whole.id}/parts`;
-  return { ...whole, content: blocks.map((block, index) => cutBlock(block, charsMax, `${place}/${index + 1}`)) };
+  const content = whole.content.map((block, index) => cutBlock(block, charsMax, `${place}/${index + 1}`));
+  // A block that was cut keeps its type.
+  return { ...whole, content: content as EntryView['content'] };
 }
 
 const getPart = defineRoute({
@@ -70,8 +71,7 @@ const getPart = defineRoute({
     const blocks = session === null ? null : await readBlocks(context.views, session.id, id);
     const block = blocks?.[n - 1];
     if (block === undefined) throw notFound(`part ${n} of the entry ${id} of session ${key}`);
-    // The journal writes a list of blocks.
-    const text = partTextOf(block as StoredBlock);
+    const text = partTextOf(block);
     return {
       status: 200,
       body: pieceOf(text, offset, length ?? text.length),

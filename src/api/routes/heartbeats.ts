@@ -1,7 +1,7 @@
 // Heartbeats: the polls of agents, and a poll right now.
 import { z } from 'zod';
 import { pollAgent } from '../../service/poll-agent.ts';
-import { HEARTBEAT_STATUSES, listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
+import { listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { notFound } from '../problem.ts';
@@ -18,7 +18,7 @@ const getHeartbeats = defineRoute({
   query: z.strictObject({
     ...pageQuery,
     agent: z.string().max(100).optional(),
-    status: z.enum(HEARTBEAT_STATUSES).optional(),
+    status: z.enum(heartbeat.shape.status.options).optional(),
   }),
   answers: { 200: { description: 'A page of polls', schema: listOf(heartbeat) } },
   async handle(request, { context }) {

@@ -1,9 +1,9 @@
 // Ids by their ends: people see and copy the last digits of an id.
 import { z } from 'zod';
 import { isIdEnd } from '../../core/ids.ts';
-import { ENDS_LOOKED_AT_MAX, findByEnd, ID_KINDS } from '../../store/views/find-things.ts';
+import { ENDS_LOOKED_AT_MAX, findByEnd } from '../../store/views/find-things.ts';
 import { defineRoute, type Route } from '../route.ts';
-import { foundIds } from '../../contract/answers.ts';
+import { foundIds, ID_KINDS } from '../../contract/answers.ts';
 import { listText } from '../../contract/queries.ts';
 
 const getIds = defineRoute({

@@ -1,8 +1,8 @@
 // Messages in, and what became of them.
+import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptedAnswer, type AcceptResult } from '../../service/accept-message.ts';
-import { MESSAGE_STATUSES } from '../../store/views/message-filter.ts';
 import { listMessages, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';

@@ -4,7 +4,7 @@ import { answerWithin } from '../deadline.ts';
 import { isOfPage } from '../identify.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { liveness, readiness } from '../../contract/answers.ts';
-import { stats } from '../../contract/views.ts';
+import { stats } from '../../contract/overview.ts';
 
 const SCRAPE_MS_MAX = 3_000;
 

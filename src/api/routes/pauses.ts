@@ -1,8 +1,9 @@
 // Pausing and resuming work.
+import type { PauseView } from '../../contract/pauses.ts';
 import type { z } from 'zod';
 import { agentOf } from '../../config.ts';
 import { pauseWork, resumeWork } from '../../service/pause-work.ts';
-import { listPauses, PAUSES_MAX, type PauseScope, type PauseView } from '../../store/views/pauses.ts';
+import { listPauses, PAUSES_MAX, type PauseScope } from '../../store/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';

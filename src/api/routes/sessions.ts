@@ -4,7 +4,6 @@ import {
   isUpdatedKey,
   listSessions,
   listUpdatedSessions,
-  SESSION_STATUSES,
   viewLockedSession,
   type LockedSession,
 } from '../../store/views/sessions.ts';
@@ -30,7 +29,7 @@ const getSessions = defineRoute({
     ...pageQuery,
     agent: nameText.optional(),
     kind: listText(SESSION_KINDS).optional(),
-    status: listText(SESSION_STATUSES).optional(),
+    status: listText(sessionDetails.shape.status.options).optional(),
     channel: nameText.optional(),
     tag: tagText.optional(),
     q: searchText.optional(),

@@ -1,4 +1,5 @@
 // Turns: their steps, their model requests, and the routes to stop or retry them.
+import { TURN_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { timeText } from '../../config/schema-scalars.ts';
 import { LANES } from '../../config.ts';
@@ -7,7 +8,7 @@ import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { redoTurn, retryItemText } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';
-import { listTurns, TURN_STATUSES, viewTurn } from '../../store/views/turns.ts';
+import { listTurns, viewTurn } from '../../store/views/turns.ts';
 import { viewToolCall } from '../../store/views/tool-call.ts';
 import { viewTurnInputs } from '../../store/views/turn-inputs.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';

@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import type { BatchEstimateAnswer } from '../../api/answer-types.ts';
+import type { BatchEstimateView as BatchEstimateAnswer } from '../../contract/batches.ts';
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { BatchSubmitOptions } from '../batch-commands.ts';

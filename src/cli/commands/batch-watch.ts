@@ -1,5 +1,5 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. The exit code says how it ended.
-import type { BatchAnswer } from '../../api/answer-types.ts';
+import type { BatchView as BatchAnswer } from '../../contract/batches.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

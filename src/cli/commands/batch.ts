@@ -1,5 +1,5 @@
 // `holdfast batch`: batches and their items, listed, shown and controlled.
-import type { BatchAnswer, BatchItemAnswer } from '../../api/answer-types.ts';
+import type { BatchView as BatchAnswer, BatchItemView as BatchItemAnswer } from '../../contract/batches.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import type { BatchControlOptions, BatchItemsOptions, BatchVerb } from '../batch-commands.ts';
 import { costText, doneOf, dollarsText } from '../batch-progress.ts';

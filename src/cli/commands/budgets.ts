@@ -1,5 +1,5 @@
 // `holdfast budgets`: how much model calls may cost.
-import type { BudgetAnswer } from '../../api/answer-types.ts';
+import type { BudgetView as BudgetAnswer } from '../../contract/budgets.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { NewBudgetOptions } from '../budget-commands.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

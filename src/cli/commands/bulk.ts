@@ -1,5 +1,8 @@
 // `holdfast bulk`: one decision about many turns, messages, deliveries or dead letters.
-import type { BulkActionAnswer, BulkItemAnswer } from '../../api/answer-types.ts';
+import type {
+  BulkActionView as BulkActionAnswer,
+  BulkItemView as BulkItemAnswer,
+} from '../../contract/bulk-actions.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { BulkRunOptions } from '../bulk-commands.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';

@@ -1,7 +1,7 @@
 // `holdfast chat`: a conversation with an agent. At a terminal, lines are sent as they are typed, also while a turn runs; in a pipe, each line is
 // a message that waits for the answer to the one before.
 import { createInterface, type Interface } from 'node:readline';
-import type { MessageAnswer } from '../../api/answer-types.ts';
+import type { MessageView as MessageAnswer } from '../../contract/views.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { ChatPrinter } from '../chat-printer.ts';
 import { ChatSession } from '../chat-session.ts';

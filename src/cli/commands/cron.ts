@@ -1,5 +1,5 @@
 // `holdfast cron`: creates, changes and lists crons, and shows their past slots.
-import type { CronAnswer, CronFireAnswer } from '../../api/answer-types.ts';
+import type { CronView as CronAnswer, FireView as CronFireAnswer } from '../../contract/crons.ts';
 import { parseDuration } from '../../config/durations.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';

@@ -1,10 +1,10 @@
 // `holdfast dead`: failed work, grouped by its error, and the actions on it.
 import type {
-  DeadLetterAnswer,
-  DeadLetterGroupAnswer,
-  RedrivenAnswer,
-  DiscardedAnswer,
-} from '../../api/answer-types.ts';
+  DeadLetterView as DeadLetterAnswer,
+  DeadLetterGroupView as DeadLetterGroupAnswer,
+  RedrivenLetters as RedrivenAnswer,
+  DiscardedLetters as DiscardedAnswer,
+} from '../../contract/dead-letters.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import type { DeadActionOptions, DeadListOptions } from '../dead-commands.ts';

@@ -1,5 +1,5 @@
 // `holdfast heartbeats`: the polls of agents, made and skipped, and a poll right now.
-import type { HeartbeatAnswer } from '../../api/answer-types.ts';
+import type { HeartbeatView as HeartbeatAnswer } from '../../contract/crons.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';

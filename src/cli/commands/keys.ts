@@ -1,5 +1,5 @@
 // `holdfast keys`: API keys that are made while the service runs.
-import type { ApiKeyAnswer } from '../../api/answer-types.ts';
+import type { ApiKeyView as ApiKeyAnswer } from '../../contract/keys.ts';
 import { isUuid } from '../../core/ids.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';

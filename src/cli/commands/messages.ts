@@ -1,5 +1,5 @@
 // `holdfast messages list|show`: the messages of sessions, and their status.
-import type { MessageAnswer } from '../../api/answer-types.ts';
+import type { MessageView as MessageAnswer } from '../../contract/views.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';

@@ -1,5 +1,5 @@
 // `holdfast models blocks` and `models unblock`.
-import type { ModelBlockAnswer } from '../../api/answer-types.ts';
+import type { BlockView as ModelBlockAnswer } from '../../contract/model-blocks.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { printTable } from '../print.ts';

@@ -1,5 +1,5 @@
 // `holdfast pause`, `resume` and `pauses`.
-import type { PauseAnswer } from '../../api/answer-types.ts';
+import type { PauseView as PauseAnswer } from '../../contract/pauses.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PauseOptions } from '../pause-commands.ts';

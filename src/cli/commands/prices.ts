@@ -1,5 +1,5 @@
 // `holdfast prices`: the price table of the service, and models without a price.
-import type { PricesAnswer, UsageReportAnswer } from '../../api/answer-types.ts';
+import type { Prices as PricesAnswer, UsageReport as UsageReportAnswer } from '../../contract/costs.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';

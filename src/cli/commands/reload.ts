@@ -1,5 +1,5 @@
 // `holdfast config diff` and `config reload`: the changes that a running service would make with the current file, and making them.
-import type { ConfigChangesAnswer } from '../../api/answer-types.ts';
+import type { ConfigChanges as ConfigChangesAnswer } from '../../contract/settings.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { Terminal } from '../terminal.ts';

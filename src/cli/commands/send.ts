@@ -2,7 +2,8 @@
 // wait outlives a restart of the service: asking again never sends twice. Leaving early (Ctrl-C, the wait's end) cancels nothing.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { MessageAnswer, SettledMessageAnswer, TurnAnswer } from '../../api/answer-types.ts';
+import type { MessageView as MessageAnswer, TurnView as TurnAnswer } from '../../contract/views.ts';
+import type { SettledMessage as SettledMessageAnswer } from '../../contract/answers.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';

@@ -1,6 +1,6 @@
 // `holdfast spawn`: a task for a subagent of a session, and with --wait its result. `holdfast subagents`: those that there are, a word to
 // one of them, its end.
-import type { SubagentAnswer } from '../../api/answer-types.ts';
+import type { SubagentView as SubagentAnswer } from '../../contract/subagents.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';

@@ -1,7 +1,8 @@
 // `holdfast sessions compact`, `reset` and `fork`: operations on a session's whole transcript.
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
-import type { CompactionAnswer, SettledMessageAnswer } from '../../api/answer-types.ts';
+import type { CompactionView as CompactionAnswer } from '../../contract/transcripts.ts';
+import type { SettledMessage as SettledMessageAnswer } from '../../contract/answers.ts';
 import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { interruption } from '../poll-until-end.ts';

@@ -1,6 +1,6 @@
 // `holdfast turns watch`: a turn as it happens, until it ends in any worker. At a terminal it is drawn, and drawn again as it proceeds; in a pipe
 // it is a line for each thing that happens. The exit code says how it ended.
-import type { TurnAnswer, TurnStatus } from '../../api/answer-types.ts';
+import type { TurnView as TurnAnswer, TurnStatus } from '../../contract/views.ts';
 import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { watchEvents } from '../event-stream.ts';

@@ -1,5 +1,6 @@
 // `holdfast turns list|show|abort|retry`: lists turns, shows one with the timeline of its steps, aborts and retries it.
-import type { ListedTurnAnswer, TurnAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import type { ListedTurn as ListedTurnAnswer, TurnView as TurnAnswer } from '../../contract/views.ts';
+import type { Why as WhyAnswer } from '../../core/waiting/why.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { errorText } from '../error-text.ts';

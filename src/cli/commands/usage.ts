@@ -1,5 +1,5 @@
 // `holdfast usage`: usage and its cost.
-import type { UsageReportAnswer } from '../../api/answer-types.ts';
+import type { UsageReport as UsageReportAnswer } from '../../contract/costs.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { UsageOptions } from '../cost-commands.ts';

@@ -1,5 +1,6 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
-import type { WaitingAnswer, WhyAnswer } from '../../api/answer-types.ts';
+import type { WaitingView as WaitingAnswer } from '../../contract/waiting.ts';
+import type { Why as WhyAnswer } from '../../core/waiting/why.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
 import { whyRetried } from '../../core/waiting/why-retried.ts';

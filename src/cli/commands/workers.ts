@@ -1,5 +1,5 @@
 // `holdfast workers`: the processes, and how to drain one.
-import type { WorkerAnswer } from '../../api/answer-types.ts';
+import type { WorkerView as WorkerAnswer } from '../../contract/workers.ts';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';

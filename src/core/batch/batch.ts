@@ -48,7 +48,6 @@ export const ITEM_STATUSES = [
   'cancelled',
   'expired',
 ] as const;
-export type ItemStatus = (typeof ITEM_STATUSES)[number];
 
 /** The values that an item takes from its batch when it does not set them itself. */
 export interface ItemDefaults {

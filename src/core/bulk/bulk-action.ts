@@ -7,7 +7,6 @@ export const BULK_VERBS = ['retry', 'abort', 'cancel', 'redrive', 'discard'] as 
 export type BulkVerb = (typeof BULK_VERBS)[number];
 
 export const BULK_STATUSES = ['running', 'cancelling', 'completed', 'cancelled', 'canary_failed'] as const;
-export type BulkStatus = (typeof BULK_STATUSES)[number];
 
 export const BULK_ITEM_STATUSES = ['pending', 'done', 'skipped', 'failed'] as const;
 export type BulkItemStatus = (typeof BULK_ITEM_STATUSES)[number];

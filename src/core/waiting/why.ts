@@ -11,3 +11,6 @@ export interface Why {
   /** The object for which it waits: the provider of a model, a turn, a worker, a lane; null: it has no name. */
   by: string | null;
 }
+
+/** The number of waiting messages at which a count stops. */
+export const WAITING_COUNT_MAX = 10_000;

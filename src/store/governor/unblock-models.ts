@@ -1,12 +1,13 @@
 // People lift the blocks of models: the turns that wait for a model resume, and the workers that know its block learn of the end with their next
 // claim or look for stop reasons.
+import type { BlockView } from '../../contract/model-blocks.ts';
 import type { Committed } from '../../after-commit.ts';
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { sendQuery } from '../send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
-import { BLOCK_JSON, type BlockView } from '../views/model-blocks.ts';
+import { BLOCK_JSON } from '../views/model-blocks.ts';
 import { wokenSql } from '../woken-sql.ts';
 
 /** Why a turn waits for its model or for the provider of it. */

@@ -4,9 +4,9 @@
 // A statement sees in the tables what was there when it began. What it writes itself is taken from what its writes return. And when
 // it had to wait for the session's row, other statements may have written rows that it cannot see: then it returns nothing, as it
 // does when the turn had already ended. The waiting request then queries.
+import type { MessageView } from '../../contract/views.ts';
 import { CALL_COLUMNS, callsSql, MESSAGE_SQL, TOOL_COLUMNS, toolsSql, TURN_SQL } from '../settlement-sql.ts';
 import { cte, optional } from '../statement.ts';
-import type { MessageView } from '../views/messages.ts';
 import { turnOf, type SettlementView, type TurnRow } from '../views/settlements.ts';
 import type { TurnEnd } from './turn-end.ts';
 

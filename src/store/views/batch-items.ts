@@ -1,27 +1,13 @@
 // The items of a batch and their results as the API shows them. Reads only; items in flight are looked at one by one.
-import type { ItemStatus } from '../../core/batch/batch.ts';
+import type { BatchItemView, ItemResult } from '../../contract/batches.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import type { Why } from '../../core/waiting/why.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-import { tokenUsageSql, type TokenUsage } from '../token-usage.ts';
-
-export interface BatchItemView {
-  n: number;
-  customId: string | null;
-  sessionKey: string;
-  status: ItemStatus;
-  attempt: number;
-  messageId: string | null;
-  turnId: string | null;
-  error: unknown;
-  costUsd: number | null;
-  why: Why | null;
-}
+import { tokenUsageSql } from '../token-usage.ts';
 
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
     when t.status = 'parked' then 'parked' else 'running' end`;
@@ -82,20 +68,6 @@ export async function listItems(
           : openWhyOf(db, wait, lanes),
   }));
   return pageOf(items, page.limit, ({ n }) => String(n));
-}
-
-export interface ItemResult {
-  n: number;
-  customId: string | null;
-  status: ItemStatus;
-  reply: string | null;
-  error: unknown;
-  sessionKey: string;
-  messageId: string | null;
-  turnId: string | null;
-  attempt: number;
-  usage: TokenUsage;
-  costUsd: number | null;
 }
 
 // Each page reads a range of numbers, so that a batch of which little has ended costs no more.

@@ -1,12 +1,13 @@
 // Batches as the API shows them. Reads only. The counts of a batch are stored with it; only the items in flight are looked at
 // one by one.
-import type { BatchOutcome, BatchStatus, BatchVia, ItemStatus, PauseReason } from '../../core/batch/batch.ts';
+import type { BatchView } from '../../contract/batches.ts';
+import type { TokenUsage } from '../../contract/views.ts';
+import type { BatchVia } from '../../core/batch/batch.ts';
 import { endedOf } from '../../core/batch/judge-batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
-import type { ShownOptions } from '../../core/input-options.ts';
 import { priceAt, type PriceTable } from '../../core/prices/price-table.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
-import { MEASURED_MS_MAX, type Way } from '../../core/provider-batch/choose-way.ts';
+import { MEASURED_MS_MAX } from '../../core/provider-batch/choose-way.ts';
 import {
   endByHops,
   endBySlots,
@@ -21,68 +22,10 @@ import { HIT_RATE_SQL } from '../provider-lane/hit-rate-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-import { tokenUsageSql, type TokenUsage } from '../token-usage.ts';
+import { tokenUsageSql } from '../token-usage.ts';
 import { LIVE_SQL } from '../why-sql.ts';
 
 const MICROS = 1_000_000;
-
-type Counts = Record<'total' | ItemStatus, number>;
-
-interface BatchHop {
-  n: number;
-  via: Way;
-  reason: string;
-  requests: number;
-  submittedAt: string | null;
-  endedAt: string | null;
-  cacheHitRate: number | null;
-  costUsd: number | null;
-  providerBatchIds: string[];
-}
-
-export interface BatchView extends ShownOptions {
-  id: string;
-  name: string | null;
-  status: BatchStatus;
-  outcome: BatchOutcome | null;
-  pauseReason: PauseReason | null;
-  /** What led to the pause, for people. */
-  pauseDetail: string | null;
-  via: BatchVia;
-  agentId: string;
-  concurrency: number;
-  /** Of the lane `batch`, of all workers together; all live items of all batches share them. */
-  slots: number;
-  weight: number;
-  pilot: number | null;
-  maxFailurePercent: number;
-  deadlineAt: string | null;
-  counts: Counts;
-  /** Subagents and inputs that its items have started and that have not ended. */
-  followUps: number;
-  ratePerMinute: number | null;
-  eta: { from: string; to: string } | null;
-  usage: TokenUsage;
-  costUsd: number | null;
-  costMicros: number | null;
-  unpricedCalls: number;
-  simulated: boolean;
-  reservedUsd: number;
-  wastedUsd: number;
-  maxCostUsd: number | null;
-  /** Its expected total cost; null: too few items have ended. */
-  expectedCostUsd: number | null;
-  liveCostUsd: number | null;
-  savedPercent: number | null;
-  cacheHitRate: number | null;
-  /** The rounds of its calls, first to last; none for a live batch. */
-  hops: BatchHop[];
-  errors: { code: string; count: number; sample: string }[];
-  createdBy: string;
-  createdAt: string;
-  startedAt: string | null;
-  endedAt: string | null;
-}
 
 /** The groups of errors that are shown, largest first, and how much of a message. */
 const ERRORS_MAX = 20;
@@ -203,6 +146,7 @@ type BatchRow = Omit<BatchView, Derived> & {
   measured: { hitRate: number } | null;
 };
 
+type BatchHop = BatchView['hops'][number];
 type HopRow = BatchHop &
   TokenUsage &
   Omit<HopTimes, 'endedAtMs'> & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };

@@ -1,36 +1,9 @@
 // Bulk actions and their items, as the API shows them.
-import type { BulkItemStatus, BulkStatus, BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
+import type { BulkActionView, BulkItemView } from '../../contract/bulk-actions.ts';
+import type { BulkItemStatus } from '../../core/bulk/bulk-action.ts';
 import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export interface BulkActionView {
-  id: string;
-  action: BulkVerb;
-  target: BulkTarget;
-  filter: Record<string, unknown>;
-  reason: string | null;
-  perSecond: number | null;
-  canary: boolean;
-  status: BulkStatus;
-  total: number;
-  done: number;
-  skipped: number;
-  failed: number;
-  createdBy: string;
-  createdAt: string;
-  endedAt: string | null;
-}
-
-export interface BulkItemView {
-  n: number;
-  /** The id of the turn, message, delivery or letter. */
-  id: string;
-  status: BulkItemStatus;
-  reason: string | null;
-  messageIds: string[] | null;
-  settledAt: string | null;
-}
 
 const COLUMNS =
   sql.raw(`a.id, a.action, a.target, a.filter, a.reason, a.per_second as "perSecond", a.is_canary as canary, a.status, a.total,

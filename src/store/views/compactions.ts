@@ -1,38 +1,9 @@
 // Compactions and ended transcripts as the API shows them: what was compacted, and the earlier transcripts of the
 // session.
+import type { CompactionView, TranscriptView } from '../../contract/transcripts.ts';
 import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const COMPACTION_STATUSES = ['running', 'completed', 'failed', 'timedOut', 'restored'] as const;
-export const COMPACTION_REASONS = ['manual', 'threshold', 'overflow'] as const;
-
-export interface CompactionView {
-  id: string;
-  sessionKey: string;
-  /** The transcript that it belongs to; a reset begins the next. */
-  transcriptNo: number;
-  turnId: string;
-  reason: (typeof COMPACTION_REASONS)[number];
-  status: (typeof COMPACTION_STATUSES)[number];
-  attempt: number;
-  /** Estimates. */
-  tokensBefore: number;
-  tokensAfter: number | null;
-  /** The entry that the summary became. */
-  summaryEntryId: string | null;
-  /** How many entries it replaces now. */
-  retiredEntries: number;
-  /** The memory file that the flush before it wrote to, relative to the workspace; null: nothing was written. */
-  memoryPath: string | null;
-  /** Which workspace files the requests after it still show, and which they should and do not. */
-  audit: unknown;
-  error: unknown;
-  /** True while it can be undone. */
-  isRestorable: boolean;
-  startedAt: string;
-  endedAt: string | null;
-}
 
 const COMPACTION = sql.raw(`json_build_object('id', c.id, 'sessionKey', s.key, 'transcriptNo', c.transcript_no,
   'turnId', c.turn_id, 'reason', c.reason, 'status', c.status, 'attempt', c.attempt, 'tokensBefore', c.tokens_before,
@@ -75,14 +46,6 @@ export async function viewCompaction(
     select ${COMPACTION} as view from holdfast.compactions c join holdfast.sessions s on s.id = c.session_id
     where c.id = ${wanted.id} and s.key = ${wanted.sessionKey}`);
   return result.rows[0]?.view ?? null;
-}
-
-/** A transcript of a session; `endedAt` is null for the current one. */
-export interface TranscriptView {
-  transcriptNo: number;
-  isCurrent: boolean;
-  entries: number;
-  endedAt: string | null;
 }
 
 /** The transcripts of a session, the current one first; `after` is a number. */

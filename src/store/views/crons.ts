@@ -1,31 +1,14 @@
 // Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
+import type { CronView, FireView } from '../../contract/crons.ts';
+import { nextRunOf } from '../../schedule/timetable.ts';
 import { sql } from '../drizzle.ts';
 import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
-import { dollarsSql, type CostFacts } from '../cost-sql.ts';
+import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const FIRE_STATUSES = ['claimed', 'completed', 'failed', 'missed', 'skipped'] as const;
-
-/** With what its turn, and what that has started, cost so far. */
-export interface FireView extends CostFacts {
-  cronId: string;
-  scheduledFor: string;
-  status: (typeof FIRE_STATUSES)[number];
-  /** Why it was passed over, or failed. */
-  reason: string | null;
-  /** The number of slots from this one on that were skipped for the same reason. */
-  slots: number;
-  /** True when a person or an agent requested it. */
-  isManual: boolean;
-  messageId: string | null;
-  turnId: string | null;
-  firedAt: string | null;
-  endedAt: string | null;
-}
 
 /** Crons, newest first. */
 export async function listCrons(
@@ -107,4 +90,44 @@ export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: D
   const after = new Date(scheduledFor.getTime() + 1).toISOString();
   const found = (await listFires(db, cronId, { limit: 1, after })).items[0];
   return found?.scheduledFor === scheduledFor.toISOString() ? found : null;
+}
+
+const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
+
+/** A cron as the outside sees it. */
+export function cronViewOf(kept: Cron): CronView {
+  const {
+    isEnabled,
+    lastSlotMs,
+    nextSlotMs: _nextSlot,
+    dueMs: _due,
+    notBeforeMs: _rest,
+    revision: _revision,
+    createdMs,
+    updatedMs,
+    options,
+    ...same
+  } = kept;
+  const { slotMs, runMs } = nextRunOf(kept);
+  return {
+    ...same,
+    tools: options.tools ?? null,
+    tags: options.tags ?? {},
+    delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
+    enabled: isEnabled,
+    lastSlotAt: isoOf(lastSlotMs),
+    nextSlotAt: isEnabled ? isoOf(slotMs) : null,
+    nextRunAt: isEnabled ? isoOf(runMs) : null,
+    createdAt: new Date(createdMs).toISOString(),
+    updatedAt: new Date(updatedMs).toISOString(),
+  };
+}
+
+function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullable<CronView['delivery']> {
+  if (delivery.mode !== 'webhook' || delivery.url === undefined) return delivery;
+  return { ...delivery, url: delivery.url.replace(CREDENTIALS_IN_URL, '$1[redacted]@') };
+}
+
+function isoOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString();
 }

@@ -1,48 +1,14 @@
 // Failed work that waits for a person, grouped by error: two thousand failures are often three errors.
+import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
 import { and, desc, eq, sql } from '../drizzle.ts';
 import { deadLetters, sessions } from '../schema.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
-export const DEAD_LETTER_STATES = ['open', 'redriven', 'discarded'] as const;
-
-export interface DeadLetterView {
-  id: string;
-  kind: string;
-  sessionKey: string | null;
-  turnId: string | null;
-  deliveryId: string | null;
-  code: string;
-  reason: string;
-  state: (typeof DEAD_LETTER_STATES)[number];
-  createdAt: string;
-  settledAt: string | null;
-}
-
-/** All dead letters of one kind with one error code. */
-export interface DeadLetterGroupView {
-  kind: string;
-  code: string;
-  count: number;
-  firstAt: string;
-  lastAt: string;
-  perHour: DeadLetterTrend;
-  /** The newest of them. */
-  letters: DeadLetterView[];
-}
-
-/** The letters of a group by the hour in which they were made. */
-export interface DeadLetterTrend {
-  /** When the first hour starts. */
-  startsAt: string;
-  /** One for each hour, oldest first; the last one has not ended. */
-  counts: number[];
-}
-
 /** Which letters are listed. */
 export interface DeadLetterFilter {
-  state: string;
+  state: DeadLetterView['state'];
   code?: string | undefined;
 }
 
@@ -133,7 +99,7 @@ async function readTrends(
   db: ViewDatabase,
   state: string,
   groups: readonly GroupName[],
-): Promise<(group: GroupName) => DeadLetterTrend> {
+): Promise<(group: GroupName) => DeadLetterGroupView['perHour']> {
   const values = [state, groups.map(({ kind }) => kind), groups.map(({ code }) => code)];
   const { rows } = await db.$client.query<TrendsRow>(DEAD_LETTER_TRENDS.prepared(values));
   // A select without a table in `from` has one row.
@@ -149,7 +115,7 @@ async function readTrends(
 
 async function newestOf(
   db: ViewDatabase,
-  group: { kind: string; code: string; state: string },
+  group: { kind: string; code: string; state: DeadLetterView['state'] },
 ): Promise<DeadLetterView[]> {
   const rows = await db
     .select({ letter: deadLetters, sessionKey: sessions.key })
@@ -166,8 +132,7 @@ async function newestOf(
     deliveryId: letter.deliveryId,
     code: letter.code,
     reason: letter.reason,
-    // The table's check allows no other.
-    state: letter.state as DeadLetterView['state'],
+    state: letter.state,
     createdAt: isoOf(letter.createdAt),
     settledAt: isoOrNull(letter.settledAt),
   }));

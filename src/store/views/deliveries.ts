@@ -1,58 +1,13 @@
 // The outbox as the outside sees it, newest first. Secrets of a target stay inside (G31).
+import type { DeliveryCount, DeliveryDetails } from '../../contract/deliveries.ts';
+import type { DeliveryView } from '../../contract/views.ts';
+import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { eq, inArray } from '../drizzle.ts';
 import { deliveries, sessions } from '../schema.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { findDeliveryIds, type DeliveryFilter } from './delivery-filter.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const DELIVERY_STATUSES = ['pending', 'sending', 'sent', 'unknown', 'failed', 'expired', 'discarded'] as const;
-
-export interface DeliveryView {
-  id: string;
-  sessionKey: string;
-  turnId: string | null;
-  /** Its place in the order of its session. */
-  seq: number;
-  channel: string;
-  /** Where it goes, without credentials. */
-  target: unknown;
-  payload: unknown;
-  status: (typeof DELIVERY_STATUSES)[number];
-  attempts: number;
-  dueAt: string;
-  expiresAt: string;
-  lastStatus: number | null;
-  lastError: string | null;
-  createdAt: string;
-  settledAt: string | null;
-}
-
-/** One attempt to send a delivery, as far as the log of events still has it. */
-export interface DeliveryAttempt {
-  attempt: number;
-  /** When its result was stored. */
-  at: string;
-  /** `pending`: it is tried again. */
-  status: DeliveryView['status'];
-  /** The receiver's answer, if there was one. */
-  httpStatus: number | null;
-}
-
-export interface DeliveryDetails extends DeliveryView {
-  /** Oldest first. A delivery that was redriven begins again with attempt 1. */
-  log: DeliveryAttempt[];
-}
-
-/** The deliveries with one status. */
-export interface DeliveryCount {
-  status: DeliveryView['status'];
-  count: number;
-  /** There are more than `count`. */
-  isCapped: boolean;
-  /** When the oldest of them was created; null: there are none. */
-  oldestAt: string | null;
-}
 
 /** Deliveries, newest first. */
 export async function listDeliveries(
@@ -90,7 +45,7 @@ order by e.id`,
 export async function viewDeliveryDetails(db: ViewDatabase, id: string): Promise<DeliveryDetails | null> {
   const [found, log] = await Promise.all([
     viewDelivery(db, id),
-    db.$client.query<{ at: string; data: Omit<DeliveryAttempt, 'at'> }>(DELIVERY_LOG.prepared([id])),
+    db.$client.query<{ at: string; data: Omit<DeliveryDetails['log'][number], 'at'> }>(DELIVERY_LOG.prepared([id])),
   ]);
   if (found === null) return null;
   return {
@@ -140,10 +95,9 @@ function deliveryViewOf(row: { delivery: typeof deliveries.$inferSelect; session
     turnId: delivery.turnId,
     seq: delivery.seq,
     channel: delivery.channel,
-    target: withoutCredentials(delivery.target),
+    target: withoutCredentials(delivery.target) as DeliveryView['target'],
     payload: delivery.payload,
-    // The table's check allows no other.
-    status: delivery.status as DeliveryView['status'],
+    status: delivery.status,
     attempts: delivery.attempts,
     dueAt: isoOf(delivery.dueAt),
     expiresAt: isoOf(delivery.expiresAt),

@@ -1,63 +1,9 @@
 // The family of a session: every run below its root, with its own usage and that of it and the runs below it.
+import type { FamilyView } from '../../contract/details.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import type { MESSAGE_STATUSES } from './message-filter.ts';
 import type { ViewDatabase } from './page.ts';
-import type { RUN_STATUSES } from './subagents.ts';
-
-/** The usage; the cost is null when none is known. */
-export interface FamilyUsage {
-  tokens: { input: number; output: number };
-  costUsd: number | null;
-  costMicros: number | null;
-}
-
-export const ANNOUNCED_HOW = ['waiting', 'steered', 'ownTurn', 'notSent', 'noRecipient'] as const;
-
-/** How the end of a run reached a session above it. */
-export interface FamilyAnnouncement {
-  /**
-   * `waiting`: no turn has claimed it yet; `steered`: it joined a turn that ran; `ownTurn`: it began a turn, alone or with other announcements;
-   * `notSent`: it was settled without a turn; `noRecipient`: no session was left, and there is no message.
-   */
-  how: (typeof ANNOUNCED_HOW)[number];
-  messageId: string | null;
-  sessionKey: string | null;
-  status: (typeof MESSAGE_STATUSES)[number] | null;
-  turnId: string | null;
-}
-
-export interface FamilyRun {
-  runId: string;
-  /** The run that spawned it; null: the root did. */
-  parentRunId: string | null;
-  sessionKey: string;
-  parentSessionKey: string;
-  label: string | null;
-  task: string;
-  agentId: string;
-  depth: number;
-  status: (typeof RUN_STATUSES)[number];
-  mode: 'run' | 'session';
-  createdAt: string;
-  endedAt: string | null;
-  /** Its open turn, or its last one; null: it has had none. */
-  turnId: string | null;
-  /** Null: it has not ended. */
-  announcement: FamilyAnnouncement | null;
-  own: FamilyUsage;
-  /** Of the run and of all runs below it. */
-  subtree: FamilyUsage & { runs: number };
-}
-
-export interface FamilyView {
-  rootKey: string;
-  root: FamilyUsage;
-  items: FamilyRun[];
-  /** There are more runs than are shown. */
-  isCapped: boolean;
-}
 
 /** The most runs that are shown, and the deepest. */
 const RUNS_MAX = 1_000;
@@ -110,6 +56,9 @@ select root.key as "rootKey", root.input_tokens as "rootInput", root.output_toke
   ) as runs
 from root`,
 });
+
+type FamilyRun = FamilyView['items'][number];
+type FamilyUsage = FamilyView['root'];
 
 interface RunRow extends Omit<FamilyRun, 'own' | 'subtree' | 'parentRunId'> {
   input: number;

@@ -1,6 +1,7 @@
 // What a search text names exactly: an id, the key of a session, the id that a platform gave a message, or the code of open dead letters. Each
 // look-up is one by an index. The end of an id is looked for among the newest ids only: an index for it would cost every insert. A list with a
 // text that names nothing looks for the text in its rows instead.
+import type { FoundId } from '../../contract/answers.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
 import { literal } from '../statement.ts';
@@ -25,10 +26,7 @@ const ID_TABLES = {
   cron: 'crons',
   run: 'subagent_runs',
   bulkAction: 'bulk_actions',
-} as const;
-
-type IdKind = keyof typeof ID_TABLES;
-export const ID_KINDS = Object.keys(ID_TABLES) as [IdKind, ...IdKind[]];
+} as const satisfies Record<FoundId['kind'], string>;
 
 /** So many of the newest ids of each kind are looked at for one with a given end. */
 export const ENDS_LOOKED_AT_MAX = 20_000;
@@ -94,10 +92,10 @@ interface FoundRow {
 export async function findByEnd(
   db: ViewDatabase,
   end: string,
-  kinds: readonly string[] = ID_KINDS,
-): Promise<{ kind: IdKind; id: string }[]> {
+  kinds: readonly string[] = Object.keys(ID_TABLES),
+): Promise<FoundId[]> {
   const query = FIND_BY_END.prepared([end.toLowerCase(), kinds]);
-  return (await db.$client.query<{ kind: IdKind; id: string }>(query)).rows;
+  return (await db.$client.query<FoundId>(query)).rows;
 }
 
 /** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */

@@ -1,27 +1,8 @@
 // Polls as the API shows them, newest first: made or skipped, with the results of those that were made.
+import type { HeartbeatView } from '../../contract/crons.ts';
 import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const HEARTBEAT_STATUSES = ['claimed', 'fired', 'skipped'] as const;
-export const HEARTBEAT_RESULTS = ['acknowledged', 'alert', 'duplicate', 'failed'] as const;
-
-export interface HeartbeatView {
-  id: string;
-  agentId: string;
-  sessionKey: string;
-  scheduledFor: string;
-  trigger: 'interval' | 'manual';
-  status: (typeof HEARTBEAT_STATUSES)[number];
-  /** Why it was skipped. */
-  reason: string | null;
-  detail: string | null;
-  /** Null while it runs, and for skipped polls. */
-  result: (typeof HEARTBEAT_RESULTS)[number] | null;
-  messageId: string | null;
-  turnId: string | null;
-  settledAt: string | null;
-}
 
 /** A poll that was made has failed also when its message did. */
 const COLUMNS =

@@ -1,4 +1,5 @@
 // API keys and the audit log, as the API shows them and checks requests against them.
+import type { ApiKeyView, AuditView } from '../../contract/keys.ts';
 import type { KeyRole } from '../../core/access/key-role.ts';
 import { sql } from '../drizzle.ts';
 import { literal } from '../statement.ts';
@@ -49,17 +50,6 @@ export async function readWebSessions(db: ViewDatabase, ids: readonly string[]):
   return (await db.$client.query<WebSession>(READ_WEB_SESSIONS.prepared([ids]))).rows;
 }
 
-export interface ApiKeyView {
-  id: string;
-  name: string;
-  role: KeyRole;
-  createdBy: string;
-  createdAt: string;
-  expiresAt: string | null;
-  lastUsedAt: string | null;
-  revokedAt: string | null;
-}
-
 const KEY_COLUMNS =
   sql.raw(`k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt",
   ${isoSql('k.expires_at')} as "expiresAt", ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt"`);
@@ -82,18 +72,6 @@ export async function listApiKeys(db: ViewDatabase, page: PageRequest): Promise<
     where (${page.after}::uuid is null or k.id < ${page.after}::uuid)
     order by k.id desc limit ${page.limit + 1}`);
   return pageOf(rows, page.limit, ({ id }) => id);
-}
-
-export interface AuditView {
-  id: string;
-  at: string;
-  principal: string;
-  role: KeyRole;
-  action: string;
-  target: string;
-  reason: string | null;
-  requestId: string;
-  outcome: string | null;
 }
 
 export interface AuditFilter {

@@ -1,10 +1,9 @@
 // Which messages a list shows, newest first. Each status has a source of its own that an index reads in the order of the ids, so a page costs
 // the same however many messages there are.
+import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { literal } from '../statement.ts';
 import type { PageRequest, ViewDatabase } from './page.ts';
-
-export const MESSAGE_STATUSES = ['waiting', 'claimed', 'answered', 'silent', 'failed', 'cancelled', 'dropped'] as const;
 
 /** Absent fields do not filter. */
 export interface MessageFilter {

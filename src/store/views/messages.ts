@@ -1,5 +1,6 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
+import type { MessageView, SessionFacts } from '../../contract/views.ts';
 import { announcementText, type Announcement } from '../../core/announcement.ts';
 import type { Tags } from '../../core/input-options.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
@@ -8,34 +9,9 @@ import { and, desc, eq, inArray, sql, type SQL } from '../drizzle.ts';
 import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
 import { retryOfSql } from '../retry-turn.ts';
-import type { SessionFacts } from '../session-facts.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
-import { findMessageIds, type MESSAGE_STATUSES, type MessageFilter } from './message-filter.ts';
+import { findMessageIds, type MessageFilter } from './message-filter.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-type MessageStatus = (typeof MESSAGE_STATUSES)[number];
-
-export interface MessageView {
-  id: string;
-  sessionKey: string;
-  /** The number of this input in its session. */
-  seq: number;
-  kind: string;
-  text: string;
-  /** Empty: none. */
-  tags: Tags;
-  status: MessageStatus;
-  turnId: string | null;
-  /** The failed message that it repeats: its turn was retried after its session had moved on. */
-  retryOf: string | null;
-  reply: string | null;
-  /** Why it failed, was cancelled or was dropped. */
-  error: unknown;
-  /** Why it waits; null when it does not. A message that a turn has claimed waits while no worker runs that turn. */
-  why: Why | null;
-  receivedAt: string;
-  settledAt: string | null;
-}
 
 const WAIT_FACTS = waitFactsSql('"holdfast"."inbox"."session_id"', '"holdfast"."inbox"."received_at"');
 
@@ -104,8 +80,7 @@ async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limi
   return rows.map(({ turnError, commandReply, announcement, wait, lanes, deliverAt, ...row }) => ({
     ...row,
     text: messageText(row.text, announcement),
-    // The table's check allows no other.
-    status: row.status === 'delayed' ? 'waiting' : (row.status as MessageStatus),
+    status: row.status === 'delayed' ? 'waiting' : row.status,
     reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,
     why:
       row.status === 'delayed'
@@ -158,8 +133,7 @@ export async function viewAcceptance(
     message: isSettledAtDoor
       ? message
       : { ...message, status: 'waiting', turnId: null, reply: null, error: null, why: null, settledAt: null },
-    // Written by the accepting statement as these facts.
-    session: row.answer as SessionFacts | null,
+    session: row.answer,
     sessionId: row.sessionId,
   };
 }

@@ -1,4 +1,5 @@
 // The models that no worker calls for a time, as people see them.
+import type { BlockView } from '../../contract/model-blocks.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
@@ -7,19 +8,6 @@ import type { ViewDatabase } from './page.ts';
 export const BLOCK_JSON = `json_build_object('model', b.model, 'kind', case when b.probe_at is null then 'asked' else 'away' end,
   'since', ${isoSql('b.since')}, 'until', ${isoSql('coalesce(b.probe_at, b.until)')},
   'text', b.detail)`;
-
-/** A block as it is shown. */
-export interface BlockView {
-  /** `provider/model` */
-  model: string;
-  /** `asked`: its provider has asked to wait. `away`: it does not answer, and one call at a time finds out whether it is back. */
-  kind: 'asked' | 'away';
-  since: string;
-  /** When it is called again; one call, if it is away. */
-  until: string;
-  /** What the provider said, or the last error; null: not known. */
-  text: string | null;
-}
 
 export const LIST_BLOCKS = literal({
   name: 'list-model-blocks',

@@ -1,4 +1,5 @@
 // Pauses: what they hold, and how they are shown.
+import type { PauseView } from '../../contract/pauses.ts';
 import type { PauseFacts } from '../../core/waiting/explain-wait.ts';
 import type { Lane } from '../../config.ts';
 import { isoSql } from '../session-facts.ts';
@@ -11,14 +12,6 @@ export interface PauseScope {
   lane: Lane | null;
   agent: string | null;
   session: string | null;
-}
-
-export interface PauseView extends PauseScope {
-  id: string;
-  reason: string | null;
-  /** The name of the key that it was made with. */
-  pausedBy: string;
-  since: string;
 }
 
 /** SQL that is true when the pause `p` holds the session `s`. */

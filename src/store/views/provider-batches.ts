@@ -1,37 +1,9 @@
 // Submissions to the provider as the API shows them, newest first.
-import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
+import type { ProviderBatchView } from '../../contract/provider-batches.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-/** Answers that were paid for and that no turn uses, with their tokens. */
-export interface WastedAnswers {
-  answers: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-}
-
-export interface ProviderBatchView {
-  id: string;
-  /** The provider's id; null: it is unknown, or there is none. */
-  providerId: string | null;
-  status: SubmissionStatus;
-  isAdopted: boolean;
-  requestCount: number;
-  /** The provider's counts of its requests; null: it has not been polled yet. */
-  counts: Record<string, number> | null;
-  wasted: WastedAnswers | null;
-  /** What they cost; null: there are none, or it is not known. */
-  wastedUsd: number | null;
-  error: string | null;
-  createdAt: string;
-  submittedAt: string | null;
-  expiresAt: string | null;
-  endedAt: string | null;
-}
 
 const COLUMNS =
   sql.raw(`b.id, b.provider_id as "providerId", b.status, b.is_adopted as "isAdopted", b.request_count as "requestCount", b.counts,

@@ -3,14 +3,14 @@
 // The table of sessions has no index on a column that turns change. So a list reads candidates by an index that there is, a bounded number of
 // them, and looks for the rest of the filter in those: when it has looked at that many, a page may have fewer items than its limit, and the
 // next page continues where it stopped.
+import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import type { Why } from '../../core/waiting/why.ts';
 import { whyRetried, type RetriedDelivery } from '../../core/waiting/why-retried.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { alias, eq, sql, type SQL } from '../drizzle.ts';
 import { sessions } from '../schema.ts';
-import { isoSql, sessionFactsSql, type SessionFacts } from '../session-facts.ts';
+import { isoSql, sessionFactsSql } from '../session-facts.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
@@ -22,22 +22,10 @@ const facts = sql<SessionFacts>`${sql.raw(FACTS)}`;
 /** Columns of a row of `holdfast.sessions`, so that a list needs no further read for it. */
 const LOCK = `case when s.owner is not null then
   json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end`;
-const lock = sql<SessionLock | null>`${sql.raw(LOCK)}`;
-
-/** The process that has claimed a session, and when its lease expires unless it is renewed. */
-export interface SessionLock {
-  holder: string;
-  /** ISO 8601; in the past when the process has crashed and no other has claimed the session. */
-  until: string;
-}
+const lock = sql<SessionDetails['lock']>`${sql.raw(LOCK)}`;
 
 /** A session with its lock, which changes too often to be in the answer to a message. */
-export interface LockedSession extends SessionFacts {
-  /** Null: no process has claimed it. */
-  lock: SessionLock | null;
-  /** Why its open turn, its oldest message or else its oldest delivery waits; null: nothing does, or a worker runs its turn. Absent in lists. */
-  why?: Why | null;
-}
+export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode'>;
 
 /** SQL of when the message arrived that waits longest in the session. */
 const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i where i.turn_id = s.turn_id and i.status = 'claimed'),
@@ -71,8 +59,6 @@ export async function findSession(db: ViewDatabase, key: string): Promise<{ id: 
   return rows[0] ?? null;
 }
 
-export const SESSION_STATUSES = ['idle', 'waiting', 'running'] as const;
-
 export interface SessionFilter {
   agentId?: string | undefined;
   /** Absent: all kinds but `batch`. */
@@ -90,7 +76,7 @@ const LOOKED_AT_MAX = 20_000;
 
 interface SessionRow extends Record<string, unknown> {
   facts: SessionFacts | null;
-  lock: SessionLock | null;
+  lock: SessionDetails['lock'];
   /** Set when it does not fit the filter: the last one that the page looked at. */
   id: string;
 }
@@ -147,7 +133,7 @@ export async function listUpdatedSessions(
   filter: SessionFilter,
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
-  const { rows } = await db.execute<{ facts: SessionFacts; lock: SessionLock | null; key: string }>(
+  const { rows } = await db.execute<{ facts: SessionFacts; lock: SessionDetails['lock']; key: string }>(
     await updatedQuery(db, filter, page),
   );
   const shown = rows.slice(0, page.limit);

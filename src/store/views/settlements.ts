@@ -1,11 +1,11 @@
 // How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
 // the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
 // (`journal/tell-settlements.ts`).
+import type { MessageView, ModelCallView, ToolCallView, TurnView } from '../../contract/views.ts';
 import { callsSql, MESSAGE_SQL, toolsSql, TURN_SQL } from '../settlement-sql.ts';
-import type { MessageView } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
-import { StepCollection, type ModelCallView, type ToolCallView } from './turn-steps.ts';
-import { withSteps, type TurnSummary, type TurnView } from './turns.ts';
+import { StepCollection } from './turn-steps.ts';
+import { withSteps, type TurnSummary } from './turns.ts';
 import { literal } from '../statement.ts';
 
 /** `turn` is null when no turn ever took the message. */

@@ -1,25 +1,10 @@
 // Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the same however many rows there are.
+import type { StatsView } from '../../contract/overview.ts';
 import { sql } from '../drizzle.ts';
 import { literal } from '../statement.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import { PARKED_MESSAGES_SQL } from '../why-sql.ts';
 import type { ViewDatabase } from './page.ts';
-
-export interface StatsView {
-  sessions: number;
-  /** How many messages are in each status; a status that none has is absent. Those of a parked turn count as waiting. */
-  messages: Record<string, number>;
-  turns: Record<string, number>;
-  deliveries: Record<string, number>;
-  /** Age of the message that waits longest, in milliseconds; null when none waits. */
-  oldestWaitMs: number | null;
-  /** Sessions that a worker holds now. */
-  liveLocks: number;
-  /** Sessions per lane that have work and that no worker holds, without those whose turn is parked and not due. */
-  queueDepth: Record<string, number>;
-  systemEventsWaiting: number;
-  deadLetters: number;
-}
 
 /** Counts everything; a lane without work has depth 0. */
 export async function viewStats(db: ViewDatabase): Promise<StatsView> {

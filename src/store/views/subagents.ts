@@ -1,34 +1,9 @@
 // Runs of subagents as the API shows them, newest first.
-import type { RunStatus } from '../../core/announcement.ts';
-import { dollarsSql, type CostFacts } from '../cost-sql.ts';
+import type { SubagentView } from '../../contract/subagents.ts';
+import { dollarsSql } from '../cost-sql.ts';
 import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
-
-export interface SubagentView extends CostFacts {
-  runId: string;
-  childSessionKey: string;
-  parentSessionKey: string;
-  label: string | null;
-  task: string;
-  /** How many sessions are above it. */
-  depth: number;
-  status: 'running' | RunStatus;
-  mode: 'run' | 'session';
-  cleanup: 'keep' | 'delete';
-  /** Its last text, once it has ended. */
-  result: string | null;
-  /** Why it did not end well. */
-  error: string | null;
-  tokens: { input: number; output: number };
-  createdAt: string;
-  deadlineAt: string | null;
-  endedAt: string | null;
-  /** How its end was announced; null: it has not ended, or no session was left to receive it. */
-  announcement: { messageId: string; sessionKey: string; status: string } | null;
-}
 
 const SELECTION =
   sql.raw(`r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,

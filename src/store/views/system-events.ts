@@ -1,23 +1,8 @@
 // The system events of a session, oldest first: those that wait for the next prompt, or all with their outcome.
+import type { SystemEventView } from '../../contract/views.ts';
 import { and, asc, eq, gt } from '../drizzle.ts';
 import { systemEvents } from '../schema.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const SYSTEM_EVENT_STATES = ['queued', 'consumed', 'dropped'] as const;
-
-export interface SystemEventView {
-  id: string;
-  sessionKey: string;
-  text: string;
-  contextKey: string | null;
-  trusted: boolean;
-  state: (typeof SYSTEM_EVENT_STATES)[number];
-  /** The turn whose prompt it is in. */
-  turnId: string | null;
-  dropReason: string | null;
-  createdAt: string;
-  settledAt: string | null;
-}
 
 /** The events of a session; only those that wait unless `isAll`. */
 export async function listSystemEvents(

@@ -1,17 +1,9 @@
 // One call of a tool, with what it was given and what came back. Both are in the transcript; a result whose batch has not ended is in the ledger.
+import type { ToolCallDetail } from '../../contract/details.ts';
+import type { ToolCallView } from '../../contract/views.ts';
 import { partTextOf, type StoredBlock } from '../../core/transcript-parts.ts';
 import { literal } from '../statement.ts';
 import { isoOf, isoOrNull, type ViewDatabase } from './page.ts';
-import type { ToolCallView } from './turn-steps.ts';
-
-export interface ToolCallDetail extends ToolCallView {
-  turnId: string;
-  sessionKey: string;
-  step: number;
-  /** JSON as the tool got it; null: the transcript has no such call. */
-  arguments: string | null;
-  result: { text: string; isError: boolean } | null;
-}
 
 export const FIND_TOOL_CALL = literal({
   name: 'find-tool-call',

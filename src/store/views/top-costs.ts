@@ -1,4 +1,5 @@
 // What cost the most of the newest turns: the turns themselves, their sessions and the crons that caused them.
+import type { TopCosts } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
@@ -8,21 +9,6 @@ import { idAt } from '../id-of-time.ts';
 
 /** The newest turns are read, up to this many. */
 const TURNS_READ_MAX = 10_000;
-
-interface Cost {
-  costUsd: number;
-  costMicros: number;
-}
-
-export interface TopCosts {
-  turns: (Cost & { id: string; sessionKey: string; kind: string; model: string; startedAt: string })[];
-  sessions: (Cost & { sessionKey: string; turns: number })[];
-  crons: (Cost & { id: string; name: string; turns: number })[];
-  turnsRead: number;
-  /** Whether there are more turns since then. */
-  isCapped: boolean;
-  simulated: boolean;
-}
 
 const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros`;
 

@@ -1,31 +1,9 @@
 // The entries of a session's transcript, oldest or newest first. A page is bounded in items and in bytes, because one entry may hold as much
 // as a hundred others (G28). Its long parts may be cut; then it is bounded by what is left, and by how much is read for it.
-import type { PartSpan } from '../../core/prompt/prompt-parts.ts';
+import type { EntryView } from '../../contract/views.ts';
 import { alias, and, asc, desc, eq, gt, inArray, lt, sql } from '../drizzle.ts';
 import { entries } from '../schema.ts';
 import { isoOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export const ENTRY_KINDS = ['prompt', 'answer', 'results', 'steer', 'summary'] as const;
-export const ENTRY_STATES = ['active', 'pruned', 'compacted', 'hidden'] as const;
-
-export interface EntryView {
-  id: string;
-  seq: number;
-  parentId: string | null;
-  kind: (typeof ENTRY_KINDS)[number];
-  role: 'user' | 'assistant';
-  /** Content blocks in Anthropic's shapes. */
-  content: unknown;
-  /** What the first text of a prompt was put together from; null: of another entry, or not known. */
-  parts: EntryPart[] | null;
-  turnId: string;
-  state: (typeof ENTRY_STATES)[number];
-  createdAt: string;
-}
-
-export interface EntryPart extends Omit<PartSpan, 'origin'> {
-  origin: string;
-}
 
 /** Which entries: of one transcript of the session, only the active ones or all. */
 export interface EntryFilter {
@@ -97,18 +75,21 @@ function takeWhileFitting(sizes: EntrySize[]): EntrySize[] {
 }
 
 /** The blocks of an entry; null: the session has no entry with this id. */
-export async function readBlocks(db: ViewDatabase, sessionId: string, entryId: string): Promise<unknown[] | null> {
+export async function readBlocks(
+  db: ViewDatabase,
+  sessionId: string,
+  entryId: string,
+): Promise<EntryView['content'] | null> {
   const [row] = await db
     .select({ content: entries.content })
     .from(entries)
     .where(and(eq(entries.sessionId, sessionId), eq(entries.id, entryId)))
     .limit(1);
-  // The journal writes a list of blocks.
-  return row === undefined ? null : (row.content as unknown[]);
+  return row?.content ?? null;
 }
 
 /** The stored parts that have a position: the sender's text is a part without one, as long as the content itself. */
-const SPANS = sql<EntryPart[] | null>`(select json_agg(part order by n)
+const SPANS = sql<EntryView['parts']>`(select json_agg(part order by n)
   from json_array_elements(${entries.parts}) with ordinality as stored (part, n) where part -> 'start' is not null)`;
 
 async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]): Promise<EntryView[]> {
@@ -131,12 +112,5 @@ async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]):
     .leftJoin(parent, and(eq(parent.sessionId, entries.sessionId), eq(parent.seq, entries.parentSeq)))
     .where(and(eq(entries.sessionId, sessionId), inArray(entries.seq, seqs)))
     .orderBy(asc(entries.seq));
-  return rows.map((row) => ({
-    ...row,
-    // The checks of the table allow no other kinds, roles and states.
-    kind: row.kind as EntryView['kind'],
-    role: row.role as EntryView['role'],
-    state: row.state as EntryView['state'],
-    createdAt: isoOf(row.createdAt),
-  }));
+  return rows.map((row) => ({ ...row, createdAt: isoOf(row.createdAt) }));
 }

@@ -1,44 +1,17 @@
 // What a turn answers: its messages, each with its cause, and the system events in its prompt.
+import type { TurnInputs } from '../../contract/details.ts';
+import type { SystemEventView } from '../../contract/views.ts';
 import type { Announcement } from '../../core/announcement.ts';
 import { isUuid } from '../../core/ids.ts';
-import { CAUSING_TABLES, causeOfKey, type CauseKind, type CausingTable } from '../../core/message-cause.ts';
+import { CAUSING_TABLES, causeOfKey, type CausingTable } from '../../core/message-cause.ts';
 import { pieceOf } from '../../core/cut-text.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { messageText } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
-import type { SystemEventView } from './system-events.ts';
 
 /** The transcript has the rest of a longer text. */
 const TEXT_CHARS_MAX = 16_384;
-
-/** The cause of a message; a field is null where it does not apply or the row was deleted. */
-export interface CauseView {
-  kind: CauseKind;
-  /** The turn that sent or spawned it, or whose message it repeats. */
-  turnId: string | null;
-  /** The session of that turn; for a subagent's announcement, the subagent's session. */
-  sessionKey: string | null;
-  /** The message that it repeats or follows. */
-  messageId: string | null;
-  cron: { id: string; name: string } | null;
-  batchId: string | null;
-}
-
-export interface TurnInputView {
-  id: string;
-  seq: number;
-  kind: string;
-  /** At most 16,384 characters. */
-  text: string;
-  receivedAt: string;
-  cause: CauseView;
-}
-
-export interface TurnInputs {
-  messages: TurnInputView[];
-  systemEvents: SystemEventView[];
-}
 
 export const TURN_INPUTS = literal({
   name: 'turn-inputs',
@@ -71,8 +44,10 @@ from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id
 union all select b.id, 'batch', null, null, null, null from holdfast.batches b where b.id = any ($5::uuid[])`,
 });
 
+type TurnInput = TurnInputs['messages'][number];
+
 interface InputsRow {
-  messages: (Omit<TurnInputView, 'cause' | 'text'> & {
+  messages: (Omit<TurnInput, 'cause' | 'text'> & {
     causeKey: string | null;
     text: string | null;
     announcement: Announcement | null;
@@ -116,7 +91,7 @@ async function readCauses(db: ViewDatabase, keys: (string | null)[]): Promise<Ma
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-function causeView(causeKey: string | null, causes: ReadonlyMap<string, CauseRow>): CauseView {
+function causeView(causeKey: string | null, causes: ReadonlyMap<string, CauseRow>): TurnInput['cause'] {
   const { kind, row } = causeOfKey(causeKey);
   const found = row === null ? undefined : causes.get(row.id);
   return {

@@ -1,23 +1,9 @@
 // What a turn by itself shows beside its steps: its attempts, and the spans of its time that rows of other tables hold.
+import type { AttemptView, SpanView } from '../../contract/views.ts';
 import type { Why } from '../../core/waiting/why.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
-import type { SpanView } from './span.ts';
-
-/** How an attempt ended: its worker was lost, released the turn in a drain, or parked it; null: it is the last one. */
-export const ATTEMPT_ENDS = ['lost', 'released', 'parked'] as const;
-
-export interface AttemptView {
-  /** A turn that was parked is resumed in the same attempt. */
-  attempt: number;
-  worker: string;
-  epoch: number;
-  claimedAt: string;
-  /** Null: it has not ended, or that is not known. */
-  endedAt: string | null;
-  how: (typeof ATTEMPT_ENDS)[number] | null;
-}
 
 interface WaitsRow {
   id: string;

@@ -1,71 +1,18 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
-import type { HarnessReason } from '../../core/harness-selection.ts';
+import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
 import { pieceOf } from '../../core/cut-text.ts';
-import type { Tags } from '../../core/input-options.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import type { Why } from '../../core/waiting/why.ts';
-import { costFactsOf, type CostFacts } from '../cost-sql.ts';
+import { costFactsOf } from '../cost-sql.ts';
 import { desc, eq, getTableColumns, inArray, sql } from '../drizzle.ts';
 import { sessions, turns } from '../schema.ts';
 import { harnessSql } from '../settlement-sql.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
-import type { SpanView } from './span.ts';
-import { viewWaits, type AttemptView, type TurnWaits } from './turn-waits.ts';
-import { viewSteps, type StepView } from './turn-steps.ts';
-import type { TokenUsage } from '../token-usage.ts';
-
-export const TURN_STATUSES = [
-  'running',
-  'parked',
-  'completed',
-  'silent',
-  'failed',
-  'aborted',
-  'timedOut',
-  'interrupted',
-  'resuming',
-] as const;
-
-export interface TurnView extends CostFacts {
-  id: string;
-  sessionKey: string;
-  kind: string;
-  lane: string;
-  status: (typeof TURN_STATUSES)[number];
-  attempt: number;
-  /** Its attempts, oldest first; not of a turn that is read without its steps, or with a message. */
-  attempts?: AttemptView[];
-  /** The turns before and after it in its session, null for none; there when its attempts are. */
-  previousTurnId?: string | null;
-  nextTurnId?: string | null;
-  epoch: number;
-  worker: string;
-  /** The model that answered; while it has not, the one that it was opened with. */
-  model: string;
-  /** The model that it was opened with, if another one has answered; null: it is the same. */
-  askedModel: string | null;
-  /** Of its inputs; empty: none. */
-  tags: Tags;
-  /** What answers it, and why that was chosen; null: it asks for no answer, as a compaction. */
-  harness: { id: string; reason: HarnessReason } | null;
-  reply: string | null;
-  error: unknown;
-  /** Why no worker runs it: it is parked, or its worker is lost; null: one does, or it has ended. */
-  why: Why | null;
-  usage: TokenUsage;
-  queuedAt: string;
-  claimedAt: string;
-  startedAt: string;
-  endedAt: string | null;
-  /** How many steps there are, shown or not. */
-  stepCount: number;
-  steps: StepView[];
-  spans: SpanView[];
-}
+import { viewWaits, type TurnWaits } from './turn-waits.ts';
+import { viewSteps } from './turn-steps.ts';
 
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
@@ -98,9 +45,6 @@ export async function findTurn(
     ? null
     : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
 }
-
-/** A turn as a list shows it: with its last steps, or without any. */
-export type ListedTurn = TurnSummary & Partial<Pick<TurnView, 'steps' | 'spans'>>;
 
 export interface TurnListing extends TurnFilter {
   /** False: steps are not read. */
@@ -166,18 +110,16 @@ function turnSummaryOf(db: ViewDatabase, row: TurnRow): TurnSummary {
     sessionKey: row.sessionKey,
     kind: turn.kind,
     lane: turn.lane,
-    // The table's check allows no other.
-    status: turn.status as TurnView['status'],
+    status: turn.status,
     attempt: turn.attempt,
     epoch: turn.epoch,
     worker: turn.worker,
     model: turn.model,
     askedModel: turn.askedModel,
-    // Written by the opening as tags.
-    tags: (turn.tags ?? {}) as Tags,
+    tags: turn.tags ?? {},
     harness: row.harness,
     reply: turn.reply,
-    error: turn.error ?? null,
+    error: turn.error,
     why: openWhyOf(db, row.wait, row.lanes),
     usage: {
       inputTokens: turn.inputTokens,

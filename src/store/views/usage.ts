@@ -1,4 +1,5 @@
 // What was used in a span of time: the roll-ups, and the events that are not in them yet. In one snapshot both together are exact.
+import type { UsageItem } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import type { UsageGroup, UsageStep } from '../../core/usage-steps.ts';
 import { literal } from '../statement.ts';
@@ -13,33 +14,6 @@ import {
 import type { ViewDatabase } from './page.ts';
 import { isoSql } from '../session-facts.ts';
 import { dollarsSql } from '../cost-sql.ts';
-
-/** The usage in one step of time; of one group, or of all (`group` is null). */
-export interface UsageItem {
-  startsAt: string;
-  group: string | null;
-  /** Turns that ended, and those of them that failed or timed out. */
-  turns: number;
-  failedTurns: number;
-  /** Model calls, those that failed, and those whose cost is not known. */
-  calls: number;
-  failures: number;
-  unpricedCalls: number;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
-  cacheWrite1hTokens: number;
-  /** Null: no cost is known. */
-  costUsd: number | null;
-  costMicros: number | null;
-  /** Sums in milliseconds: the waits and durations of the turns, the durations of the calls, and the times to their first parts. */
-  waitMs: number;
-  turnMs: number;
-  callMs: number;
-  firstChunkMs: number;
-  simulated: boolean;
-}
 
 export interface UsageRequest {
   by: UsageStep;

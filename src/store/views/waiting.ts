@@ -1,25 +1,17 @@
 // Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
 // the queue of its session.
+import type { WaitingView } from '../../contract/waiting.ts';
 import type { Tags } from '../../core/input-options.ts';
 import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { pieceOf } from '../../core/cut-text.ts';
-import type { Why } from '../../core/waiting/why.ts';
+import { WAITING_COUNT_MAX } from '../../core/waiting/why.ts';
 import { retryOfSql } from '../retry-turn.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
-import { delayedWhy, messageText, type MessageView } from './messages.ts';
+import { delayedWhy, messageText } from './messages.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export interface WaitingView extends MessageView {
-  /** `claimed`: its turn is parked. */
-  status: 'waiting' | 'claimed';
-  lane: string;
-  /** In the queue of its session, from 1; at most 10,000. */
-  position: number;
-  why: Why;
-}
 
 /** Absent fields do not filter. */
 export interface WaitingFilter {
@@ -29,9 +21,6 @@ export interface WaitingFilter {
   sessionKey?: string | undefined;
   batchId?: string | undefined;
 }
-
-/** How many messages are counted. */
-export const WAITING_COUNT_MAX = 10_000;
 
 // $1 lane, $2 session key, $3 batch. Each source reads by an index what it may have to filter: what waits in the order of the ids, what waits
 // in a session, or what is in flight of a batch. Parked turns are open, so they are few. An item of a batch is never delivered later.
@@ -159,9 +148,9 @@ export async function listWaiting(
 interface WaitingRow {
   id: string;
   sessionKey: string;
-  lane: string;
+  lane: WaitingView['lane'];
   seq: number;
-  kind: string;
+  kind: WaitingView['kind'];
   status: WaitingView['status'];
   turnId: string | null;
   text: string | null;

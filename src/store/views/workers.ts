@@ -1,28 +1,9 @@
 // The processes as the API shows them, newest first.
-import { workerState, type WorkerState } from '../../core/waiting/worker-state.ts';
+import type { WorkerView } from '../../contract/workers.ts';
+import { workerState } from '../../core/waiting/worker-state.ts';
 import { literal } from '../statement.ts';
 import type { LaneUse } from '../workers/report-worker.ts';
 import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
-
-export interface WorkerView {
-  id: string;
-  /** The worker that turns and locks name. */
-  name: string;
-  host: string;
-  pid: number;
-  roles: string[];
-  version: string;
-  /** `lost`: it has missed three reports. */
-  state: WorkerState;
-  startedAt: string;
-  seenAt: string;
-  /** Since when it drains, or is asked to; null: it is not. */
-  drainingAt: string | null;
-  /** Since when it cannot reach the queue; null: it can. */
-  queueAwaySince: string | null;
-  /** Of a process with the worker's role. */
-  lanes: Record<string, LaneUse>;
-}
 
 export const LIST_WORKERS = literal({
   name: 'list-workers',
