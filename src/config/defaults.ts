@@ -41,7 +41,7 @@ function batchDefaults(): FileSettings['batches'] {
   };
 }
 
-/** A fresh copy of all defaults; `workspace.path` is absolute, below the data directory. */
+/** A fresh copy of all defaults; `workspace.path` is absolute. */
 export function defaultSettings(defaultWorkspacePath: string): FileSettings {
   return {
     agents: { defaults: agentDefaults(), list: [{ id: 'main' }] },

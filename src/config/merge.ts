@@ -14,11 +14,13 @@ import { defaultSettings } from './defaults.ts';
 import { mergeOver } from './merge-over.ts';
 import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
 import type { FileInput } from './schema.ts';
+import { workspacesFolderOf } from './workspaces-folder.ts';
 
 /** The file over the defaults, with absolute paths. */
 export function mergeSettings(input: FileInput, dataDir: string, baseDir: string): FileSettings {
   // The schema's output has the shape of the settings with every key optional; `schema.ts` proves it.
-  const settings = mergeOver(defaultSettings(join(dataDir, 'workspace')), input) as FileSettings;
+  const workspacePath = input.workspace?.path ?? join(workspacesFolderOf(dataDir), 'workspace');
+  const settings = mergeOver(defaultSettings(workspacePath), input) as FileSettings;
   const { defaults, list } = settings.agents;
   defaults.llm.cronIdleTimeoutSeconds =
     cronIdleSecondsOf(input.agents?.defaults?.llm) ?? defaults.llm.cronIdleTimeoutSeconds;

@@ -16,6 +16,9 @@ export interface CommandPlan {
   closedBy: string | null;
 }
 
+/** Where `placeWorkspaces` makes a folder for the workspaces of a data directory that their user cannot enter. */
+export const PLACES = '/var/lib/holdfast-workspaces';
+
 /** Used where `nobody` is the user of the database, which can read its password: a number that no account has. */
 const SPARE_UID = 65_533;
 const NOBODY: Account = { name: 'nobody', uid: 65_534, gid: 65_534 };
@@ -32,9 +35,9 @@ export function planCommands(config: Config, workspaceDir: string): CommandPlan 
   return plan.closedBy === null && !belongsToRootElsewhere(config, workspaceDir) ? plan : { ...plan, user: null };
 }
 
-/** True for a workspace outside the data directory that is there already and belongs to root. */
+/** True for a workspace that Holdfast has not made, and that belongs to root. */
 function belongsToRootElsewhere(config: Config, workspaceDir: string): boolean {
-  return !isInDataDir(config, workspaceDir) && ownerOf(workspaceDir) === 0;
+  return !isOwn(config, workspaceDir) && ownerOf(workspaceDir) === 0;
 }
 
 /** The plans of all agents, one for each workspace. */
@@ -43,7 +46,12 @@ export function planAllCommands(config: Config): CommandPlan[] {
   return [...folders].map((folder) => planCommands(config, folder));
 }
 
-/** True for paths in the data directory, whose owner Holdfast can change. */
+/** True for workspaces whose place Holdfast has chosen, and whose owner and mode it may change. */
+export function isOwn(config: Config, workspaceDir: string): boolean {
+  return isInDataDir(config, workspaceDir) || workspaceDir.startsWith(`${PLACES}/`);
+}
+
+/** True for paths in the data directory. */
 export function isInDataDir(config: Config, path: string): boolean {
   return resolve(path).startsWith(`${resolve(config.runtime.dataDir)}/`);
 }
@@ -120,9 +128,17 @@ function sentenceOf(config: Config, { user, closedBy, workspaceDir }: CommandPla
   const reach = secret === null ? 'cannot read the secrets of the service' : `can read ${secret}, which holds secrets`;
   const path =
     closedBy === null
-      ? ''
+      ? placeOf(config, user, workspaceDir)
       : `; they can use only relative paths in the workspace, because "${user.name}" has no access to ${closedBy}`;
   return `run as ${user.name} and ${reach}${path}`;
+}
+
+/** Says where a workspace is that is not in the data directory because of its user. */
+function placeOf(config: Config, user: Account, workspaceDir: string): string {
+  if (!workspaceDir.startsWith(`${PLACES}/`)) return '';
+  const closedBy = closedFolderAbove(realOf(config.runtime.dataDir), user);
+  const why = closedBy === null ? '' : `, because "${user.name}" has no access to ${closedBy}`;
+  return `; their workspace is ${workspaceDir}${why}`;
 }
 
 function rootReason(config: Config, workspaceDir: string): string {

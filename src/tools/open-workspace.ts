@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
 import { ensurePrivateFolder } from '../config/private-folder.ts';
-import { isInDataDir, planAllCommands, type CommandPlan } from './command-user.ts';
+import { isInDataDir, isOwn, planAllCommands, type CommandPlan } from './command-user.ts';
 
 /** Folders of the machine, which cannot be a workspace: their contents are given to no user. */
 const SYSTEM_FOLDERS = new Set([
@@ -38,7 +38,7 @@ export async function openWorkspaces(config: Config): Promise<void> {
 
 async function openWorkspace(config: Config, { workspaceDir, user }: CommandPlan): Promise<void> {
   // What others made elsewhere keeps its mode.
-  if (isInDataDir(config, workspaceDir) || !existsSync(workspaceDir)) await ensurePrivateFolder(workspaceDir);
+  if (isOwn(config, workspaceDir) || !existsSync(workspaceDir)) await ensurePrivateFolder(workspaceDir);
   if (user === null) return;
   const folder = resolve(workspaceDir);
   if (statSync(folder).uid === 0 && !SYSTEM_FOLDERS.has(folder)) await giveFolder(folder, user).catch(() => undefined);

@@ -1,7 +1,6 @@
 // Goal: a backup that was made while the service ran is a whole service again: what waited is answered, what ran continues, and nothing of before
 // is lost or changed. Method: a service of real processes, the frames of its backup, a restore into an empty database, and a service there.
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import pg from 'pg';
@@ -14,6 +13,7 @@ import { waitUntil } from '../crash/rig/wait-until.ts';
 import { layOut } from '../../src/store/migrate.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from '../service/rig/service-rig.ts';
+import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
 
 const SOON_MS = 240_000;
@@ -124,7 +124,7 @@ describe('a backup', () => {
   });
 
   test('takes the database of an older version as it is, and a restore migrates it', async ({ onTestFinished }) => {
-    const cwd = await mkdtemp(join(tmpdir(), 'holdfast-older-'));
+    const cwd = await makeFolder('holdfast-older-');
     onTestFinished(() => rm(cwd, { recursive: true, force: true }));
     const run = (folder: string, ...args: string[]) =>
       runCli(args, { cwd, env: { HOLDFAST_DATA_DIR: join(cwd, folder) } });

@@ -1,11 +1,12 @@
 // Who runs the commands of agents, seen from outside: a service on a database of its own, commands that look around, and the lines that a
 // person reads. Another user can only be given commands by root, so most of it is for root; CI runs as root.
 import type { ChildProcess } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { workspacesFolderOf } from '../../src/config/workspaces-folder.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
@@ -28,33 +29,47 @@ interface Folder {
   exec?: object;
   /** A folder outside the data directory; absent: the workspace is inside. */
   workspace?: string;
+  /** True: the data directory has a workspace of an earlier start. */
+  isOld?: boolean;
   /** False: it does not exist before the start. */
   isMade?: boolean;
   /** True: the database is the service's own, in its data directory. */
   hasOwnDatabase?: boolean;
 }
 
-/** A service in a fresh folder. */
-async function startIn({
-  mode,
-  exec = {},
-  workspace,
-  isMade = true,
-  hasOwnDatabase = false,
-}: Folder): Promise<Started> {
+/** A folder with a configuration, and no service yet. */
+async function openFolder({ mode, exec = {}, workspace, isMade = true, isOld = false }: Folder): Promise<string> {
   const cwd = await mkdtemp(join(tmpdir(), 'holdfast-user-'));
   await chmod(cwd, mode);
-  onTestFinished(() => rm(cwd, { recursive: true }));
+  onTestFinished(() => removeFolder(cwd));
   if (workspace !== undefined && isMade) await mkdir(join(cwd, workspace));
+  if (isOld) await mkdir(join(cwd, '.holdfast/workspace'), { recursive: true });
   await writeFile(
     join(cwd, 'holdfast.json'),
     JSON.stringify({ tools: { exec }, ...(workspace && { workspace: { path: join(cwd, workspace) } }) }),
   );
+  return cwd;
+}
+
+/** Removes the workspaces that a start has placed outside, too. */
+async function removeFolder(cwd: string): Promise<void> {
+  for (const path of [workspacesFolderOf(join(cwd, '.holdfast')), cwd])
+    await rm(path, { recursive: true, force: true });
+}
+
+/** A service in a fresh folder. */
+async function startIn(folder: Folder): Promise<Started> {
+  const cwd = await openFolder(folder);
+  return startAt(cwd, folder.hasOwnDatabase === true ? null : await sharedDatabase());
+}
+
+/** A service in a folder; without the address of a database on its own. */
+async function startAt(cwd: string, databaseUrl: string | null): Promise<Started> {
   const { promise: spawned, resolve } = Promise.withResolvers<ChildProcess>();
   const env = {
     HOLDFAST_PORT: '0',
     CANARY_TOKEN: 'canary-of-the-environment',
-    ...(hasOwnDatabase ? {} : { DATABASE_URL: await sharedDatabase() }),
+    ...(databaseUrl === null ? {} : { DATABASE_URL: databaseUrl }),
   };
   const ended = runCli(['start'], { cwd, env, onSpawn: resolve });
   const child = await spawned;
@@ -76,7 +91,7 @@ async function startIn({
       const text = `${before} [[tool: exec ${JSON.stringify({ command: `(${command}) > out 2>&1; true` })}]] [[reply: ok]]`;
       const sent = await runCli(['send', 'main', text, '--wait', '60'], { cwd });
       if (sent.code !== 0) throw new Error(sent.stderr);
-      return await readFile(join(cwd, '.holdfast/workspace/out'), 'utf8');
+      return await readFile(join(workspacesFolderOf(join(cwd, '.holdfast')), 'workspace/out'), 'utf8');
     },
     end,
   };
@@ -122,10 +137,60 @@ describe.runIf(isRoot)('as root, in a folder that every user can enter', () => {
 
 describe.runIf(isRoot)('as root, below a folder that only root may pass', () => {
   test(
-    'commands run as root, which the start lines and the doctor say, and the folders are private',
+    'commands run as a user without rights in a workspace outside, also after the folder was moved and opened (G31)',
     { timeout: START_MS_MAX },
     async () => {
-      const service = await startIn({ mode: 0o700 });
+      const database = await sharedDatabase();
+      const cwd = await openFolder({ mode: 0o700 });
+      const before = JSON.parse((await runCli(['doctor', '--json'], { cwd })).stdout);
+      expect(before.checks).toContainEqual(expect.objectContaining({ code: 'commands', status: 'skipped' }));
+      const service = await startAt(cwd, database);
+      const workspace = join(workspacesFolderOf(join(cwd, '.holdfast')), 'workspace');
+      expect(workspace).toMatch(/^\/var\/lib\/holdfast-workspaces\/[^/]+\/workspace$/);
+      const says = `cannot read the secrets of the service; their workspace is ${workspace}, because "nobody" has no access to ${cwd}`;
+      expect(commandsLine(service.lines)).toContain(says);
+      const written = '[[tool: write {"file_path": "notes/a.txt", "content": "from the tool"}]]';
+      const look = `id -u; pwd; cat ${workspace}/notes/a.txt; echo; cat ${cwd}/.holdfast/api-key; ls ..`;
+      const [uid, ...rest] = (await service.exec(look, written)).split('\n');
+      expect(Number(uid)).toBeGreaterThan(0);
+      expect(rest.slice(0, 2)).toEqual([workspace, 'from the tool']);
+      expect(rest.filter((line) => line.includes('Permission denied'))).toHaveLength(2);
+      expect([await modeOf(workspace), await modeOf(join(workspace, '..'))]).toEqual([0o700, 0o711]);
+      expect(await modeOf(join(cwd, '.holdfast'))).toBe(0o700);
+      expect((await runCli(['doctor'], { cwd })).stdout).toContain(says);
+      await service.end();
+
+      const moved = await openFolder({ mode: 0o755 });
+      await rename(join(cwd, '.holdfast'), join(moved, '.holdfast'));
+      const second = await startAt(moved, database);
+      expect((await second.exec('id -u; pwd; cat notes/a.txt')).split('\n')).toEqual([uid, workspace, 'from the tool']);
+    },
+  );
+
+  test(
+    'a backup has the workspace, and a restore places it for a user without rights again',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startIn({ mode: 0o700, hasOwnDatabase: true });
+      await service.exec('echo "to be kept" > kept.txt');
+      const file = join(service.cwd, 'a.backup');
+      expect(await runCli(['backup', file], { cwd: service.cwd })).toMatchObject({ code: 0 });
+      await service.end();
+      const cwd = await openFolder({ mode: 0o700 });
+      expect(await runCli(['restore', file], { cwd })).toMatchObject({ code: 0 });
+      const restored = await startAt(cwd, null);
+      const [uid, ...rest] = (await restored.exec('id -u; cat kept.txt')).split('\n');
+      expect(Number(uid)).toBeGreaterThan(0);
+      expect(rest).toEqual(['to be kept', '']);
+      expect(commandsLine(restored.lines)).not.toContain(workspacesFolderOf(join(service.cwd, '.holdfast')));
+    },
+  );
+
+  test(
+    'a workspace in the data directory stays: commands run as root, which the start lines and the doctor say, and the folders are private',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startIn({ mode: 0o700, isOld: true });
       const says = `run as the user of the service and can read its secrets, because "nobody" has no access to ${service.cwd}`;
       expect(commandsLine(service.lines)).toContain(says);
       expect(await service.exec('id -u')).toBe('0\n');
@@ -136,14 +201,18 @@ describe.runIf(isRoot)('as root, below a folder that only root may pass', () => 
     },
   );
 
-  test('tools.exec.user runs commands all the same, by relative paths', { timeout: START_MS_MAX }, async () => {
-    const service = await startIn({ mode: 0o700, exec: { user: 'nobody' } });
-    expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets.*only relative paths/);
-    expect(await service.exec('id -un; cat ../api-key')).toMatch(/^nobody\ncat: .*Permission denied\n$/);
-    expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
-    const children = await service.exec('sleep 300 & echo $!; pgrep -u nobody sleep >/dev/null; exit');
-    expect(Number(children.trim())).toBeGreaterThan(0);
-  });
+  test(
+    'tools.exec.user runs commands all the same in such a workspace, by relative paths',
+    { timeout: START_MS_MAX },
+    async () => {
+      const service = await startIn({ mode: 0o700, exec: { user: 'nobody' }, isOld: true });
+      expect(commandsLine(service.lines)).toMatch(/run as nobody and cannot read the secrets.*only relative paths/);
+      expect(await service.exec('id -un; cat ../api-key')).toMatch(/^nobody\ncat: .*Permission denied\n$/);
+      expect(await modeOf(join(service.cwd, '.holdfast'))).toBe(0o700);
+      const children = await service.exec('sleep 300 & echo $!; pgrep -u nobody sleep >/dev/null; exit');
+      expect(Number(children.trim())).toBeGreaterThan(0);
+    },
+  );
 });
 
 test.runIf(isRoot)(

@@ -39,8 +39,8 @@ test('a fresh machine is in order: a warning for the model, exit 0', async () =>
     node: 'ok',
     web_dist: expect.stringMatching(/^(ok|warning)$/),
     'data-dir': 'ok',
-    // Only its owner can read the folder of the test, so commands run as the user of the service.
-    commands: 'warning',
+    // Only root can run them as another user; where their workspace is, its first start decides.
+    commands: process.getuid?.() === 0 ? 'skipped' : 'warning',
     'api-key': 'ok',
     config: 'ok',
     database: 'ok',

@@ -2,13 +2,13 @@
 // backing up are typed as the pages print them; then the backup is restored into another empty folder as its page says, and what waited is answered
 // there. The commands of all other pages: readme-examples.test.ts; a database of the first release: test/service/first-release.test.ts.
 import type { ChildProcess } from 'node:child_process';
-import { copyFile, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, test, type TestContext } from 'vitest';
 import { playExample } from '../docs/play-example.ts';
 import { codeBlocks, readPage, type CodeBlock } from '../docs/read-page.ts';
+import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
 
 interface Started {
@@ -46,7 +46,7 @@ async function follow(page: string, { cwd, url }: { cwd: string; url: string }):
 }
 
 async function emptyFolder({ onTestFinished }: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-newcomer-'));
+  const folder = await makeFolder('holdfast-newcomer-');
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   return folder;
 }

@@ -4,8 +4,7 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,6 +12,7 @@ import { describe, expect, test } from 'vitest';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { makeFolder } from './make-folder.ts';
 
 const run = promisify(execFile);
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -56,7 +56,7 @@ describe.skipIf(!isLongForm())('the installed package', () => {
   }
 
   shareAmongTests(async (onEnd) => {
-    const root = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
+    const root = await makeFolder('holdfast-package-');
     onEnd(() => rm(root, { recursive: true, force: true }));
     // Packing replaces the manifest briefly, which no other test must see.
     const copy = join(root, 'checkout');
@@ -97,7 +97,7 @@ describe.skipIf(!isLongForm())('the installed package', () => {
   });
 
   test('runs the demo on the newest Node as well, installed with the scripts of its dependencies', async (context) => {
-    const folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'));
+    const folder = await makeFolder('holdfast-package-');
     context.onTestFinished(() => rm(folder, { recursive: true, force: true }));
     // npm itself runs on the Node that comes first.
     const env = { ...holder.env, PATH: `${dirname(process.execPath)}${delimiter}${PATH}` };

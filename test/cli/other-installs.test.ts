@@ -1,8 +1,7 @@
 // Installations without the build tools of the dashboard, from the package cache of the machine: the service runs, and says what is missing and
 // how to get it.
 import { execFile } from 'node:child_process';
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, rm } from 'node:fs/promises';
 import { basename, delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { isLongForm } from '../servers/test-form.ts';
+import { makeFolder } from './make-folder.ts';
 
 const run = promisify(execFile);
 const checkout = fileURLToPath(new URL('../..', import.meta.url));
@@ -26,7 +26,7 @@ describe.skipIf(!isLongForm())('an installation', () => {
   test.each(['--omit=dev', '--ignore-scripts'])(
     'with npm ci %s serves the API, and says how the dashboard is built',
     async (flag) => {
-      const folder = await mkdtemp(join(tmpdir(), 'holdfast-install-'));
+      const folder = await makeFolder('holdfast-install-');
       onTestFinished(() => rm(folder, { recursive: true, force: true }));
       await cp(checkout, folder, { recursive: true, filter: (source) => !NOT_COPIED.has(basename(source)) });
       const env = { PATH, HOME: process.env['HOME'] };

@@ -1,8 +1,7 @@
 // Every shell example and every request of the README and of the pages in docs/, as it is printed, at one service that was started as the README says.
 import { execFile, spawnSync, type ChildProcess } from 'node:child_process';
 import { globSync } from 'node:fs';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
@@ -11,6 +10,7 @@ import { playExample } from '../docs/play-example.ts';
 import { codeBlocks, readPage, ROOT } from '../docs/read-page.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
+import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
 
 const START_MS_MAX = 240_000;
@@ -55,7 +55,7 @@ let modelUrl: string;
 const printed: string[] = [];
 
 shareAmongTests(async (onEnd) => {
-  cwd = await mkdtemp(join(tmpdir(), 'holdfast-readme-'));
+  cwd = await makeFolder('holdfast-readme-');
   onEnd(() => rm(cwd, { recursive: true }));
   const start = async (args: string[], env: Record<string, string>, address: RegExp): Promise<string> => {
     const { promise: spawned, resolve: isSpawned } = Promise.withResolvers<ChildProcess>();

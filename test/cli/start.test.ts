@@ -2,15 +2,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
+import { makeFolder } from './make-folder.ts';
 import { runCli, type CliResult } from './run-cli.ts';
 
 const START_MS_MAX = 240_000;
@@ -18,7 +18,7 @@ const START_MS_MAX = 240_000;
 let cwd: string;
 
 shareAmongTests(async (onEnd) => {
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-start-'));
+  const folder = await makeFolder('holdfast-start-');
   onEnd(() => rm(folder, { recursive: true }));
   cwd = folder;
 });

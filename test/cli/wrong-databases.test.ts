@@ -1,9 +1,8 @@
 // Goal: a start on a database that cannot be used ends with one sentence, a fix, an exit code and no stack trace, and the doctor says the
 // same. Method: one real server with roles and databases that each lack one thing, and stand-ins for servers that are no PostgreSQL.
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -16,6 +15,7 @@ import type { PostgresServer } from '../servers/postgres-server.ts';
 import { startTestPostgres } from '../servers/postgres.ts';
 import { startServiceProcess } from '../servers/service-process.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { makeFolder } from './make-folder.ts';
 import { runCli } from './run-cli.ts';
 
 const timeout = 120_000;
@@ -26,7 +26,7 @@ let cwd: string;
 shareAmongTests(async (onEnd) => {
   const started = await startTestPostgres();
   onEnd(() => started.stop());
-  const folder = await mkdtemp(join(tmpdir(), 'holdfast-wrong-'));
+  const folder = await makeFolder('holdfast-wrong-');
   onEnd(() => rm(folder, { recursive: true, force: true }));
   [server, cwd] = [started, folder];
 });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -15,6 +15,22 @@ async function load(file: string | Uint8Array, env: Record<string, string> = {})
   await writeFile(join(cwd, 'holdfast.json'), file);
   return loadConfig({ env, cwd, isTty: false });
 }
+
+test('the workspaces are where the link of the data directory leads; a link that leads nowhere is refused', async () => {
+  const link = join(cwd, '.holdfast/workspaces');
+  const folder = join(cwd, 'outside');
+  await mkdir(folder);
+  await mkdir(join(cwd, '.holdfast'));
+  await symlink(folder, link);
+  const { config, settings } = loadConfigWithSources({ env: {}, cwd });
+  expect(config.workspace.path).toBe(join(folder, 'workspace'));
+  expect(settings.find(({ path }) => path === 'workspace.path')).toMatchObject({ source: 'default' });
+  await rm(folder, { recursive: true });
+  expect(() => loadConfig({ env: {}, cwd })).toThrow(
+    `workspace.path is in ${folder}, which ${link} leads to; allowed: a folder that exists`,
+  );
+  expect((await load('{workspace: {path: "w"}}')).workspace.path).toBe(join(cwd, 'w'));
+});
 
 describe('without a file and with an empty environment', () => {
   test('the environment has the documented defaults', () => {

@@ -6,7 +6,9 @@ import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
 import type { Frame } from '../../store/backup/frames.ts';
+import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { databaseOf } from '../database-of.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
@@ -50,8 +52,8 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
         if (bytes >= NOTED_BYTES) terminal.note(`${table}: ${(bytes / NOTED_BYTES).toFixed(0)} MB`);
       },
     });
-    for await (const { name, mode } of filesIn(runtime.dataDir)) {
-      yield frameOf({ file: name, mode }, await readFile(join(runtime.dataDir, name)));
+    for await (const { name, path: at, mode } of filesIn(runtime.dataDir)) {
+      yield frameOf({ file: name, mode }, await readFile(at));
       counted.files += 1;
     }
     yield frameOf({ isComplete: true, ...counted });
@@ -80,8 +82,8 @@ function sizeText(bytes: number): string {
 
 /** Restores the database, then the files. When it fails, a database that it has made for that is deleted. */
 export async function runRestore(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
-  const { runtime } = embeddedOnly('restore', 'pg_restore');
-  const { dataDir } = runtime;
+  const config = embeddedOnly('restore', 'pg_restore');
+  const { dataDir } = config.runtime;
   const path = resolve(file);
   if ((await stat(path).catch(() => null))?.isFile() !== true)
     throw new CliError({
@@ -97,6 +99,7 @@ export async function runRestore(file: string, { yes }: BackupFlags, terminal: T
   const staged: StagedFiles = { names: [], folders: [] };
   const source = createReadStream(path).pipe(createGunzip());
   try {
+    if (await placeWorkspaces(config)) staged.folders.push(workspacesFolderOf(dataDir), workspacesLinkOf(dataDir));
     const restored = await restoreDatabase({
       databaseUrl: database.url,
       frames: readFrames(source),
@@ -105,7 +108,7 @@ export async function runRestore(file: string, { yes }: BackupFlags, terminal: T
     });
     // From here on, they hold restored files.
     staged.folders = [];
-    for (const name of staged.names) await rename(partialOf(dataDir, name), join(dataDir, name));
+    for (const name of staged.names) await rename(partialOf(dataDir, name), pathOf(dataDir, name));
     show(terminal, { ...restored, files: staged.names.length });
     return EXIT.ok;
   } catch (error) {
@@ -174,13 +177,16 @@ function embeddedOnly(command: string, other: string) {
   });
 }
 
-async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; mode: number }> {
-  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
-  for (const entry of entries) {
-    if (!entry.isFile()) continue;
-    const name = relative(dataDir, join(entry.parentPath, entry.name));
-    if (LEFT_OUT.some((path) => name.startsWith(path)) || name.endsWith('.partial')) continue;
-    yield { name, mode: (await stat(join(dataDir, name))).mode & 0o777 };
+/** The files of the data directory. Those of workspaces outside have the names that they would have in it. */
+async function* filesIn(dataDir: string): AsyncGenerator<{ name: string; path: string; mode: number }> {
+  for (const folder of new Set([dataDir, workspacesFolderOf(dataDir)])) {
+    for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const name = relative(folder, path);
+      if (LEFT_OUT.some((begin) => name.startsWith(begin)) || name.endsWith('.partial')) continue;
+      yield { name, path, mode: (await stat(path)).mode & 0o777 };
+    }
   }
 }
 
@@ -191,7 +197,11 @@ interface StagedFiles {
   folders: string[];
 }
 
-const partialOf = (dataDir: string, name: string): string => join(dataDir, `${name}.partial`);
+const partialOf = (dataDir: string, name: string): string => pathOf(dataDir, `${name}.partial`);
+
+function pathOf(dataDir: string, name: string): string {
+  return join(name.startsWith('workspace') ? workspacesFolderOf(dataDir) : dataDir, name);
+}
 
 async function stage(staged: StagedFiles, dataDir: string, { head, bytes }: Frame): Promise<void> {
   const name = normalize(String(head['file']));

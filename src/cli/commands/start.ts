@@ -9,11 +9,13 @@ import { performance } from 'node:perf_hooks';
 import type { Role } from '../../../workers/load-modules.ts';
 import { ensureApiKey, LiveConfig, type Config, loadConfigWithSources, secretsOf, type Setting } from '../../config.ts';
 import { API_URL_FILE } from '../../config/client-settings.ts';
+import { workspacesFolderOf } from '../../config/workspaces-folder.ts';
 import { logConsoleWarnings } from '../console-warnings.ts';
 import { LOG_FOLDER, LogFiles } from '../../log-files.ts';
 import { createLogger, type Logger } from '../../logger.ts';
 import { holdPort, type HeldPort } from '../../network/hold-port.ts';
 import { reloadConfig } from '../../service/reload-config.ts';
+import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
@@ -29,9 +31,7 @@ type StopSignal = keyof typeof SIGNAL_EXITS;
 /** Runs until a signal has drained it; resolves with 0, or with 1 when the drain did not end in time. */
 export async function runStart(options: { roles: string; migrate: boolean }, terminal: Terminal): Promise<ExitCode> {
   const roles = parseRoles(options.roles);
-  const live = openConfig();
-  const { config } = live;
-  const { service, logger, stop } = await startOrExplain(live, { ...options, roles });
+  const { config, service, logger, stop } = await startOrExplain({ ...options, roles });
   const urlFile = join(config.runtime.dataDir, API_URL_FILE);
   if (service.url !== null) await publishUrl(urlFile, service.url, logger);
   for (const line of service.lines) terminal.print(line);
@@ -82,12 +82,13 @@ async function publishUrl(file: string, url: string, logger: Logger): Promise<vo
 }
 
 /** The port comes first: if it is in use, nothing is made. A data directory that this start has made does not outlive its failure. */
-async function startOrExplain(live: LiveConfig, { roles, migrate }: { roles: readonly Role[]; migrate: boolean }) {
-  const { config } = live;
-  const { dataDir, databaseUrl } = config.runtime;
+async function startOrExplain({ roles, migrate }: { roles: readonly Role[]; migrate: boolean }) {
+  let live = openConfig();
+  const { dataDir, databaseUrl } = live.config.runtime;
   const isNew = databaseUrl === undefined && !existsSync(dataDir);
   try {
-    const heldPort = await holdAddress(config, roles);
+    const heldPort = await holdAddress(live.config, roles);
+    if (await placeWorkspaces(live.config)) live = openConfig();
     const logger = await openLog(live, roles);
     logConsoleWarnings(logger);
     const stop = stopSignal(logger, () => void reloadConfig(live, logger).catch(() => undefined));
@@ -95,13 +96,18 @@ async function startOrExplain(live: LiveConfig, { roles, migrate }: { roles: rea
     process.stdout.removeAllListeners('error').on('error', () => undefined);
     const { startService } = await import('../../../workers/start-service.ts');
     const flags = settingsOfFlags(roles, migrate);
-    return { service: await startService({ live, flags, roles, migrate, logger, heldPort }), logger, stop };
+    const service = await startService({ live, flags, roles, migrate, logger, heldPort });
+    return { config: live.config, service, logger, stop };
   } catch (error) {
     // A database that another process uses is still there.
-    if (isNew && !existsSync(join(dataDir, 'postgres')))
-      await rm(dataDir, { recursive: true, force: true }).catch(() => undefined);
+    if (isNew && !existsSync(join(dataDir, 'postgres'))) await removeDataDir(dataDir).catch(() => undefined);
     throw explainStartFault(error);
   }
+}
+
+/** With the workspaces that were placed outside. */
+async function removeDataDir(dataDir: string): Promise<void> {
+  for (const path of [workspacesFolderOf(dataDir), dataDir]) await rm(path, { recursive: true, force: true });
 }
 
 /** Of the API, or of the metrics in a process without it. */

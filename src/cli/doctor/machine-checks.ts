@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { agentOf, type Config } from '../../config.ts';
 import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
+import { isPlaceNeeded } from '../../tools/place-workspaces.ts';
 import { loadWorkspaceFiles } from '../../turn/open/load-workspace.ts';
 import { reasonOf, type Check, type Finding } from './check.ts';
 
@@ -105,6 +106,11 @@ async function nearestExisting(path: string): Promise<string> {
 /** Commands that can read secrets are not a fault if nothing else is configured, but they are reported. */
 function commandsFinding(config: Config): Finding {
   try {
+    if (isPlaceNeeded(config))
+      return {
+        status: 'skipped',
+        reason: 'the first start decides where the workspaces are and which user runs commands',
+      };
     const reason = describeCommands(config);
     if (areSecretsOutOfReach(config)) return { status: 'ok', reason };
     const fix =
