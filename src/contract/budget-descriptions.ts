@@ -15,7 +15,7 @@ export const BUDGET_DESCRIPTIONS: Readonly<Record<string, string>> = {
   spentMicros: 'The same in whole micro-dollars',
   reservedMicros: 'What is reserved for calls in flight, in whole micro-dollars',
   isReached: 'Whether a call has been refused in the current window since the last change of the budget',
-  'Budget.startsAt': 'When the current window began; null: the window has no calls yet',
-  endsAt: 'When the current window ends; null: it has no end, or no calls yet',
+  'Budget.startsAt': 'When the current window began',
+  endsAt: 'When the current window ends; null: it has no end',
   'Budget.origin': 'Whether the budget was created by the configuration, a request or a batch',
 };

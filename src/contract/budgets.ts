@@ -26,7 +26,7 @@ export const budget = z.strictObject({
   spentUsd: z.number(),
   reservedUsd: z.number(),
   isReached: z.boolean(),
-  startsAt: z.iso.datetime().nullable(),
+  startsAt: z.iso.datetime(),
   endsAt: z.iso.datetime().nullable(),
   origin: z.enum(BUDGET_ORIGINS),
   simulated: z.boolean(),

@@ -37,12 +37,28 @@ test('a budget is created with its defaults, shown with its window, changed and 
   });
   const { id } = made.body;
   const listed = await holder.rig.get('/v1/budgets');
-  expect(listed.body.items).toContainEqual(made.body);
+  expect(listed.body.items).toContainEqual({ ...made.body, startsAt: expect.any(String), endsAt: expect.any(String) });
   const changed = await ask('PATCH', `/v1/budgets/${id}`, { limitUsd: 5, action: 'fail' });
   expect(changed.body).toMatchObject({ id, limitUsd: 5, action: 'fail', warnPercent: 80 });
   expect((await ask('DELETE', `/v1/budgets/${id}`)).body).toEqual({ deleted: true });
   expect((await holder.rig.get('/v1/budgets')).body.items).not.toContainEqual(expect.objectContaining({ id }));
   expect((await ask('DELETE', `/v1/budgets/${id}`)).status).toBe(404);
+});
+
+test.each(['hour', 'day', 'month'])('the window of a budget per %s is known before its first call', async (per) => {
+  const { body } = await ask('POST', '/v1/budgets', { ...DAILY, per, zone: 'Asia/Tokyo' });
+  const [startsAt, endsAt] = [Date.parse(body.startsAt), Date.parse(body.endsAt)];
+  const [{ now = 0 } = {}] = await holder.rig.rows('select extract(epoch from now()) * 1000 as now');
+  expect(startsAt).toBeLessThanOrEqual(Number(now));
+  expect(endsAt).toBeGreaterThan(startsAt);
+  const start = per === 'hour' ? /00:00$/ : per === 'day' ? /, 00:00:00$/ : /^\d+\/01\/\d+, 00:00:00$/;
+  expect(timeIn('Asia/Tokyo', body.startsAt)).toMatch(start);
+  expect(timeIn('Asia/Tokyo', body.endsAt)).toMatch(start);
+});
+
+test('a budget in total has no end', async () => {
+  const { body } = await ask('POST', '/v1/budgets', { ...DAILY, per: 'total' });
+  expect(body).toMatchObject({ startsAt: expect.any(String), endsAt: null });
 });
 
 test.each([

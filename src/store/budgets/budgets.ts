@@ -9,6 +9,7 @@ import { sendQuery } from '../send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
+import { windowBoundsSql } from './window-bounds.ts';
 import { wokenSql } from '../woken-sql.ts';
 import type { Committed } from '../../after-commit.ts';
 
@@ -20,17 +21,17 @@ export interface Budget extends BudgetSettings {
   reservedMicros: number;
   /** True when a call was refused, and there is still no room for it. */
   isReached: boolean;
-  /** Null: no call was made in it, or it has no end. */
-  startsAt: string | null;
+  startsAt: string;
+  /** Null: it has no end. */
   endsAt: string | null;
 }
 
 const BUDGET_SQL = `b.id, b.origin, b.scope, b.per, b.zone, b.limit_micros::float8 as "limitMicros", b.warn_percent as "warnPercent", b.action,
   b.is_strict as strict, coalesce(w.spent_micros, 0)::float8 as "spentMicros", coalesce(w.reserved_micros, 0)::float8 as "reservedMicros",
   coalesce(${isReachedSql('b', 'w')}, false) as "isReached",
-  ${isoSql('w.starts_at')} as "startsAt",
-  ${isoSql('w.ends_at')} as "endsAt"
-from holdfast.budgets b left join holdfast.budget_windows w
+  ${isoSql('bounds.starts_at')} as "startsAt",
+  ${isoSql('bounds.ends_at')} as "endsAt"
+from holdfast.budgets b cross join ${windowBoundsSql('b', 'clock_timestamp()')} as bounds left join holdfast.budget_windows w
   on w.budget_id = b.id and w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())`;
 
 export const READ_BUDGETS = literal({
