@@ -24,7 +24,7 @@ export const FIGURES_MS_MAX = 1_000;
 
 /** Reads the figures of the overview. */
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
-  const { now, waiting, parked, lanes, spentTodayMicros, ...facts } = await readOverview(reads);
+  const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
   const { minutes: read, ...measured } = facts;
   const minutes = read.map((minute) => ({
     ...minute,
@@ -43,7 +43,7 @@ export async function readFigures({ reads, service }: ApiContext): Promise<Overv
     ...measured,
     spentTodayUsd: dollarsOf(spentTodayMicros) ?? 0,
     budget: tightest(service.budgets.all),
-    simulated: minutes.some(({ isSimulated }) => isSimulated),
+    simulated: isTodaySimulated || minutes.some(({ isSimulated }) => isSimulated),
     points: pointsOf(minutes, {
       nowMs: Date.parse(now),
       oldestMs: oldestAt === null ? null : Date.parse(oldestAt),

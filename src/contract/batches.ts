@@ -234,6 +234,7 @@ export const batchItemView = z.strictObject({
   turnId: z.uuid().nullable(),
   error: fault,
   costUsd: amount,
+  simulated: z.boolean(),
   why: why.nullable(),
 });
 export type BatchItemView = z.output<typeof batchItemView>;
@@ -251,6 +252,7 @@ export const batchResult = z.strictObject({
   attempt: count,
   usage,
   costUsd: amount,
+  simulated: z.boolean(),
 });
 export type ItemResult = z.output<typeof batchResult>;
 

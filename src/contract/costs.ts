@@ -58,7 +58,7 @@ export type UsageItem = z.output<typeof usageItem>;
 export const usageReport = z.strictObject({ items: z.array(usageItem), simulated: z.boolean() });
 export type UsageReport = z.output<typeof usageReport>;
 
-const knownCost = { costUsd: z.number(), costMicros: count };
+const knownCost = { costUsd: z.number(), costMicros: count, simulated: z.boolean() };
 
 export const topCosts = z.strictObject({
   turns: z.array(

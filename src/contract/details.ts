@@ -8,7 +8,11 @@ import { MESSAGE_KINDS, systemEvent, toolCall } from './views.ts';
 
 const count = z.int().min(0);
 const iso = z.iso.datetime();
-const used = z.strictObject({ tokens: z.strictObject({ input: count, output: count }), ...costOf });
+const used = z.strictObject({
+  tokens: z.strictObject({ input: count, output: count }),
+  ...costOf,
+  simulated: z.boolean(),
+});
 
 export const family = z.strictObject({
   rootKey: z.string(),

@@ -117,14 +117,26 @@ describe('a family', () => {
     );
     for (const key of [one, two]) await rig.work(key);
     const { body } = await rig.get(`/v1/sessions/${two}/family`);
-    const own = { tokens: { input: 1000, output: 200 }, costMicros: 4000, costUsd: 0.004 };
+    const own = { tokens: { input: 1000, output: 200 }, costMicros: 4000, costUsd: 0.004, simulated: true };
     expect(body).toMatchObject({
       rootKey: 'agent:main:boss',
+      root: { simulated: true },
       isCapped: false,
       items: [
-        { sessionKey: one, depth: 1, parentSessionKey: 'agent:main:boss', own, subtree: { runs: 2, costMicros: 4500 } },
+        {
+          sessionKey: one,
+          depth: 1,
+          parentSessionKey: 'agent:main:boss',
+          own,
+          subtree: { runs: 2, costMicros: 4500, simulated: true },
+        },
         { sessionKey: two, depth: 1, status: 'ok', own, subtree: { ...own, runs: 1 } },
-        { sessionKey: 'agent:main:subagent:below', depth: 2, parentSessionKey: one, subtree: { costMicros: 500 } },
+        {
+          sessionKey: 'agent:main:subagent:below',
+          depth: 2,
+          parentSessionKey: one,
+          subtree: { costMicros: 500, simulated: false },
+        },
       ],
     });
     expect(body.items[0].subtree.tokens).toEqual({ input: 1030, output: 203 });

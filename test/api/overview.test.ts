@@ -70,6 +70,22 @@ describe('GET /v1/overview', () => {
     }
   });
 
+  test('marks the cost of today as simulated, also when the scripted model answered more than an hour ago', async () => {
+    const { rig } = holder;
+    const earlier = async (isSimulated: boolean) => {
+      await rig.rows('delete from holdfast.usage_buckets');
+      await rig.rows(
+        `insert into holdfast.usage_buckets (size, starts_at, agent_id, model, lane, tier, kind, ${USAGE_SUMS.join(', ')}, is_simulated)
+         select 'hour', date_trunc('day', now(), 'UTC'), 'main', 'm', 'main', 'standard', 'message', ${USAGE_SUMS.map(() => 1).join(', ')}, ${isSimulated}`,
+      );
+      monotonicMs += 1_000;
+      return (await rig.get('/v1/overview')).body.simulated;
+    };
+    await rig.rows('delete from holdfast.events');
+    expect(await earlier(false)).toBe(false);
+    expect(await earlier(true)).toBe(true);
+  });
+
   test('has for each minute the most messages that waited and turns that ran when a scheduler looked', async () => {
     const { rig } = holder;
     const { database } = rig.turns;

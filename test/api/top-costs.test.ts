@@ -28,13 +28,20 @@ test('the most expensive turns, sessions and crons come first, each with its cos
   await rig.work(`agent:main:cron:${cron.id}`);
   const { body } = await rig.get('/v1/usage/top');
   expect(body.turns.map(({ costMicros }: { costMicros: number }) => costMicros)).toEqual([5000, 4000, 3000, 2000]);
-  expect(body.turns[0]).toMatchObject({ sessionKey: 'agent:main:one-large', kind: 'message', costUsd: 0.005 });
+  expect(body.turns[0]).toMatchObject({
+    sessionKey: 'agent:main:one-large',
+    kind: 'message',
+    costUsd: 0.005,
+    simulated: true,
+  });
   expect(body.sessions).toMatchObject([
-    { sessionKey: 'agent:main:two-small', turns: 2, costMicros: 7000, costUsd: 0.007 },
+    { sessionKey: 'agent:main:two-small', turns: 2, costMicros: 7000, costUsd: 0.007, simulated: true },
     { sessionKey: 'agent:main:one-large', turns: 1, costMicros: 5000 },
     { turns: 1, costMicros: 2000 },
   ]);
-  expect(body.crons).toEqual([{ id: cron.id, name: 'nightly', turns: 1, costMicros: 2000, costUsd: 0.002 }]);
+  expect(body.crons).toEqual([
+    { id: cron.id, name: 'nightly', turns: 1, costMicros: 2000, costUsd: 0.002, simulated: true },
+  ]);
   expect(body).toMatchObject({ turnsRead: 4, isCapped: false, simulated: true });
   const first = (await rig.get('/v1/usage/top?limit=1')).body;
   expect([first.turns.length, first.sessions.length, first.crons.length]).toEqual([1, 1, 1]);

@@ -74,6 +74,8 @@ test.each(['live', 'provider-batch'])('the bill of a batch with via "%s" is the 
   const batch = await batches.runByLane(made.body.id);
   expect(batch).toMatchObject({ outcome: 'completed', counts: { answered: ITEMS } });
   const items = await batches.results(made.body.id);
+  const listed = (await shared.rig.get(`/v1/batches/${made.body.id}/items`)).body.items;
+  for (const item of [...items, ...listed]) expect(item.simulated).toBe(true);
   expect(sum(items.map(({ costUsd }) => Math.round(costUsd * 1_000_000)))).toBe(batch.costMicros);
   expect((await usageMicros()) - before.usage).toBe(batch.costMicros);
   const provider = await billOfProvider();

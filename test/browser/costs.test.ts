@@ -47,10 +47,15 @@ test('spending is shown by the group in the URL, and downloaded as it is shown',
   );
   await page.getByText('Most expensive turns, sessions and crons').click();
   const top = page.getByRole('region', { name: 'Most expensive turns' });
-  await top.getByRole('link', { name: /agent:main:spent/ }).waitFor();
+  await top
+    .getByRole('row', { name: /agent:main:spent/ })
+    .getByText('simulated')
+    .waitFor();
   await page.getByRole('figure').first().getByRole('button', { name: 'Table' }).click();
   const today = page.getByRole('figure').first().getByRole('row').last();
   await today.getByText(dollarsText(usage.costMicros), { exact: true }).waitFor();
+  await open('/');
+  await page.getByText('Cost today').locator('..').getByText('simulated').waitFor();
 });
 
 test('a budget is made, changed and removed; one of the configuration says where it is changed', async () => {

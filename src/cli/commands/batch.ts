@@ -72,7 +72,9 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
     terminal.print(`${terminal.paint('red', code)}  ${count}×  ${sample}`);
   for (const { n, via, requests, cacheHitRate, costUsd, reason } of batch.hops) {
     const hits = cacheHitRate === null ? '' : `, ${Math.round(cacheHitRate * 100)} % from the cache`;
-    terminal.print(`round ${n}  ${via}  ${requests} requests${hits}, ${dollarsText(costUsd)}  ${reason}`);
+    terminal.print(
+      `round ${n}  ${via}  ${requests} requests${hits}, ${costText({ costUsd, simulated: batch.simulated })}  ${reason}`,
+    );
   }
 }
 
@@ -100,7 +102,7 @@ export async function runBatchItems(
       { title: 'CUSTOM ID', value: (row) => row.customId ?? '', dropOrder: 2 },
       { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
       { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 3 },
-      { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right', dropOrder: 4 },
+      { title: 'COST', value: costText, align: 'right', dropOrder: 4 },
       { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
       { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
     ],

@@ -12,6 +12,10 @@ import { tokenUsageSql } from '../token-usage.ts';
 const ITEM_STATUS_SQL = `case when i.status <> 'fed' then i.status when x.status = 'waiting' then 'waiting'
     when t.status = 'parked' then 'parked' else 'running' end`;
 
+/** Without its turn, which retention may have deleted, what is known of the batch counts. `i`: the item, `t`: the turn of its message. */
+const SIMULATED_SQL = `coalesce(t.is_simulated, (select ended.is_simulated from holdfast.turns ended where ended.id = i.turn_id),
+    i.cost_micros is not null and (select of.is_simulated from holdfast.batches of where of.id = i.batch_id))`;
+
 // A pending item waits for its batch, or for the item before it; one in flight for what its turn waits for.
 const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
 const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
@@ -29,7 +33,7 @@ export const LIST_ITEMS = literal({
   name: 'list-batch-items',
   purpose: 'Read a page of the items of a batch, in input order. $2 to $4 filter by status, code and text.',
   text: `select i.n, i.custom_id as "customId", i.session_key as "sessionKey", ${ITEM_STATUS_SQL} as status, i.attempt,
-  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros",
+  i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.error, i.cost_micros::float8 as "costMicros", ${SIMULATED_SQL} as simulated,
   ${ITEM_WHY_SQL} as why, case when x.status in ('waiting', 'claimed') then ${waitFactsSql('x.session_id', 'x.received_at')} end as wait,
   case when x.status in ('waiting', 'claimed') then ${LANE_FACTS_SQL} end as lanes
 from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id
@@ -78,7 +82,7 @@ export const BATCH_RESULTS = literal({
   text: `select i.n, i.custom_id as "customId", ${ITEM_STATUS_SQL} as status,
   case when i.status = 'answered' then coalesce(x.reply, t.reply) end as reply, i.error, i.session_key as "sessionKey",
   i.message_id as "messageId", coalesce(i.turn_id, x.turn_id) as "turnId", i.attempt, ${tokenUsageSql('i')} as usage,
-  ${dollarsSql('i.cost_micros')} as "costUsd"
+  ${dollarsSql('i.cost_micros')} as "costUsd", ${SIMULATED_SQL} as simulated
 from holdfast.batch_items i left join holdfast.inbox x on x.id = i.message_id left join holdfast.turns t on t.id = x.turn_id
 where i.batch_id = $1 and i.n > $2 and i.n <= $3 and ($4::boolean or i.status not in ('pending', 'fed')) order by i.n`,
 });

@@ -28,7 +28,7 @@ runs as (
 shown as (
   select distinct on (level, id) * from runs order by level, id limit ${RUNS_MAX + 1}
 )
-select root.key as "rootKey", root.input_tokens as "rootInput", root.output_tokens as "rootOutput", root.cost_micros as "rootMicros",
+select root.key as "rootKey", root.input_tokens as "rootInput", root.output_tokens as "rootOutput", root.cost_micros as "rootMicros", root.is_simulated as "rootSimulated",
   (select coalesce(json_agg(json_build_object('runId', r.id, 'sessionKey', c.key, 'parentSessionKey', p.key, 'label', r.label,
     'task', left(r.task, ${TASK_CHARS_MAX}), 'agentId', c.agent_id, 'depth', r.depth, 'status', r.status, 'mode', r.mode,
     'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')}, 'turnId', last_turn.id,
@@ -42,7 +42,8 @@ select root.key as "rootKey", root.input_tokens as "rootInput", root.output_toke
       'messageId', i.id, 'sessionKey', told.key, 'status', i.status, 'turnId', i.turn_id) end,
     'input', case when r.status = 'running' then c.input_tokens else r.input_tokens end,
     'output', case when r.status = 'running' then c.output_tokens else r.output_tokens end,
-    'micros', case when r.status = 'running' then c.cost_micros else r.cost_micros end) order by r.level, r.id), '[]')
+    'micros', case when r.status = 'running' then c.cost_micros else r.cost_micros end,
+    'simulated', case when r.status = 'running' then c.is_simulated else r.is_simulated end) order by r.level, r.id), '[]')
     from shown r cross join lateral (select * from holdfast.sessions where id = r.child_id limit 1) as c
     cross join lateral (select * from holdfast.sessions where id = r.parent_id limit 1) as p
     left join lateral (
@@ -64,6 +65,7 @@ interface RunRow extends Omit<FamilyRun, 'own' | 'subtree' | 'parentRunId'> {
   input: number;
   output: number;
   micros: number | null;
+  simulated: boolean;
 }
 
 interface FamilyRow {
@@ -71,6 +73,7 @@ interface FamilyRow {
   rootInput: string;
   rootOutput: string;
   rootMicros: string | null;
+  rootSimulated: boolean;
   runs: RunRow[];
 }
 
@@ -80,8 +83,8 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
   const [row] = rows;
   if (row === undefined) return null;
   const shown = row.runs.slice(0, RUNS_MAX);
-  const items = shown.map(({ input, output, micros, ...run }): FamilyRun => {
-    const own = usageOf(input, output, micros);
+  const items = shown.map(({ input, output, micros, simulated, ...run }): FamilyRun => {
+    const own = usageOf({ input, output }, micros, simulated);
     return { ...run, parentRunId: null, own, subtree: { ...own, runs: 1 } };
   });
   // A run that was restarted has the same session, and a run below belongs to the last one that had begun by then.
@@ -94,20 +97,22 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
   const rootMicros = row.rootMicros === null ? null : Number(row.rootMicros);
   return {
     rootKey: row.rootKey,
-    root: usageOf(Number(row.rootInput), Number(row.rootOutput), rootMicros),
+    root: usageOf({ input: Number(row.rootInput), output: Number(row.rootOutput) }, rootMicros, row.rootSimulated),
     items,
     isCapped: row.runs.length > RUNS_MAX,
   };
 }
 
-function usageOf(input: number, output: number, costMicros: number | null): FamilyUsage {
-  return { tokens: { input, output }, costUsd: dollarsOf(costMicros), costMicros };
+function usageOf(tokens: FamilyUsage['tokens'], costMicros: number | null, simulated: boolean): FamilyUsage {
+  return { tokens, costUsd: dollarsOf(costMicros), costMicros, simulated };
 }
 
 function sumOf(one: FamilyRun['subtree'], other: FamilyRun['subtree']): FamilyRun['subtree'] {
   const known = [one.costMicros, other.costMicros].filter((micros) => micros !== null);
   const micros = known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
-  const { tokens } = one;
-  const used = usageOf(tokens.input + other.tokens.input, tokens.output + other.tokens.output, micros);
-  return { ...used, runs: one.runs + other.runs };
+  const tokens = { input: one.tokens.input + other.tokens.input, output: one.tokens.output + other.tokens.output };
+  return {
+    ...usageOf(tokens, micros, one.simulated || other.simulated),
+    runs: one.runs + other.runs,
+  };
 }

@@ -60,6 +60,7 @@ export interface OverviewFacts {
   /** Oldest first. */
   minutes: MinuteFacts[];
   spentTodayMicros: number;
+  isTodaySimulated: boolean;
   /** The 95th percentiles of the newest calls and turns of the last hour; null: there were none. */
   firstChunkP95Ms: number | null;
   turnP95Ms: number | null;
@@ -136,10 +137,10 @@ first_chunk_minutes as (
   select date_trunc('minute', ended_at, 'UTC') as at, round(${p95Sql('started_at', 'first_chunk_at')}) as ms from first_chunks group by 1
 ),
 today as (
-  select sum(sign * cost_micros) as micros from (
-    select 1 as sign, cost_micros from holdfast.usage_buckets
+  select sum(sign * cost_micros) as micros, bool_or(is_simulated) as is_simulated from (
+    select 1 as sign, cost_micros, is_simulated from holdfast.usage_buckets
     where size = 'hour' and starts_at >= date_trunc('day', clock_timestamp(), 'UTC')
-    union all select sign, cost_micros from unread where at >= date_trunc('day', clock_timestamp(), 'UTC')
+    union all select sign, cost_micros, is_simulated from unread where at >= date_trunc('day', clock_timestamp(), 'UTC')
   ) as spent
 )
 select json_build_object(
@@ -167,7 +168,7 @@ select json_build_object(
     left join minutes on minutes.at = m.at left join marks on marks.at = m.at
     left join holdfast.minute_samples sample on sample.starts_at = m.at
     left join turn_minutes on turn_minutes.at = m.at left join first_chunk_minutes on first_chunk_minutes.at = m.at),
-  'spentTodayMicros', coalesce((select micros from today), 0),
+  'spentTodayMicros', coalesce((select micros from today), 0), 'isTodaySimulated', coalesce((select is_simulated from today), false),
   'turnP95Ms', (select round(${p95Sql('started_at', 'ended_at')}) from measured),
   'firstChunkP95Ms', (select round(${p95Sql('started_at', 'first_chunk_at')}) from first_chunks)
 ) as facts`,

@@ -10,7 +10,9 @@ import { idAt } from '../id-of-time.ts';
 /** The newest turns are read, up to this many. */
 const TURNS_READ_MAX = 10_000;
 
-const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros`;
+const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros, 'simulated', is_simulated`;
+
+const SUM = `sum(cost_micros)::bigint as cost_micros, bool_or(is_simulated) as is_simulated`;
 
 export const TOP_COSTS = literal({
   name: 'top-costs',
@@ -24,11 +26,10 @@ recent as materialized (select * from newest where started_at >= $2),
 paid as materialized (select * from recent where cost_micros > 0),
 top_turns as (select * from paid order by cost_micros desc, id desc limit $3),
 top_sessions as (
-  select session_id, count(*)::int as turns, sum(cost_micros)::bigint as cost_micros from paid
-  group by session_id order by 3 desc, 1 limit $3
+  select session_id, count(*)::int as turns, ${SUM} from paid group by session_id order by 3 desc, 1 limit $3
 ),
 of_crons as (
-  select paid.cost_micros,
+  select paid.cost_micros, paid.is_simulated,
     -- The input of its tick: its own, or the one that it was started for.
     (select split_part(tick.cause_key, ':', 2)::uuid from holdfast.inbox i left join holdfast.charged_inputs c on c.message_id = i.id
       join holdfast.inbox tick on tick.id = coalesce(c.root_id, i.id)
@@ -36,7 +37,7 @@ of_crons as (
   from paid
 ),
 top_crons as (
-  select o.cron_id, count(*)::int as turns, sum(o.cost_micros)::bigint as cost_micros from of_crons o
+  select o.cron_id, count(*)::int as turns, ${SUM} from of_crons o
   where o.cron_id is not null and exists (select from holdfast.crons c where c.id = o.cron_id)
   group by o.cron_id order by 3 desc, 1 limit $3
 )

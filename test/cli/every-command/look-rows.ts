@@ -83,7 +83,7 @@ export const LOOK_ROWS: readonly CommandRow[] = [
   },
   {
     line: 'batch items {batch}',
-    shows: [/1 +good +answered/, /2 +bad +failed/],
+    shows: [/1 +good +answered .*simulated/, /2 +bad +failed/],
     json: {
       items: [
         { customId: 'good', status: 'answered' },

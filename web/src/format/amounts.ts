@@ -23,9 +23,14 @@ export function columnDollarsText(micros: number | null): string {
 
 const FOUR_DECIMALS = { minimumFractionDigits: 4, maximumFractionDigits: 4 } as const;
 
+/** Dollars as micro-dollars; null stays null. */
+export function microsOf(usd: number | null): number | null {
+  return usd === null ? null : Math.round(usd * MICROS);
+}
+
 /** The same for an amount in dollars. */
 export function usdText(usd: number | null): string {
-  return dollarsText(usd === null ? null : Math.round(usd * MICROS));
+  return dollarsText(microsOf(usd));
 }
 
 /** `950`, `12.3k`, `4.1M`. */
@@ -45,5 +50,5 @@ export function percentText(part: number, whole: number): string {
 }
 
 export function columnUsdText(usd: number | null): string {
-  return columnDollarsText(usd === null ? null : Math.round(usd * MICROS));
+  return columnDollarsText(microsOf(usd));
 }

@@ -3,8 +3,8 @@ import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router';
 import { useCallback, type ReactElement } from 'react';
 import { api, type BatchItem } from '../api.ts';
-import { columnUsdText } from '../format/amounts.ts';
-import { Empty, Status } from '../parts/bits.tsx';
+import { microsOf } from '../format/amounts.ts';
+import { Cost, Empty, Status } from '../parts/bits.tsx';
 import { DataTable, type Column } from '../parts/data-table.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
@@ -56,9 +56,10 @@ const COLUMNS: readonly Column<BatchItem>[] = [
   { title: 'Attempt', width: '72px', isNumber: true, cell: ({ attempt }) => attempt },
   {
     title: 'Cost',
-    width: '84px',
+    width: '124px',
     isNumber: true,
-    cell: ({ costUsd, turnId }) => (turnId === null ? '' : columnUsdText(costUsd)),
+    cell: ({ costUsd, simulated, turnId }) =>
+      turnId === null ? '' : <Cost of={{ costMicros: microsOf(costUsd), simulated }} isInColumn />,
   },
   {
     title: 'Why',

@@ -3,7 +3,7 @@ import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { getRouteApi } from '@tanstack/react-router';
 import { useState, type ReactElement } from 'react';
 import { api, type Batch } from '../api.ts';
-import { columnUsdText, countText, percentText, usdText } from '../format/amounts.ts';
+import { countText, microsOf, percentText, usdText } from '../format/amounts.ts';
 import { ageText } from '../format/time.ts';
 import { me } from '../me.ts';
 import { Age, Cost, Fact, Figure, Status, Time } from '../parts/bits.tsx';
@@ -70,7 +70,7 @@ function BatchView({ batch }: { batch: Batch }): ReactElement {
       <Figures batch={batch} />
       <Facts batch={batch} />
       <Failures batch={batch} canRetry={who.role !== 'viewer'} />
-      <Hops hops={batch.hops} />
+      <Hops of={batch} />
       <BatchItems id={id} />
     </>
   );
@@ -176,7 +176,8 @@ function Failures({ batch, canRetry }: { batch: Batch; canRetry: boolean }): Rea
   );
 }
 
-function Hops({ hops }: { hops: Batch['hops'] }): ReactElement | null {
+/** Whether the calls of one round were simulated is not stored: what is known of the batch counts. */
+function Hops({ of: { hops, simulated } }: { of: Batch }): ReactElement | null {
   if (hops.length === 0) return null;
   return (
     <section className="panel scroll-x" aria-labelledby="hops" tabIndex={0}>
@@ -200,7 +201,9 @@ function Hops({ hops }: { hops: Batch['hops'] }): ReactElement | null {
               <td>{hop.via}</td>
               <td>{countText(hop.requests)}</td>
               <td>{hop.cacheHitRate === null ? 'not known' : percentText(hop.cacheHitRate, 1)}</td>
-              <td>{columnUsdText(hop.costUsd)}</td>
+              <td>
+                <Cost of={{ costMicros: microsOf(hop.costUsd), simulated }} isInColumn />
+              </td>
               <td>
                 <Age at={hop.submittedAt} />
               </td>

@@ -3,9 +3,9 @@
 import { Link } from '@tanstack/react-router';
 import type { ReactElement, ReactNode } from 'react';
 import type { FamilyRun } from '../api.ts';
-import { columnDollarsText, countText } from '../format/amounts.ts';
+import { countText } from '../format/amounts.ts';
 import { ANNOUNCED, nameOf, type TreeRow } from '../format/family.ts';
-import { Age, Status } from '../parts/bits.tsx';
+import { Age, Cost, Status } from '../parts/bits.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
 /** The actions on a run; absent for a viewer. */
@@ -90,7 +90,7 @@ function TextCell({ title, children }: { title: string; children: ReactNode }): 
 function Used({ used, note }: { used: FamilyRun['own']; note?: string }): ReactElement {
   return (
     <>
-      {columnDollarsText(used.costMicros)}
+      <Cost of={used} isInColumn />
       <small className="soft">
         {countText(used.tokens.input + used.tokens.output)} tokens{note}
       </small>

@@ -3,10 +3,10 @@ import { useQuery, useQueryClient, useSuspenseQuery } from '@tanstack/react-quer
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { useMemo, useState, type ReactElement } from 'react';
 import { api, type FamilyRun } from '../api.ts';
-import { countText, dollarsText } from '../format/amounts.ts';
+import { countText } from '../format/amounts.ts';
 import { activeAbove, nameOf, runningBelow } from '../format/family.ts';
 import { me } from '../me.ts';
-import { Empty, Fact } from '../parts/bits.tsx';
+import { Cost, Empty, Fact } from '../parts/bits.tsx';
 import { Confirm } from '../parts/confirm.tsx';
 import { haveBegun, Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
@@ -90,11 +90,10 @@ function commandWord(key: string): string {
 function FamilyFacts({ family, running }: { family: FamilyData; running: number }): ReactElement {
   const { rootKey, root, items, isCapped } = family;
   const ofRoot = items.filter(({ parentRunId }) => parentRunId === null);
-  const costs = [root.costMicros, ...ofRoot.map(({ subtree }) => subtree.costMicros)].filter((cost) => cost !== null);
-  const tokens = [root, ...ofRoot.map(({ subtree }) => subtree)].reduce(
-    (sum, used) => sum + used.tokens.input + used.tokens.output,
-    0,
-  );
+  const all = [root, ...ofRoot.map(({ subtree }) => subtree)];
+  const costs = all.map(({ costMicros: micros }) => micros).filter((micros) => micros !== null);
+  const costMicros = costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0);
+  const tokens = all.reduce((sum, used) => sum + used.tokens.input + used.tokens.output, 0);
   return (
     <dl className="facts panel">
       <Fact name="Root">
@@ -107,11 +106,10 @@ function FamilyFacts({ family, running }: { family: FamilyData; running: number 
         {isCapped && ' are shown, and there are more'}, {countText(running)} running
       </Fact>
       <Fact name="Root alone">
-        {dollarsText(root.costMicros)}, {countText(root.tokens.input + root.tokens.output)} tokens
+        <Cost of={root} />, {countText(root.tokens.input + root.tokens.output)} tokens
       </Fact>
       <Fact name="Whole family">
-        {dollarsText(costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0))}, {countText(tokens)}{' '}
-        tokens
+        <Cost of={{ costMicros, simulated: all.some(({ simulated }) => simulated) }} />, {countText(tokens)} tokens
       </Fact>
     </dl>
   );

@@ -2,10 +2,10 @@
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import type { api } from '../api.ts';
-import { countText, percentText, usdText } from '../format/amounts.ts';
+import { countText, microsOf, percentText, usdText } from '../format/amounts.ts';
 import type { StepValues } from '../format/chart.ts';
 import { durationText } from '../format/time.ts';
-import { Age, Figure } from '../parts/bits.tsx';
+import { Age, Cost, Figure } from '../parts/bits.tsx';
 import { Sparkline } from '../parts/sparkline.tsx';
 import { StepTable } from '../parts/time-chart.tsx';
 
@@ -100,7 +100,7 @@ function workOf({ waiting, slots, points, running, parked, turnsPerMinute }: Fig
 
 /** How well it went, how long it took, and what it cost. */
 function qualityOf(figures: Figures): ShownFigure[] {
-  const { successRate, firstChunkP95Ms, turnP95Ms, cacheHitRatio, spentTodayUsd, budget, points } = figures;
+  const { successRate, firstChunkP95Ms, turnP95Ms, cacheHitRatio, spentTodayUsd, simulated, budget, points } = figures;
   const { ends, failures, inputTokens, cacheReadTokens, cacheWriteTokens } = points;
   return [
     {
@@ -133,7 +133,7 @@ function qualityOf(figures: Figures): ShownFigure[] {
         budget === null
           ? undefined
           : `${budget.name}: ${Math.round(budget.usedPercent)} % of ${usdText(budget.limitUsd)}`,
-      now: usdText(spentTodayUsd),
+      now: <Cost of={{ costMicros: microsOf(spentTodayUsd), simulated }} />,
       minutes: { name: 'Cost', values: points.costUsd, text: usdText },
     },
     {

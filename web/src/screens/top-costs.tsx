@@ -3,8 +3,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState, type ReactElement, type ReactNode } from 'react';
 import { api } from '../api.ts';
-import { columnDollarsText, countText } from '../format/amounts.ts';
-import { Age, Empty } from '../parts/bits.tsx';
+import { countText } from '../format/amounts.ts';
+import { Age, Cost, Empty } from '../parts/bits.tsx';
 import { NoData } from '../parts/loading.tsx';
 import { SafeText } from '../parts/safe-text.tsx';
 
@@ -39,9 +39,9 @@ function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
       <div className="split">
         <CostTable
           title="Turns"
-          rows={turns.map(({ id, sessionKey, startedAt, costMicros }) => ({
+          rows={turns.map(({ id, sessionKey, startedAt, ...cost }) => ({
             key: id,
-            costMicros,
+            cost,
             name: (
               <Link to="/turns/$id" params={{ id }}>
                 {id.slice(-6)} <SafeText text={sessionKey} />
@@ -53,9 +53,9 @@ function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
         />
         <CostTable
           title="Sessions"
-          rows={sessions.map(({ sessionKey, turns: count, costMicros }) => ({
+          rows={sessions.map(({ sessionKey, turns: count, ...cost }) => ({
             key: sessionKey,
-            costMicros,
+            cost,
             name: (
               <Link to="/sessions/$key" params={{ key: sessionKey }}>
                 <SafeText text={sessionKey} />
@@ -68,9 +68,9 @@ function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
         {crons.length > 0 && (
           <CostTable
             title="Crons"
-            rows={crons.map(({ id, name, turns: count, costMicros }) => ({
+            rows={crons.map(({ id, name, turns: count, ...cost }) => ({
               key: id,
-              costMicros,
+              cost,
               name: (
                 <Link to="/crons/$id" params={{ id }}>
                   <SafeText text={name} />
@@ -88,7 +88,7 @@ function TopTables({ from, span, tag }: TopCostsShown): ReactElement {
 
 function CostTable(props: {
   title: string;
-  rows: { key: string; name: ReactNode; note: ReactNode; costMicros: number }[];
+  rows: { key: string; name: ReactNode; note: ReactNode; cost: { costMicros: number; simulated: boolean } }[];
   /** The head of the column of notes. */
   note: string;
 }): ReactElement {
@@ -112,7 +112,9 @@ function CostTable(props: {
             <tr key={row.key}>
               <th scope="row">{row.name}</th>
               <td className="number">{row.note}</td>
-              <td className="number">{columnDollarsText(row.costMicros)}</td>
+              <td className="number">
+                <Cost of={row.cost} isInColumn />
+              </td>
             </tr>
           ))}
         </tbody>
