@@ -136,7 +136,7 @@ test('for a person it is numbered lines with fixes', async () => {
   const { stdout, stderr } = await runCli(['doctor'], { cwd, env: { HOLDFAST_PORT: '0' } });
   expect(stdout).toMatch(/^ 1 {2}ok {7}node: Node version: \d/m);
   expect(stdout).toMatch(/^25 {2}warning {2}model: .*\n +Fix: set ANTHROPIC_API_KEY/m);
-  expect(stderr).toMatch(/^0 errors, [23] warnings\n$/);
+  expect(stderr).toMatch(/^0 errors, [1-3] warnings\n$/);
 });
 
 test.each([
