@@ -31,8 +31,13 @@ function unreachable(error: HoldfastError, settings: ClientSettings): CliError {
 }
 
 function refusal(error: HoldfastError, status: number, settings: ClientSettings): CliError {
-  // The sentence of a single fault may be the whole detail.
-  const others = error.errors.filter(({ message }) => !error.detail.includes(message));
+  // A single fault is the whole detail, and of several the first is in it.
+  const others =
+    error.errors.length === 1
+      ? []
+      : error.errors.filter(
+          ({ path, message }) => !error.detail.includes(path === '' ? message : `${path}: ${message}`),
+        );
   const faults = others.map(({ path, message }) => `\n  ${path} ${message}`);
   // The service logs the internal error under this id.
   const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;

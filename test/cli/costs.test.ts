@@ -32,6 +32,8 @@ test('usage is printed with its costs by group, and says that the model was scri
   expect(simulated).toBe(true);
   expect(items).toMatchObject([{ group: null, turns: 2, calls: 2, costMicros: 8000, costUsd: 0.008 }]);
   expect(await run('usage', '--by', 'week')).toMatchObject({ code: 2 });
+  const tooLong = await run('usage', '--by', 'minute', '--since', '90d');
+  expect(tooLong).toMatchObject({ code: 2, stderr: expect.stringMatching(/^holdfast: From .+\nFix: .+\n$/) });
   expect(await run('usage', '--since', 'yesterday')).toMatchObject({ code: 2 });
   expect((await holder.rig.get('/v1/usage?by=minute&from=2020-01-01T00:00:00Z')).body).toMatchObject({
     code: 'invalid_query',

@@ -84,8 +84,11 @@ function answer(
     if (url.searchParams.get('limit') === '13')
       return problem(response, 400, {
         code: 'bad_limit',
-        detail: 'limit is wrong',
-        errors: [{ path: 'limit', message: 'is unlucky' }],
+        detail: 'limit: is unlucky',
+        errors: [
+          { path: 'limit', message: 'is unlucky' },
+          { path: 'cursor', message: 'is unlucky' },
+        ],
       });
     return json(response, 200, { items: [session()], nextCursor: 'next-page' });
   }
