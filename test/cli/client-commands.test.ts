@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -161,4 +161,22 @@ test('colour is only for terminals, or when it is forced, and never with NO_COLO
   const flag = (await run(['sessions', 'list', '--no-color'], { env: { FORCE_COLOR: '1' } })).stdout;
   expect(forced).toContain('\u001b[32mrunning');
   expect([plain, never, flag].every((text) => !text.includes('\u001b'))).toBe(true);
+});
+
+describe('a file that cannot be used is named with its whole path, what is wrong with it and what to do', () => {
+  test.each([
+    ['read', 'there is no such file', ['batch', 'submit'], 'nope.jsonl', 'one JSON object per line'],
+    ['read', 'it is not a file', ['batch', 'submit'], '.', 'one JSON object per line'],
+    ['read', 'a part of its path is not a folder', ['batch', 'submit'], 'plain/x', 'one JSON object per line'],
+    ['read', 'it is a folder', ['batch', 'results', TURN_ID, '--out'], '.', 'pass the name of a file'],
+    ['write', 'there is no such folder', ['batch', 'results', TURN_ID, '--out'], 'no/x', 'this user may write'],
+    ['write', 'there is no such folder', ['sessions', 'export', 'main', '--out'], 'no/x', 'this user may write'],
+    ['write', 'a part of its path is not a folder', ['backup'], 'plain/x', 'this user may write'],
+  ])('cannot %s: %s (%j %s)', async (act, reason, args, file, fix) => {
+    await writeFile(join(cwd, 'plain'), 'x');
+    const { code, stderr } = await run([...args, file]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`holdfast: cannot ${act} ${join(await realpath(cwd), file)}: ${reason}\nFix: `);
+    expect(stderr).toContain(fix);
+  });
 });

@@ -94,6 +94,8 @@ function answer(
   }
   if (route === 'GET /v1/sessions/nobody')
     return problem(response, 404, { code: 'not_found', detail: 'there is no session "nobody"' });
+  if (route === `GET /v1/batches/${TURN_ID}/results` || route === 'GET /v1/sessions/main/export')
+    return void response.writeHead(200, { 'content-type': 'application/x-ndjson' }).end('{"type":"end","lines":1}\n');
   if (route === 'GET /v1/sessions/main') return json(response, 200, session());
   if (route === 'GET /v1/sessions/main/transcript')
     return json(response, 200, { items: transcript(), nextCursor: null });

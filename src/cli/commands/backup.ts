@@ -1,7 +1,7 @@
 // `holdfast backup` and `holdfast restore`: the embedded database and the files of the data directory as one file. Databases of other servers
 // have tools of their own (docs/operations.md).
 import { createReadStream, createWriteStream } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize, relative, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -12,6 +12,7 @@ import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
 import { databaseOf } from '../database-of.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
+import { fileError } from '../file-error.ts';
 import { holdfastVersion } from '../holdfast-version.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
@@ -37,6 +38,13 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
       message: `${path} exists.`,
       fix: 'Name another file, or overwrite it with --yes.',
     });
+  const folder = dirname(path);
+  try {
+    await mkdir(folder, { recursive: true });
+    await access(folder, constants.W_OK);
+  } catch (cause) {
+    throw fileError('write', path, { cause, fix: 'name a file in a folder that this user may write' });
+  }
   const { databaseFrames } = await import('../../store/backup/write-backup.ts');
   const { frameOf } = await import('../../store/backup/frames.ts');
   const { requireAnyLayout } = await import('../../store/migrate.ts');
@@ -60,7 +68,6 @@ export async function runBackup(file: string, { yes }: BackupFlags, terminal: Te
   }
   try {
     await requireAnyLayout(database.url);
-    await mkdir(dirname(path), { recursive: true });
     await pipeline(Readable.from(frames()), createGzip(), createWriteStream(partial, { mode: 0o600, flush: true }));
     await rename(partial, path);
   } catch (error) {

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import type { BatchResultsOptions } from '../batch-commands.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { fileError, openError } from '../file-error.ts';
 import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -44,13 +45,16 @@ export async function runBatchResults(
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted;
     if (error instanceof CliError) throw error;
-    throw new CliError({
-      code: 'results_incomplete',
-      exitCode: EXIT.failed,
-      message: `${out} is not complete: ${error instanceof Error ? error.message : String(error)}`,
-      fix: `run the same command again; it continues after item ${known.lines}`,
-      cause: error,
-    });
+    throw (
+      openError(out, error) ??
+      new CliError({
+        code: 'results_incomplete',
+        exitCode: EXIT.failed,
+        message: `${out} is not complete: ${error instanceof Error ? error.message : String(error)}`,
+        fix: `run the same command again; it continues after item ${known.lines}`,
+        cause: error,
+      })
+    );
   }
   terminal.note(after === undefined ? `written to ${out}` : `continued ${out} after item ${known.lines}`);
   return EXIT.ok;
@@ -117,19 +121,9 @@ async function readWritten(file: string): Promise<Written> {
   } catch (error) {
     if (error instanceof CliError) throw error;
     const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw unreadable(file, code ?? String(error), error);
+    if (code !== 'ENOENT') throw fileError('read', file, { cause: error, fix: 'pass the name of a file' });
   }
   return { lines, bytes, lastLine };
-}
-
-function unreadable(file: string, why: string, cause: unknown): CliError {
-  return new CliError({
-    code: 'unreadable',
-    exitCode: EXIT.usage,
-    message: `cannot read ${file}: ${why === 'EISDIR' ? 'it is a directory' : why}`,
-    fix: 'pass the name of a file',
-    cause,
-  });
 }
 
 /** Throws unless the file begins as results do; a file that was cut within its first line may have less of it. */

@@ -8,6 +8,7 @@ import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import type { BatchSubmitOptions } from '../batch-commands.ts';
 import { dollarsText } from '../batch-progress.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { fileError } from '../file-error.ts';
 import { printFields } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import { watchBatch } from './batch-watch.ts';
@@ -80,12 +81,8 @@ async function openFile(file: string): Promise<Readable> {
   if (file === '-') return process.stdin;
   const found = await stat(file).catch((error: NodeJS.ErrnoException) => error);
   if (found instanceof Error || !found.isFile() || found.size === 0) {
-    const reason =
-      found instanceof Error ? (found.code ?? found.message) : found.isFile() ? 'it is empty' : 'it is not a file';
-    throw new CliError({
-      code: 'bad_file',
-      exitCode: EXIT.usage,
-      message: `cannot read ${file}: ${reason}`,
+    throw fileError('read', file, {
+      cause: found instanceof Error ? found : found.isFile() ? 'it is empty' : 'it is not a file',
       fix: 'pass a file with one JSON object per line, such as {"text": "hello"}',
     });
   }

@@ -4,6 +4,7 @@ import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { connectApi, type ClientFlags } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { openError } from '../file-error.ts';
 import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -36,13 +37,17 @@ export async function runSessionsExport(
     if (!END.test(tail)) throw new Error('the connection ended before the last line');
   } catch (error) {
     if (signal.aborted) return EXIT.interrupted;
-    throw new CliError({
-      code: 'export_incomplete',
-      exitCode: EXIT.failed,
-      message: `the export of ${key} is not complete: ${error instanceof Error ? error.message : String(error)}`,
-      fix: 'run the same command again; it overwrites the file',
-      cause: error,
-    });
+    const unopened = out === undefined ? null : openError(out, error);
+    throw (
+      unopened ??
+      new CliError({
+        code: 'export_incomplete',
+        exitCode: EXIT.failed,
+        message: `the export of ${key} is not complete: ${error instanceof Error ? error.message : String(error)}`,
+        fix: 'run the same command again; it overwrites the file',
+        cause: error,
+      })
+    );
   }
   if (out !== undefined) terminal.note(`written to ${out}: ${END.exec(tail)?.[1] ?? 0} records`);
   return EXIT.ok;
