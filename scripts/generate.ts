@@ -1,4 +1,4 @@
-// What is made of the table of routes and its schemas, and not committed: a part of the typed client, and docs/references. `npm ci` makes it, as do
+// What is made of the table of routes, the commands and the schemas, and not committed: a part of the typed client, and docs/references. `npm ci` makes it, as do
 // `npm run build`, `npm run types` and the tests, before anything else. A file that would stay the same is not written.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';

@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { isAgent, agentOf, agentOrFirst, modelRefOf, UnknownAgentError } from './config/agent-settings.ts';
 import { addressedProviders, checkServedModels } from './config/check-models.ts';
 import { checkKnownTools, noteAddedTools, toolPolicyFault } from './config/check-tools.ts';
+import { completeSettings, crossCheck } from './config/complete-settings.ts';
 import { ConfigError } from './config/config-error.ts';
 import { LANES, type Lane } from './config/choices.ts';
-import type { Config } from './config/config-type.ts';
+import type { Config } from './config/schema.ts';
 import { deepFreeze } from './config/deep-freeze.ts';
-import { loadEnvironment, type Environment } from './config/load-environment.ts';
+import { loadEnvironment } from './config/load-environment.ts';
 import { LiveConfig, type ConfigChange } from './config/live-config.ts';
 import { loadFile, type LoadedFile } from './config/load-file.ts';
-import { crossCheck, mergeSettings } from './config/merge.ts';
 import { modelNotices } from './config/model-notices.ts';
 import { livePriceBook, priceBookOf } from './config/price-book.ts';
 import { reloadablePartOf } from './config/reloadable.ts';
-import { processEnvironment } from './config/process-environment.ts';
+import { processEnvironment, type Environment } from './config/process-environment.ts';
 import { adoptSecretFile, ensureSecretFile } from './config/secret-file.ts';
 import { modelFault, noteServedProviders } from './config/served-models.ts';
 import { settingsOf, type Setting } from './config/sources.ts';
@@ -43,12 +43,12 @@ export {
   processEnvironment,
   reloadablePartOf,
 };
-export { DOCS_PATH } from './config/defaults.ts';
+export { DOCS_PATH } from './config/schema.ts';
 export type { Config, ConfigChange, Lane, Setting };
-export type { ProviderSettings } from './config/config-type.ts';
-export type { AgentSettings } from './config/agent-type.ts';
+export type { ProviderSettings } from './config/schema-models.ts';
+export type { AgentSettings } from './config/agent-settings.ts';
 export type { QueueMode, ThinkingLevel } from './config/choices.ts';
-export type { PluginSettings } from './config/plugin-type.ts';
+export type { PluginSettings } from './config/schema.ts';
 
 /** Secrets that have no other fixed place are in this folder of the data directory. */
 const SECRETS_FOLDER = 'secrets';
@@ -78,9 +78,9 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
   config: Config;
   file: LoadedFile;
 } {
-  const { issues, configFile, ...environment } = loadEnvironment(env, cwd, isTty);
-  const file = loadFile(configFile, cwd);
-  const settings = mergeSettings(file.input, environment.dataDir, file.baseDir);
+  const { issues, configPath, ...environment } = loadEnvironment(env, cwd);
+  const file = loadFile(configPath, cwd);
+  const settings = completeSettings(file.settings, environment.dataDir, file.baseDir);
   const faults = [...issues, ...file.issues, ...crossCheck(settings)];
   if (faults.length > 0) throw new ConfigError(faults);
   const { apiKey, baseUrl } = settings.models.providers.anthropic;
@@ -89,6 +89,7 @@ function load({ env = process.env, cwd = process.cwd(), isTty = process.stderr.i
     runtime: {
       ...(apiKey === undefined ? {} : { anthropicApiKey: apiKey }),
       ...(baseUrl === undefined ? {} : { anthropicBaseUrl: baseUrl }),
+      logFormat: isTty ? 'pretty' : 'json',
       ...environment,
       configPath: file.path,
       concurrency: { ...settings.lanes, ...environment.concurrency },

@@ -4,7 +4,7 @@ import { closeSync, fstatSync, mkdirSync, openSync, readdirSync, rmSync, statSyn
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { DestinationStream } from 'pino';
-import type { LogFileLimits } from './config/log-file-limits.ts';
+import type { LogFileLimits } from './config/schema-environment.ts';
 
 /** Where they are, in the data directory. */
 export const LOG_FOLDER = 'logs';

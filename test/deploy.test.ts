@@ -12,6 +12,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../src/config.ts';
 import { FILE_VARIABLES } from '../src/config/read-secret-files.ts';
 import { cliCommands } from '../scripts/references/cli-commands.ts';
+import { configReference } from '../scripts/references/config-reference.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const files = {
@@ -28,7 +29,7 @@ const OF_COMPOSE = ['HOLDFAST_CONFIG_DIR', 'HOLDFAST_SECRETS_DIR'];
 
 test.each(Object.keys(files) as (keyof typeof files)[])('every variable in the file of %s is documented', (name) => {
   const used = files[name].match(/\b(?:HOLDFAST|ANTHROPIC|DATABASE|REDIS)_[A-Z_]+\b/g) ?? [];
-  const rows = tableRows(readPage('docs/configuration.md'), ['variable', 'default', 'meaning']);
+  const rows = tableRows(configReference(), ['variable', 'default', 'meaning']);
   const known = [
     ...rows.map(([cell = '']) => cell.replaceAll('`', '')),
     ...FILE_VARIABLES.map((variable) => `${variable}_FILE`),

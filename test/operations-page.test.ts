@@ -3,6 +3,7 @@ import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { formatDuration, parseDuration } from '../src/config/durations.ts';
 import { configKeys } from '../scripts/references/config-keys.ts';
+import { configReference } from '../scripts/references/config-reference.ts';
 import { metricNames } from './docs/metric-names.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
@@ -18,7 +19,7 @@ test('every duration of the configuration is a time limit with its default', () 
 });
 
 test('every variable that is a duration is a time limit', () => {
-  const named = readPage('docs/configuration.md').match(/`HOLDFAST_[A-Z]+_MS`/g) ?? [];
+  const named = configReference().match(/`HOLDFAST_[A-Z]+_MS`/g) ?? [];
   expect(limits.filter(({ setBy }) => setBy.startsWith('`HOLDFAST_')).map(({ setBy }) => setBy)).toEqual([...named]);
 });
 

@@ -1,16 +1,15 @@
-// The keys of the configuration file as its schema has them, with a type for people and the default. The page that lists them is
-// compared with this.
+// The keys of the configuration file as its schema has them, with a type for people.
 import { z } from 'zod';
-import { defaultSettings } from '../../src/config/defaults.ts';
 import { formatDuration } from '../../src/config/durations.ts';
-import { fileSchema } from '../../src/config/schema.ts';
+import { DOCS_PATH, fileSchema } from '../../src/config/schema.ts';
 
 export interface ConfigKey {
   key: string;
-  /** As the page writes it: `integer 1 to 100`, `duration`, `"a" or "b"`. */
+  /** `integer 1 to 100`, `duration`, `"a" or "b"`. */
   type: string;
-  /** As the page writes it: JSON, `none`, and `"30m"` for a duration whose name does not say its unit. */
+  /** JSON, `none`, and `"30m"` for a duration whose name does not say its unit. */
   default: string;
+  meaning: string;
 }
 
 /** The parts of JSON Schema that the configuration uses. */
@@ -25,10 +24,10 @@ interface Schema {
   minimum?: number;
   maximum?: number;
   default?: unknown;
+  description?: string;
 }
 
-/** The place of a default, if it differs from the key in the file. */
-const DATA_DIR_WORKSPACE = '<data dir>/workspace';
+/** As the default of `docs.path` is shown. */
 const DOCS_OF_INSTALLATION = '<installation>/docs';
 
 /** Keys whose own keys another page describes. */
@@ -41,10 +40,8 @@ const DEFAULTS_OF_PARTS: Record<string, unknown> = {
 
 /** Every key of the file, in the order of the schema; keys below a list are not in it. */
 export function configKeys(): ConfigKey[] {
-  const settings = defaultSettings(DATA_DIR_WORKSPACE);
-  settings.docs.path = DOCS_OF_INSTALLATION;
   const schema = z.toJSONSchema(fileSchema, { io: 'input', unrepresentable: 'any' }) as Schema;
-  return keysBelow(schema, settings, '');
+  return keysBelow(schema, fileSchema.parse({}), '');
 }
 
 function keysBelow(schema: Schema, defaults: unknown, parent: string): ConfigKey[] {
@@ -57,12 +54,14 @@ function keysBelow(schema: Schema, defaults: unknown, parent: string): ConfigKey
     const inner = child.anyOf?.find(isObject) ?? child;
     if (isObject(inner) && !DESCRIBED_ELSEWHERE.includes(key)) return keysBelow(inner, fallback, key);
     const type = typeOf(child);
-    return [{ key, type, default: defaultOf(key, type, fallback ?? child.default ?? DEFAULTS_OF_PARTS[key]) }];
+    const value = defaultOf(key, type, fallback ?? child.default ?? DEFAULTS_OF_PARTS[key]);
+    return [{ key, type, default: value, meaning: child.description ?? '' }];
   });
 }
 
 function defaultOf(key: string, type: string, value: unknown): string {
   if (value === undefined) return 'none';
+  if (value === DOCS_PATH) return JSON.stringify(DOCS_OF_INSTALLATION);
   const hasUnit = /(?:Ms|Ms(?:Max|Min)|Seconds|Minutes|Hours)$/.test(key);
   return JSON.stringify(
     typeof value === 'number' && value > 0 && type === 'duration' && !hasUnit ? formatDuration(value) : value,

@@ -2,8 +2,14 @@
 import { apiReference } from './api-reference.ts';
 import { cliReference } from './cli-reference.ts';
 import { clientReference } from './client-reference.ts';
+import { configReference } from './config-reference.ts';
 
 /** The pages by their names in docs/references. */
 export function referencePages(): Record<string, string> {
-  return { 'api.md': apiReference(), 'cli.md': cliReference(), 'client.md': clientReference() };
+  return {
+    'api.md': apiReference(),
+    'cli.md': cliReference(),
+    'client.md': clientReference(),
+    'configuration.md': configReference(),
+  };
 }

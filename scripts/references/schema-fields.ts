@@ -22,8 +22,13 @@ const COMPONENT_PREFIX = '#/components/schemas/';
 
 /** `| field | type | meaning |` for every field of an object, those of inner objects as `outer.inner`; empty for what is none. */
 export function fieldTable(schema: Schema): string {
-  const rows = fieldsBelow(schema, '').map((cells) => rowOf(cells));
-  return rows.length === 0 ? '' : ['| field | type | meaning |', '|---|---|---|', ...rows].join('\n');
+  const rows = fieldsBelow(schema, '');
+  return rows.length === 0 ? '' : tableOf(['field', 'type', 'meaning'], rows);
+}
+
+/** A table with this head. */
+export function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return [`| ${head.join(' | ')} |`, `|${head.map(() => '---').join('|')}|`, ...rows.map(rowOf)].join('\n');
 }
 
 /** A row of a table. What would end a cell is escaped, and so is what would be a tag, outside of code. */

@@ -1,10 +1,18 @@
 // The settings of one agent: its entry of `agents.list` over the defaults. Made once per configuration and agent, frozen.
 import { join } from 'node:path';
-import type { AgentEntry, AgentSettings, ToolPolicySettings } from './agent-type.ts';
-import type { Config } from './config-type.ts';
-import type { DeepPartial } from './deep-partial.ts';
+import type { ToolPolicy } from '../core/tool-policy.ts';
 import { deepFreeze } from './deep-freeze.ts';
 import { mergeOver } from './merge-over.ts';
+import type { AgentDefaults, AgentEntry, Config } from './schema.ts';
+
+/** What `agentOf` answers: the defaults with the agent's own settings over them. `model` is resolved to `provider/model`. */
+export interface AgentSettings extends AgentDefaults {
+  id: string;
+  /** Absolute; not necessarily existing yet. */
+  workspaceDir: string;
+  /** The policy of all agents and that of this one, and in a turn those of its inputs: a tool must pass all of them. */
+  toolPolicies: readonly ToolPolicy[];
+}
 
 /** An agent id that the configuration does not list. */
 export class UnknownAgentError extends Error {
@@ -72,6 +80,6 @@ function settingsOf(config: Source, entry: AgentEntry): AgentSettings {
   });
 }
 
-function toolPolicyOf({ allow, deny = [] }: DeepPartial<ToolPolicySettings>): ToolPolicySettings {
+function toolPolicyOf({ allow, deny = [] }: ToolPolicy): ToolPolicy {
   return allow === undefined ? { deny } : { allow, deny };
 }

@@ -3,8 +3,7 @@
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { closestOf } from './closest.ts';
 import { ConfigError, type ConfigIssue } from './config-error.ts';
-import type { AgentDefaults } from './agent-type.ts';
-import type { Config, FileSettings } from './config-type.ts';
+import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 import { mergeOver } from './merge-over.ts';
 
 /** Receives a fault: its path, its value, and what is allowed. */

@@ -5,8 +5,8 @@ import { BUILT_IN_TOOLS } from '../core/tool-names.ts';
 import type { Refuse } from './check-models.ts';
 import { closestOf } from './closest.ts';
 import { ConfigError, type ConfigIssue } from './config-error.ts';
-import type { DeepPartial } from './deep-partial.ts';
-import type { Config, FileSettings } from './config-type.ts';
+import type { DeepPartial } from './walk-schema.ts';
+import type { Config, FileSettings } from './schema.ts';
 
 type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron'>;
 

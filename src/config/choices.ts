@@ -4,7 +4,7 @@
 export type Lane = 'main' | 'subagent' | 'cron' | 'batch';
 export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 
-export { QUEUE_DROPS, QUEUE_MODES, type QueueDrop, type QueueMode } from '../core/queue-mode.ts';
+export { QUEUE_DROPS, QUEUE_MODES, type QueueMode } from '../core/queue-mode.ts';
 export { THINKING_LEVELS, type ThinkingLevel } from '../core/prompt/thinking-directive.ts';
 
 export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';

@@ -4,8 +4,17 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeText } from '../core/text-bytes.ts';
 import { ConfigError } from './config-error.ts';
-import { dataDirOf, type Environment } from './load-environment.ts';
+import { dataDirOf, type Environment } from './process-environment.ts';
 import { readSecretFiles } from './read-secret-files.ts';
+
+/** The variables that only the command line reads. */
+export const CLIENT_VARIABLES = [
+  {
+    env: 'HOLDFAST_URL',
+    unset: 'host and port, or the address in the data directory',
+    description: 'the address of the service, for the command line',
+  },
+] as const;
 
 /** The file of the data directory that says where the service listens, written at each start of an api role. */
 export const API_URL_FILE = 'api-url';

@@ -1,7 +1,7 @@
 // The configuration of a running process, which can be read again. `config` is one object for the life of the process: each of its sections is
 // replaced as a whole, so what reads a section when it uses it sees the newest one, and no read sees half of two. A configuration with a
 // fault, or one that a part of the process refuses, changes nothing.
-import type { Config } from './config-type.ts';
+import type { Config } from './schema.ts';
 import { changeableParts, reloadablePartOf, withParts } from './reloadable.ts';
 import { rawSettingsOf, type Setting } from './sources.ts';
 

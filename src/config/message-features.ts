@@ -1,6 +1,6 @@
 // What an agent's messages on a channel can have in addition to text. Prompts, the schema of the `message` tool and what it lets through
 // are all decided from this, so none of them offers what another refuses.
-import type { Config } from './config-type.ts';
+import type { Config } from './schema.ts';
 
 export interface MessageFeatures {
   /** Files can be sent. */

@@ -2,9 +2,8 @@
 // set that a model does not have. Holdfast still asks them; the start lines and the doctor show the notices.
 import { DEFAULT_PROVIDER, modelOfRef } from '../core/model-ref.ts';
 import { endOfModel, knownModel } from '../core/models.ts';
-import { agentOf, modelRefOf } from './agent-settings.ts';
-import type { AgentSettings } from './agent-type.ts';
-import type { Config } from './config-type.ts';
+import { agentOf, modelRefOf, type AgentSettings } from './agent-settings.ts';
+import type { Config } from './schema.ts';
 
 /** One sentence or two for each model that needs attention. `today` is a day as YYYY-MM-DD. */
 export function modelNotices(config: Config, today: string): string[] {

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto';
 import type { PriceBook } from '../core/prices/price-book.ts';
 import { priceTable } from '../core/prices/price-table.ts';
-import type { Config } from './config-type.ts';
+import type { Config } from './schema.ts';
 
 const VERSION_CHARS = 12;
 

@@ -1,7 +1,19 @@
 // The environment of this process, for code that passes it on. It is a separate file because it is needed before anything heavy is loaded.
 
+import { resolve } from 'node:path';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The default of HOLDFAST_DATA_DIR. */
+export const DATA_DIR = './.holdfast';
+
+/** The data directory, absolute. The only setting that the command line needs before it needs a configuration. */
+export function dataDirOf(env: Environment, cwd: string): string {
+  return resolve(cwd, env['HOLDFAST_DATA_DIR']?.trim() || DATA_DIR);
+}
+
 /** The environment of this process; commands of agents see it without its secrets. */
-export function processEnvironment(): Readonly<Record<string, string | undefined>> {
+export function processEnvironment(): Environment {
   return process.env;
 }
 

@@ -4,23 +4,22 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
 import type { ConfigIssue } from './config-error.ts';
+import type { Environment } from './process-environment.ts';
 
 /** The variables whose value can be in a file. */
 export const FILE_VARIABLES = ['DATABASE_URL', 'REDIS_URL', 'HOLDFAST_API_KEY', 'ANTHROPIC_API_KEY'] as const;
 
 const SECRET_BYTES_MAX = 65_536;
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 /**
  * A copy of the environment with the content of each file, without white space at both ends, and every fault. `names` limits the variables
  * that are looked at. Relative paths start in `cwd`.
  */
 export function readSecretFiles(
-  env: Variables,
+  env: Environment,
   cwd: string,
   names: readonly string[] = FILE_VARIABLES,
-): { env: Variables; issues: ConfigIssue[] } {
+): { env: Environment; issues: ConfigIssue[] } {
   const read: Record<string, string> = {};
   const issues: ConfigIssue[] = [];
   for (const name of names) {
@@ -37,7 +36,7 @@ export function readSecretFiles(
 }
 
 /** The variable that names the file of `name` when it is set: `DATABASE_URL_FILE`. */
-export function fileVariableOf(name: string, env: Variables): string | undefined {
+export function fileVariableOf(name: string, env: Environment): string | undefined {
   const variable = `${name}_FILE`;
   const isOffered = FILE_VARIABLES.some((each) => each === name);
   return isOffered && env[variable]?.trim() ? variable : undefined;

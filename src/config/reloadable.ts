@@ -1,61 +1,41 @@
-// Which settings can change while a process runs. What is not listed here is read once, when the process starts: by the pools, the server of
-// the API, the tools, the transports. A part is changed as a whole or not at all.
-import type { Config } from './config-type.ts';
+// Which settings can change while a process runs: the parts that the schema marks. A part is changed as a whole or not at all.
+import { reloads } from './reloads.ts';
+import { environmentSchema } from './schema-environment.ts';
+import { fileSchema, type Config } from './schema.ts';
+import { schemasBelow } from './walk-schema.ts';
 
-interface ReloadablePart {
-  path: string;
-  /** What must stay as it is for the part to change: the rest of the process was built from it. Absent: nothing. */
-  fixed?: (config: Config) => unknown;
-}
+/** The parts with the effect of a change, by their paths, in the order of the alphabet. */
+export const RELOADABLE_PARTS: ReadonlyMap<string, string> = new Map(
+  [...schemasBelow(fileSchema, ''), ...schemasBelow(environmentSchema, 'runtime')]
+    .flatMap(({ path, schema }): [string, string][] => {
+      const mark = reloads.get(schema);
+      return mark === undefined ? [] : [[path, mark.effect]];
+    })
+    .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+);
+const PATHS = [...RELOADABLE_PARTS.keys()];
 
-/** Workspaces are opened, and the slots of subagents are counted, when a worker starts. */
-const fixedOfAgents = ({ agents }: Config): unknown => [
-  agents.list.map(({ id, workspace }) => [id, workspace]),
-  agents.defaults.subagents.maxConcurrent,
-];
-
-const PARTS: readonly ReloadablePart[] = [
-  { path: 'agents', fixed: fixedOfAgents },
-  { path: 'api.environment' },
-  { path: 'api.keys' },
-  { path: 'batches' },
-  { path: 'budgets' },
-  { path: 'channels.webhook' },
-  { path: 'cron' },
-  { path: 'events' },
-  { path: 'heartbeat' },
-  { path: 'limits.waitSeconds' },
-  { path: 'limits.waitingPerSession' },
-  { path: 'limits.waitingTotal' },
-  { path: 'memory' },
-  { path: 'messages' },
-  { path: 'models.limits' },
-  { path: 'models.outage.giveUpAfter' },
-  { path: 'models.prices' },
-  { path: 'owner' },
-  { path: 'reactions' },
-  { path: 'reasoning' },
-  { path: 'retention' },
-  { path: 'runtime.apiKey' },
-  { path: 'session' },
-  { path: 'shutdown' },
-  { path: 'tts' },
-];
-
-/** The paths of the parts, in the order of the alphabet. */
-export const RELOADABLE_PATHS: readonly string[] = PARTS.map(({ path }) => path);
+/** What must stay as it is for a part to change: the rest of the process was built from it. */
+const FIXED: Record<string, (config: Config) => unknown> = {
+  // Workspaces are opened, and the slots of subagents are counted, when a worker starts.
+  agents: ({ agents }) => [
+    agents.list.map(({ id, workspace }) => [id, workspace]),
+    agents.defaults.subagents.maxConcurrent,
+  ],
+};
 
 /** The part that a setting is in; undefined: a change of the setting needs a restart. */
 export function reloadablePartOf(path: string): string | undefined {
-  return RELOADABLE_PATHS.find((part) => path === part || path.startsWith(`${part}.`) || path.startsWith(`${part}[`));
+  return PATHS.find((part) => path === part || path.startsWith(`${part}.`) || path.startsWith(`${part}[`));
 }
 
 /** The parts that differ and may change. */
 export function changeableParts(before: Config, after: Config): string[] {
-  return PARTS.filter(({ path, fixed }) => {
+  return PATHS.filter((path) => {
     const isChanged = !isSame(valueAt(before, path), valueAt(after, path));
+    const fixed = FIXED[path];
     return isChanged && (fixed === undefined || isSame(fixed(before), fixed(after)));
-  }).map(({ path }) => path);
+  });
 }
 
 /** A copy of `before` in which these parts are those of `after`. */

@@ -1,9 +1,13 @@
 // The shape of `agents`: what can be set for all of them, and for each.
 import { z } from 'zod';
+import { CURRENT_MODEL } from '../core/models.ts';
+import { IDLE_LIMITS_DEFAULT } from '../core/stream/idle-timeout.ts';
 import { THINKING_LEVELS } from './choices.ts';
+import { reloads } from './reloads.ts';
 import {
   count,
   duration,
+  flag,
   httpUrl,
   LIST_MAX,
   names,
@@ -11,6 +15,7 @@ import {
   promptText,
   ratio,
   seconds,
+  section,
   STORED_MAX_MS,
   storedMs,
   text,
@@ -18,31 +23,54 @@ import {
   timeOfDay,
   timerMs,
   timeZone,
-  toolPolicy,
   word,
 } from './schema-scalars.ts';
+import { withoutDefaults } from './walk-schema.ts';
 
-const contextPruning = z.strictObject({
-  mode: z.enum(['off', 'cache-ttl']).optional(),
-  ttl: storedMs().optional(),
-  keepLastAssistants: count(0, 1000).optional(),
-  softTrimRatio: ratio.optional(),
-  hardClearRatio: ratio.optional(),
-  minPrunableToolChars: count(0, 100_000_000).optional(),
-  softTrim: z
-    .strictObject({
-      maxChars: count(1, 100_000_000).optional(),
-      headChars: count(0, 100_000_000).optional(),
-      tailChars: count(0, 100_000_000).optional(),
-    })
-    .optional(),
-  hardClear: z.strictObject({ enabled: z.boolean().optional(), placeholder: text.optional() }).optional(),
-  tools: z.strictObject(toolPolicy).optional(),
+const HEARTBEAT_PROMPT =
+  'Read HEARTBEAT.md if it exists (workspace context). Follow it strictly. Do not infer or repeat old tasks from prior chats. ' +
+  'If nothing needs attention, reply HEARTBEAT_OK.';
+
+const PRUNABLE_TOOLS = ['exec', 'bash', 'grep', 'find', 'glob', 'ls', 'read', 'web_fetch'];
+
+const contextPruning = section({
+  mode: z
+    .enum(['off', 'cache-ttl'])
+    .default('off')
+    .describe(
+      "with `cache-ttl`, old tool results are shortened in requests (never in the rows) when the provider's cache has expired",
+    ),
+  ttl: storedMs().default(300_000).describe('how long the provider keeps its cache'),
+  keepLastAssistants: count(0, 1000)
+    .default(3)
+    .describe('results after this number of latest answers are never shortened'),
+  softTrimRatio: ratio.default(0.3).describe('share of the window from which long results keep only head and tail'),
+  hardClearRatio: ratio
+    .default(0.5)
+    .describe(
+      'share of the context window from which results are replaced by the placeholder, oldest first; at least `softTrimRatio`',
+    ),
+  minPrunableToolChars: count(0, 100_000_000)
+    .default(50_000)
+    .describe('results are replaced only if the prunable results have at least this many characters in total'),
+  softTrim: section({
+    maxChars: count(1, 100_000_000).default(4000).describe('results up to this length are not trimmed'),
+    headChars: count(0, 100_000_000)
+      .default(1500)
+      .describe('characters that a trimmed result keeps from its beginning'),
+    tailChars: count(0, 100_000_000)
+      .default(1500)
+      .describe('characters that it keeps from its end; at most `maxChars` with those'),
+  }),
+  hardClear: section({
+    enabled: flag(true).describe('`false`: results are trimmed but never replaced'),
+    placeholder: text.default('[compacted: tool output removed to free context]').describe('the text in its place'),
+  }),
+  tools: section({
+    allow: names.default(PRUNABLE_TOOLS).describe('names or patterns of the tools whose results may be shortened'),
+    deny: names.default(['memory_*']).describe('exceptions from `allow`'),
+  }),
 });
-
-const harnessId = z
-  .string()
-  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '"built-in", "auto" or the id of a harness: 1 to 64 characters of a-z 0-9 _ -');
 
 const POST_COMPACTION_SECTIONS_MAX = 20;
 /** The words of a heading, without the marks in front. */
@@ -54,126 +82,207 @@ const heading = z
     'the words of a heading, without the "#" in front, on one line of at most 200 characters',
   );
 
+const compaction = section({
+  reserveTokens: count(0, 100_000_000)
+    .default(20_000)
+    .describe(
+      'tokens of the window that stay free; a transcript that would use them is compacted. Less than `contextTokens`',
+    ),
+  keepRecentTokens: count(0, 100_000_000).default(20_000).describe('tokens of recent entries that stay as they are'),
+  timeoutSeconds: seconds().default(300).describe('the deadline of one attempt'),
+  aggregateWaitSeconds: seconds(0).default(60).describe('longest total wait of the attempts of one compaction'),
+  maxAttempts: count(1, 10).default(2).describe('maximum number of attempts per compaction'),
+  model: word.exactOptional().describe("the model that writes the summary; none: the agent's"),
+  memoryFlush: section({
+    enabled: flag(true).describe("whether the model can first write to the day's memory file"),
+  }),
+  postCompactionSections: z
+    .array(heading)
+    .max(POST_COMPACTION_SECTIONS_MAX)
+    .default(['Session Startup', 'Red Lines'])
+    .describe('headings of AGENTS.md whose sections the next prompt repeats'),
+});
+
+const harnessId = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '"built-in", "auto" or the id of a harness: 1 to 64 characters of a-z 0-9 _ -');
+
+const harness = section({
+  pinned: harnessId
+    .refine((id) => id !== 'auto', 'the id of a harness, which "auto" is not')
+    .exactOptional()
+    .describe('the id of the harness that answers every turn; overrides `runtime`'),
+  runtime: harnessId
+    .default('auto')
+    .describe("`built-in`, the id of a plugin's harness, or `auto`: one that supports the model"),
+  fallback: z
+    .enum(['built-in', 'none'])
+    .default('built-in')
+    .describe('if `runtime` is not loaded; `none`: the turn fails'),
+});
+
 /** A gate check must be short, because many agents are checked one after the other. */
-const GATE_SECONDS = 10;
-const POLL_MS_MIN = 1_000;
 const GATE_MAX_MS = 30_000;
+const POLL_MS_MIN = 1_000;
+
+/** The source that must have changed since the last check before the agent is called. */
+const gate = z
+  .strictObject({
+    command: text
+      .exactOptional()
+      .describe(
+        'a shell command; the agent is polled only if its exit code or output has changed. Set one of `command`, `url`, `file`',
+      ),
+    url: httpUrl
+      .exactOptional()
+      .describe(
+        'a URL; the agent is polled only if its status or response body has changed. Private addresses are allowed only if `tools.fetch.allowPrivate` lists the host',
+      ),
+    file: path.exactOptional().describe('a file, relative to the workspace, whose content must have changed'),
+    timeoutSeconds: duration(1000, 1000, GATE_MAX_MS).default(10).describe('the deadline of that check, 1 to 30'),
+  })
+  .refine(
+    ({ command, url, file }) => [command, url, file].filter((one) => one !== undefined).length === 1,
+    'exactly one of command, url and file',
+  );
+
+const heartbeat = section({
+  every: storedMs()
+    .refine((ms) => ms === 0 || ms >= POLL_MS_MIN, '0 (off), or 1s and more')
+    .default(0)
+    .describe('the interval at which the agent is polled, at least `"1s"`; 0 is off. See [schedule](schedule.md)'),
+  prompt: text.default(HEARTBEAT_PROMPT).describe('the text of a poll'),
+  ackMaxChars: count(0, TEXT_MAX)
+    .default(300)
+    .describe('at most this many characters beside `HEARTBEAT_OK` are no alert'),
+  activeHours: z
+    .strictObject({
+      start: timeOfDay.describe('`HH:MM`; required. Polls outside the hours are skipped'),
+      end: timeOfDay.describe('`HH:MM`, at most `24:00`; required. The same as `start`: the whole day'),
+      timezone: z
+        .union([z.enum(['user', 'local']), timeZone])
+        .default('user')
+        .describe('`user` is `userTimezone`, `local` the zone of the machine, else an IANA zone'),
+    })
+    .exactOptional(),
+  target: word.default('none').describe('where alerts go: `none`, `last`, `webhook` or the name of a channel'),
+  dedupeHours: duration(3_600_000, 0, STORED_MAX_MS).default(24).describe('the same alert is not sent again within it'),
+  when: gate.exactOptional(),
+});
+
+const subagents = section({
+  maxSpawnDepth: count(0, 10).default(1).describe('how many levels of subagents are allowed; 0: no subagents'),
+  maxChildrenPerSession: count(0, 1000).default(5).describe('maximum number of open runs of one session'),
+  maxDescendants: count(0, 10_000).default(50).describe('maximum number of open runs below one top-level session'),
+  maxConcurrent: count(0, 10_000).default(64).describe('maximum number of their concurrent turns in one worker'),
+  runTimeoutSeconds: seconds(0).default(0).describe('the deadline of a run; 0: none'),
+  model: word.exactOptional().describe("the model of subagents; none: the agent's"),
+  thinking: z.enum(THINKING_LEVELS).exactOptional().describe("their thinking level; none: the agent's"),
+  allowAgents: names.default([]).describe('other agents that may be spawned; `*`: every agent'),
+  announceDebounce: timerMs().default(1000).describe('how long announcements for a busy session wait for others'),
+});
+
+/** Cron jobs have a shorter default, and follow the limit of the others where only that is set. */
+const idleLimits = z
+  .strictObject({
+    idleTimeoutSeconds: seconds(0)
+      .exactOptional()
+      .describe('longest time without data from a model call; 0: no limit except the deadline of the turn'),
+    cronIdleTimeoutSeconds: seconds(0)
+      .exactOptional()
+      .describe('the same for cron jobs; when only `idleTimeoutSeconds` is set, that value applies to cron jobs too'),
+  })
+  .transform((own) =>
+    own.idleTimeoutSeconds === undefined ? own : { cronIdleTimeoutSeconds: own.idleTimeoutSeconds, ...own },
+  );
 
 /** A turn that has asked this many models without an answer had better wait. */
 const FALLBACKS_MAX = 10;
 
 const agentShape = {
-  model: word.optional(),
-  fallbacks: z.array(word).max(FALLBACKS_MAX).optional(),
-  models: z.record(word, word).optional(),
-  promptMode: z.enum(['full', 'minimal', 'none']).optional(),
-  thinking: z.enum(THINKING_LEVELS).optional(),
-  userTimezone: timeZone.optional(),
-  envelopeTimezone: z.union([z.enum(['utc', 'local', 'user']), timeZone]).optional(),
-  timeoutSeconds: seconds().optional(),
-  maxSteps: count(1, 100_000).optional(),
-  bootstrapMaxChars: count(0, 10_000_000).optional(),
-  bootstrapTotalMaxChars: count(0, 10_000_000).optional(),
-  bootstrapWarning: z.enum(['once', 'always', 'off']).optional(),
-  systemPromptOverride: promptText.optional(),
-  promptContribution: z
-    .strictObject({
-      stablePrefix: promptText.optional(),
-      dynamicSuffix: promptText.optional(),
-      sectionOverrides: z
-        .strictObject({
-          interactionStyle: promptText.optional(),
-          toolCallStyle: promptText.optional(),
-          executionBias: promptText.optional(),
-        })
-        .optional(),
-    })
-    .optional(),
-  chatContextPlace: z.enum(['stable', 'dynamic']).optional(),
-  contextTokens: count(1000, 100_000_000).optional(),
-  llm: z
-    .strictObject({ idleTimeoutSeconds: seconds(0).optional(), cronIdleTimeoutSeconds: seconds(0).optional() })
-    .optional(),
-  contextPruning: contextPruning.optional(),
-  compaction: z
-    .strictObject({
-      reserveTokens: count(0, 100_000_000).optional(),
-      keepRecentTokens: count(0, 100_000_000).optional(),
-      timeoutSeconds: seconds().optional(),
-      aggregateWaitSeconds: seconds(0).optional(),
-      maxAttempts: count(1, 10).optional(),
-      model: word.optional(),
-      memoryFlush: z.strictObject({ enabled: z.boolean().optional() }).optional(),
-      postCompactionSections: z.array(heading).max(POST_COMPACTION_SECTIONS_MAX).optional(),
-    })
-    .optional(),
-  harness: z
-    .strictObject({
-      pinned: harnessId.refine((id) => id !== 'auto', 'the id of a harness, which "auto" is not').optional(),
-      runtime: harnessId.optional(),
-      fallback: z.enum(['built-in', 'none']).optional(),
-    })
-    .optional(),
-  heartbeat: z
-    .strictObject({
-      every: storedMs()
-        .refine((ms) => ms === 0 || ms >= POLL_MS_MIN, '0 (off), or 1s and more')
-        .optional(),
-      prompt: text.optional(),
-      ackMaxChars: count(0, TEXT_MAX).optional(),
-      activeHours: z
-        .strictObject({
-          start: timeOfDay,
-          end: timeOfDay,
-          timezone: z.union([z.enum(['user', 'local']), timeZone]).default('user'),
-        })
-        .optional(),
-      target: word.optional(),
-      dedupeHours: duration(3_600_000, 0, STORED_MAX_MS).optional(),
-      when: z
-        .strictObject({
-          command: text.optional(),
-          url: httpUrl.optional(),
-          file: path.optional(),
-          timeoutSeconds: duration(1000, 1000, GATE_MAX_MS).default(GATE_SECONDS),
-        })
-        .refine(
-          ({ command, url, file }) => [command, url, file].filter((one) => one !== undefined).length === 1,
-          'exactly one of command, url and file',
-        )
-        .optional(),
-    })
-    .optional(),
-  subagents: z
-    .strictObject({
-      maxSpawnDepth: count(0, 10).optional(),
-      maxChildrenPerSession: count(0, 1000).optional(),
-      maxDescendants: count(0, 10_000).optional(),
-      maxConcurrent: count(0, 10_000).optional(),
-      runTimeoutSeconds: seconds(0).optional(),
-      model: word.optional(),
-      thinking: z.enum(THINKING_LEVELS).optional(),
-      allowAgents: names.optional(),
-      announceDebounce: timerMs().optional(),
-    })
-    .optional(),
+  model: word.default(CURRENT_MODEL).describe('the model as `provider/model`, or an alias of `models`'),
+  fallbacks: z
+    .array(word)
+    .max(FALLBACKS_MAX)
+    .default([])
+    .describe(
+      "models to fall back to, in this order, if the agent's model is unavailable or refuses a call for a reason that might not apply to another model. An outage of the whole provider needs a model of [another one](operations.md#a-model-is-unavailable)",
+    ),
+  models: z.record(word, word).default({}).describe('aliases: name to `provider/model`'),
+  promptMode: z
+    .enum(['full', 'minimal', 'none'])
+    .default('full')
+    .describe('how much of the [system prompt](prompts.md) is sent'),
+  thinking: z
+    .enum(THINKING_LEVELS)
+    .default('off')
+    .describe('the thinking level, sent in the [form that the model accepts](decisions/0033-models-as-data.md)'),
+  // Not the machine's zone: workers in different zones must send the same bytes.
+  userTimezone: timeZone.default('UTC').describe('the IANA zone of the user'),
+  envelopeTimezone: z
+    .union([z.enum(['utc', 'local', 'user']), timeZone])
+    .default('utc')
+    .describe('the time zone of times in prompts: one of these three values, or an IANA zone'),
+  timeoutSeconds: seconds().default(600).describe('the deadline of a turn; time in which it is parked does not count'),
+  maxSteps: count(1, 100_000).default(100).describe('maximum number of model calls in a turn'),
+  bootstrapMaxChars: count(0, 10_000_000)
+    .default(20_000)
+    .describe('maximum length of one workspace file in the prompt'),
+  bootstrapTotalMaxChars: count(0, 10_000_000).default(150_000).describe('maximum length of all workspace files'),
+  bootstrapWarning: z
+    .enum(['once', 'always', 'off'])
+    .default('once')
+    .describe(
+      'when to warn that workspace files are cut or close to their limit: once per state of the files in a session, in every turn, or never',
+    ),
+  systemPromptOverride: promptText.exactOptional().describe('a text in place of the [system prompt](prompts.md)'),
+  promptContribution: section({
+    stablePrefix: promptText.exactOptional().describe('text added above the cache boundary, before the safety section'),
+    dynamicSuffix: promptText.exactOptional().describe('text added below the cache boundary'),
+    sectionOverrides: section({
+      interactionStyle: promptText.exactOptional().describe('replaces this section, heading included'),
+      toolCallStyle: promptText.exactOptional().describe('replaces this section, heading included'),
+      executionBias: promptText.exactOptional().describe('replaces this section, heading included'),
+    }),
+  }),
+  chatContextPlace: z
+    .enum(['stable', 'dynamic'])
+    .default('stable')
+    .describe('the side of the cache boundary that the context of the chat is on'),
+  contextTokens: count(1000, 100_000_000).default(200_000).describe("the size of the model's context window"),
+  llm: idleLimits.transform((own) => ({ ...IDLE_LIMITS_DEFAULT, ...own })).prefault({}),
+  contextPruning,
+  compaction,
+  harness,
+  heartbeat,
+  subagents,
 };
 
-/** `agents` of the file. */
-export const agentsSchema = z.strictObject({
-  defaults: z.strictObject(agentShape).optional(),
+/** The policy of one agent. */
+const toolPolicy = z.strictObject({ allow: names.exactOptional(), deny: names.exactOptional() });
+
+/** `agents` of the file: the settings of all, and for each agent those that differ. */
+export const agentsSchema = section({
+  defaults: section(agentShape),
   list: z
     .array(
       z.strictObject({
         id: z
           .string()
           .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, '1 to 64 characters of a-z 0-9 _ -, beginning with a letter or digit'),
-        workspace: path.optional(),
-        tools: z.strictObject(toolPolicy).optional(),
-        ...agentShape,
+        workspace: path.exactOptional(),
+        tools: toolPolicy.exactOptional(),
+        ...withoutDefaults(agentShape),
+        llm: idleLimits.exactOptional(),
       }),
     )
     .min(1)
     .max(LIST_MAX)
-    .optional(),
+    .default([{ id: 'main' }])
+    .describe(
+      'the agents: `{id, workspace, tools: {allow, deny}}` and any key of `agents.defaults`, which then applies to this agent only',
+    ),
+}).register(reloads, {
+  effect:
+    'used by turns that start later. All agents change together or none does: other ids, workspaces, or another default `subagents.maxConcurrent` need a restart',
 });

@@ -1,6 +1,7 @@
 // The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come from, each under its own name.
 import { z } from 'zod';
-import { count, host, httpUrl, LIST_MAX, storedMs, timerMs, word } from './schema-scalars.ts';
+import { reloads } from './reloads.ts';
+import { count, host, httpUrl, LIST_MAX, section, storedMs, timerMs, word } from './schema-scalars.ts';
 
 const PLATFORMS_MAX = 100;
 
@@ -11,14 +12,25 @@ const webhookSecret = z
   .max(512)
   .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64');
 
-const webhook = z.strictObject({
-  url: httpUrl.optional(),
-  secret: z.union([webhookSecret, z.array(webhookSecret).min(1).max(WEBHOOK_SECRETS_MAX)]).optional(),
-  allowPrivate: z.array(host).max(LIST_MAX).optional(),
-  timeoutMs: timerMs(1).optional(),
-  maxAttempts: count(1, 1000).optional(),
-  expiresAfter: storedMs(1000).optional(),
-});
+const webhook = section({
+  url: httpUrl.exactOptional().describe('where replies without a `deliver.url` go; none: they are not sent'),
+  secret: z
+    .union([webhookSecret, z.array(webhookSecret).min(1).max(WEBHOOK_SECRETS_MAX)])
+    .exactOptional()
+    .describe(
+      'the Standard Webhooks secret (`whsec_...`), or up to 5 of them: deliveries then have a signature for each. None: generated once, in `secrets/` of the data directory',
+    ),
+  allowPrivate: z
+    .array(host)
+    .max(LIST_MAX)
+    .default([])
+    .describe(
+      'hosts that messages and crons may name in `deliver.url` although their addresses are not public. While `HOLDFAST_HOST` is a loopback address, all addresses of this machine are allowed too',
+    ),
+  timeoutMs: timerMs(1).default(10_000).describe('longest time for a receiver to respond'),
+  maxAttempts: count(1, 1000).default(10).describe('maximum number of attempts per delivery'),
+  expiresAfter: storedMs(1000).default(86_400_000).describe('deliveries older than this are no longer sent'),
+}).register(reloads, { effect: 'used by deliveries that start later' });
 
 const HINTS_MAX = 20;
 const HINT_CHARS_MAX = 500;
@@ -32,34 +44,51 @@ const lineOf = (charsMax: number) =>
 
 const line = lineOf(200);
 
-const account = z.strictObject({ name: line.optional(), details: z.array(line).max(20).optional() });
+const account = z.strictObject({
+  name: line.exactOptional().describe('the name of this account in prompts'),
+  details: z.array(line).max(20).exactOptional().describe('notes about it in prompts, such as `dm:allowlist`'),
+});
 
-const historyLimit = count(0, 1_000_000).optional();
+const historyLimit = count(0, 1_000_000).exactOptional();
 
 const platform = z.strictObject({
-  enabled: z.boolean().optional(),
-  label: line.optional(),
-  phone: word.optional(),
-  capabilities: z.array(word).max(50).optional(),
-  messageHints: z.array(lineOf(HINT_CHARS_MAX)).max(HINTS_MAX).optional(),
-  reactions: z.enum(['off', 'minimal', 'extensive']).optional(),
-  groupActivation: z.enum(['mention', 'always']).optional(),
-  accounts: z.record(word, account).optional(),
-  historyLimit,
-  dmHistoryLimit: historyLimit,
+  enabled: z
+    .boolean()
+    .exactOptional()
+    .describe('whether prompts mention it; messages give `<name>` as `channel`; none: true'),
+  label: line.exactOptional().describe('its name in prompts; none: `<name>`'),
+  phone: word.exactOptional().describe("the agent's own number there"),
+  capabilities: z
+    .array(word)
+    .max(50)
+    .exactOptional()
+    .describe(
+      'features that it supports: `inlineButtons`, `media`, `reactions`. Without `media` and `reactions`, neither the prompt nor the `message` tool offers them; Telegram and Signal have reactions by default',
+    ),
+  messageHints: z
+    .array(lineOf(HINT_CHARS_MAX))
+    .max(HINTS_MAX)
+    .exactOptional()
+    .describe('hints for the `message` tool there'),
+  reactions: z.enum(['off', 'minimal', 'extensive']).exactOptional().describe('as `reactions.mode`, for this channel'),
+  groupActivation: z.enum(['mention', 'always']).exactOptional().describe('none: `mention`'),
+  accounts: z.record(word, account).exactOptional(),
+  historyLimit: historyLimit.describe('as `session.historyLimit`, for this channel'),
+  dmHistoryLimit: historyLimit.describe('as `session.dmHistoryLimit`, for this channel'),
   dms: z
-    .record(word, z.strictObject({ historyLimit }))
+    .record(word, z.strictObject({ historyLimit: historyLimit.describe('the same for the chat with one person') }))
     .refine((dms) => Object.keys(dms).length <= LIST_MAX, `at most ${LIST_MAX} people`)
-    .optional(),
+    .exactOptional(),
 });
 
 /** `channels` of the file. Output: `webhook`, and all others as `platforms`. */
 export const channelsSchema = z
-  .object({ webhook: webhook.optional() })
+  .object({ webhook })
   .catchall(platform)
-  .refine((channels) => Object.keys(channels).length <= PLATFORMS_MAX, `at most ${PLATFORMS_MAX} channels`)
+  .refine((channels) => Object.keys(channels).length <= PLATFORMS_MAX + 1, `at most ${PLATFORMS_MAX} channels`)
   // The schema of `webhook` is its own, so what is left has that of a platform.
   .transform(({ webhook: own, ...platforms }) => ({
-    ...(own === undefined ? {} : { webhook: own }),
+    webhook: own,
     platforms: platforms as Record<string, z.output<typeof platform>>,
-  }));
+  }))
+  .prefault({});

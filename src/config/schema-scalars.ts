@@ -1,4 +1,5 @@
-// The scalars that the configuration file is made of: durations, counts, names, paths, URLs. What each refuses says what is allowed.
+// What the schema of the configuration is made of: sections, and scalars such as durations, counts, names, paths and URLs. What each refuses says
+// what is allowed.
 import { z } from 'zod';
 import { isInTimeRange } from '../core/time-range.ts';
 import { API_KEY, API_KEY_TEXT } from './choices.ts';
@@ -25,6 +26,12 @@ export function duration(unitMs: number, minMs: number, maxMs: number) {
   });
 }
 
+/** A section of the configuration, which is complete without being written: each of its keys has a default or may be absent. */
+export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+  // Only the compiler does not see that no key is required.
+  z.strictObject(shape).prefault({} as never);
+
+export const flag = (byDefault: boolean) => z.boolean().default(byDefault);
 export const timerMs = (min = 0) => duration(1, min, TIMER_MAX_MS);
 export const storedMs = (min = 0) => duration(1, min, STORED_MAX_MS);
 export const seconds = (min = 1) => duration(1000, min * 1000, TIMER_MAX_MS);
@@ -75,7 +82,6 @@ export const headerValue = z
 export const key = z.string().regex(API_KEY, API_KEY_TEXT);
 export const timeZone = z.string().max(100).refine(isTimeZone, 'an IANA time zone such as "Europe/Berlin" or "UTC"');
 export const timeOfDay = z.string().regex(/^(?:[01]\d|2[0-3]):[0-5]\d$|^24:00$/, 'a time as "HH:MM"');
-export const toolPolicy = { allow: names.optional(), deny: names.optional() };
 
 function isHttpUrl(value: string): boolean {
   return URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);

@@ -1,29 +1,56 @@
 // The shape of `tools`: which there are, and the limits of those that have some.
 import { z } from 'zod';
-import { count, host, LIST_MAX, names, seconds, toolPolicy, word } from './schema-scalars.ts';
+import { count, flag, host, LIST_MAX, names, seconds, section, word } from './schema-scalars.ts';
 
 /** `tools` of the file. */
-export const toolsSchema = z.strictObject({
-  ...toolPolicy,
-  exec: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      timeoutSeconds: seconds().optional(),
-      backgroundSeconds: seconds().optional(),
-      sandbox: z.literal('off').optional(),
-      user: z.union([word, count(0, 4_294_967_294)]).optional(),
-    })
-    .optional(),
-  fetch: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      timeoutSeconds: seconds().optional(),
-      maxBytes: count(1, 100_000_000).optional(),
-      allowPrivate: z.array(host).max(LIST_MAX).optional(),
-    })
-    .optional(),
-  message: z.strictObject({ enabled: z.boolean().optional(), channels: names.optional() }).optional(),
-  sessions: z.strictObject({ visibility: z.enum(['self', 'tree', 'agent', 'all']).optional() }).optional(),
-  agentToAgent: z.strictObject({ enabled: z.boolean().optional(), allow: names.optional() }).optional(),
-  loopDetection: z.strictObject({ unknownToolThreshold: count(1, 1000).optional() }).optional(),
+export const toolsSchema = section({
+  allow: names
+    .exactOptional()
+    .describe(
+      'names, or patterns with `*`, of the tools that agents can use; none: all tools, `[]`: no tools. A name without `*` that matches no tool is a fault',
+    ),
+  deny: names.default([]).describe("exceptions from `allow`. An agent's own policy applies in addition"),
+  exec: section({
+    enabled: flag(true).describe('`false`: no shell commands'),
+    timeoutSeconds: seconds().default(120).describe('the deadline of a command'),
+    backgroundSeconds: seconds().default(1800).describe('the deadline of a command in the background'),
+    sandbox: z.literal('off').default('off').describe('there is no sandbox; see [limits](limits.md)'),
+    user: z
+      .union([word, count(0, 4_294_967_294)])
+      .exactOptional()
+      .describe(
+        'the user (name or number) that runs commands when the service runs as root; none: see [limits](limits.md)',
+      ),
+  }),
+  fetch: section({
+    enabled: flag(true).describe('`false`: no `web_fetch`'),
+    timeoutSeconds: seconds().default(30).describe('the deadline of a fetch'),
+    maxBytes: count(1, 100_000_000).default(2_097_152).describe('maximum number of bytes of a page'),
+    allowPrivate: z
+      .array(host)
+      .max(LIST_MAX)
+      .default([])
+      .describe('hosts (`wiki.lan`, `10.0.0.7:8080`) that can be fetched although their addresses are not public'),
+  }),
+  message: section({
+    enabled: flag(true).describe('`false`: no `message` tool'),
+    channels: names.default([]).describe('channels that agents can write to beside that of the session; `*`: all'),
+  }),
+  sessions: section({
+    visibility: z
+      .enum(['self', 'tree', 'agent', 'all'])
+      .default('tree')
+      .describe(
+        "the sessions that an agent's tools can read and write to: `self` its own, `tree` also those that it spawned, `agent` all of its agent, `all` also those that `agentToAgent` allows",
+      ),
+  }),
+  agentToAgent: section({
+    enabled: flag(false).describe('whether sessions of different agents can read and write to each other'),
+    allow: names.default([]).describe('the agents to which this applies; `*`: all'),
+  }),
+  loopDetection: section({
+    unknownToolThreshold: count(1, 1000)
+      .default(3)
+      .describe('calls of missing tools after which a turn ends with a note'),
+  }),
 });

@@ -1,204 +1,271 @@
-// The shape of the configuration file: which keys there are and what each may hold. Checks only; defaults are in `defaults.ts`, the
-// merged type in `config-type.ts` (the last lines of this file prove that the two agree). Every key is optional, none is unknown.
+// The configuration file: every key with what it may hold, its default and its meaning. The types of the configuration and the reference
+// (`docs/references/configuration.md`) are derived from this. Durations are milliseconds unless the name of the key ends in another unit.
+import { join } from 'node:path';
 import { z } from 'zod';
-import { retentionSchema } from './schema-retention.ts';
-import { KEY_ROLES } from '../core/access/key-role.ts';
-import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
-import type { AgentDefaults } from './agent-type.ts';
 import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
-import type { FileSettings } from './config-type.ts';
-import type { DeepPartial } from './deep-partial.ts';
-import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
-import { batches } from './schema-batches.ts';
+import { reloads } from './reloads.ts';
 import { agentsSchema } from './schema-agents.ts';
-import { channelsSchema } from './schema-channels.ts';
-import { cronJob } from './schema-crons.ts';
-import { limitsSchema } from './schema-limits.ts';
-import { pluginsSchema } from './schema-plugins.ts';
 import { budgetsSchema } from './schema-budgets.ts';
-import { pricesSchema } from './schema-prices.ts';
+import { channelsSchema } from './schema-channels.ts';
+import { cronJob, MISFIRE_POLICIES } from './schema-crons.ts';
+import type { RuntimeSettings } from './schema-environment.ts';
+import { modelsSchema } from './schema-models.ts';
 import {
   count,
   duration,
-  headerValue,
-  host,
+  flag,
   httpUrl,
-  key,
-  label,
   LIST_MAX,
   names,
   path,
-  seconds,
+  section,
   STORED_MAX_MS,
-  storedMs,
   text,
   timerMs,
   word,
 } from './schema-scalars.ts';
+import {
+  apiSchema,
+  batchesSchema,
+  diagnosticsSchema,
+  eventsSchema,
+  limitsSchema,
+  openaiSchema,
+  retentionSchema,
+  shutdownSchema,
+  telemetrySchema,
+} from './schema-service.ts';
 import { toolsSchema } from './schema-tools.ts';
 
-const messages = z.strictObject({
-  queue: z
-    .strictObject({
-      mode: z.enum(QUEUE_MODES).optional(),
-      byChannel: z.record(word, z.enum(QUEUE_MODES)).optional(),
-      debounceMs: timerMs().optional(),
-      gatherMsMax: timerMs().optional(),
-      cap: count(1, 100_000).optional(),
-      drop: z.enum(QUEUE_DROPS).optional(),
-    })
-    .optional(),
+/** The documentation that is installed with the sources. */
+export const DOCS_PATH = join(import.meta.dirname, '..', '..', 'docs');
+
+/** The default of `workspace.path`, which depends on the environment. */
+export const WORKSPACE_PATH = '<data dir>/workspace';
+
+const BOOTSTRAP_FILES = [
+  'AGENTS.md',
+  'SOUL.md',
+  'TOOLS.md',
+  'IDENTITY.md',
+  'USER.md',
+  'HEARTBEAT.md',
+  'BOOTSTRAP.md',
+  'MEMORY.md',
+];
+
+const workspace = section({
+  path: path.default(WORKSPACE_PATH).describe('the workspace folder of the first agent'),
+  bootstrapFiles: z.array(path).max(64).default(BOOTSTRAP_FILES).describe('its files that go into the prompt'),
 });
 
-const session = z.strictObject({
-  dmHistoryLimit: count(0, 1_000_000).optional(),
-  historyLimit: count(0, 1_000_000).optional(),
-  orphanedPrompts: z.enum(['hide', 'merge']).optional(),
-  resetTriggers: names.optional(),
-  agentToAgent: z.strictObject({ maxPingPongTurns: count(0, 5).optional() }).optional(),
-  reset: z
-    .strictObject({
-      mode: z.enum(['none', 'daily', 'idle']).optional(),
-      atHour: count(0, 23).optional(),
-      idleMinutes: duration(60_000, 60_000, STORED_MAX_MS).optional(),
-    })
-    .optional(),
+const LATER_TURNS = { effect: 'used by turns that start later' };
+const SCHEDULER = { effect: 'used in the process with the scheduler role' };
+
+const messages = section({
+  queue: section({
+    mode: z
+      .enum(QUEUE_MODES)
+      .default('collect')
+      .describe(
+        'what happens to a message that arrives while its session is busy; see [queue modes](sessions.md#queue-modes)',
+      ),
+    byChannel: z.record(word, z.enum(QUEUE_MODES)).default({}).describe('queue modes by the name of the channel'),
+    debounceMs: timerMs().default(1000).describe('how long a session must be quiet before a turn begins'),
+    gatherMsMax: timerMs().default(10_000).describe('longest time that a message waits for that'),
+    cap: count(1, 100_000).default(20).describe('maximum number of messages in a turn, at most 200'),
+    drop: z
+      .enum(QUEUE_DROPS)
+      .default('wait')
+      .describe(
+        'above `cap`: `wait` leaves the rest for the next turn; `summarize` and `old` drop the oldest, with or without a line in the next prompt; `new` drops the message that arrives',
+      ),
+  }),
+}).register(reloads, LATER_TURNS);
+
+const session = section({
+  dmHistoryLimit: count(0, 1_000_000).exactOptional().describe('the same in direct chats'),
+  historyLimit: count(0, 1_000_000)
+    .exactOptional()
+    .describe('turns of history shown to the model in groups; none: all'),
+  orphanedPrompts: z
+    .enum(['hide', 'merge'])
+    .default('hide')
+    .describe(
+      'what model requests contain if the previous prompt has no answer: `hide` omits it, `merge` sends both. The row is kept',
+    ),
+  resetTriggers: names.default(['/new', '/reset']).describe('messages that begin a new transcript'),
+  agentToAgent: section({
+    maxPingPongTurns: count(0, 5)
+      .default(5)
+      .describe('how many messages two agents can exchange after the first answer'),
+  }),
+  reset: section({
+    mode: z
+      .enum(['none', 'daily', 'idle'])
+      .default('none')
+      .describe('when a session starts a new transcript automatically: every day, or after an idle time'),
+    atHour: count(0, 23).default(4).describe("the hour of the daily reset, in the agent's `userTimezone`"),
+    idleMinutes: duration(60_000, 60_000, STORED_MAX_MS).default(60).describe('the idle time'),
+  }),
+}).register(reloads, LATER_TURNS);
+
+const laneSize = count(0, 1000);
+
+/** A slot mostly waits for a model: all of these together cost 40 MB (docs/operations.md). */
+const lanes = section({
+  main: laneSize.default(64).describe('how many turns of conversations one worker runs at the same time'),
+  subagent: laneSize.default(64).describe('the same for turns of subagents'),
+  cron: laneSize.default(16).describe('the same for turns of crons'),
+  batch: laneSize.default(64).describe('the same for items of batches'),
 });
 
-const laneSize = count(0, 1000).optional();
+const cron = section({
+  enabled: flag(true).describe('`false`: no cron fires'),
+  misfire: z.enum(MISFIRE_POLICIES).default('run_once').describe('what happens to [missed slots](schedule.md)'),
+  maxCatchUp: count(0, 10_000).default(5).describe('maximum number of missed slots that `run_all` fires'),
+  jobs: z
+    .array(cronJob)
+    .max(LIST_MAX)
+    .default([])
+    .describe('crons of the file, with the fields of a cron in [schedule](schedule.md); `name` is required'),
+}).register(reloads, SCHEDULER);
 
-const providerShape = {
-  baseUrl: httpUrl.optional(),
-  apiKey: headerValue.optional(),
-  headers: z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue).optional(),
-  maxRetries: count(0, 100).optional(),
-  family: z.enum(PROVIDER_FAMILIES).optional(),
-  toolCallArgumentsEncoding: z.enum(ARGUMENT_ENCODINGS).optional(),
-};
+const owner = section({
+  phone: word.exactOptional().describe("the owner's phone number; counts as one of `owner.ids`"),
+  ids: names
+    .default([])
+    .describe(
+      "senders with the owner's authority; messages of other senders are never put into one turn with theirs. Empty: every sender can give chat commands",
+    ),
+  display: z.enum(['raw', 'hash']).default('raw').describe("how prompts show the owners' ids: unchanged, or as hashes"),
+  displaySecret: z.string().min(1).max(512).exactOptional().describe('the key of those hashes (HMAC-SHA256)'),
+}).register(reloads, LATER_TURNS);
 
-const anthropic = z.strictObject({
-  auditHeaders: z.boolean().optional(),
-  streaming: z.boolean().optional(),
-  ...providerShape,
+/** What `sandbox.runtime` may be, with the reason. */
+export const SANDBOX_RUNTIMES =
+  '"external", by which you state that the worker itself runs inside a container. Holdfast has no sandbox of its own: commands run where the ' +
+  'worker runs. Without such a container, set sandbox.enabled to false';
+
+const sandbox = section({
+  enabled: flag(false).describe('prompts state that the agent works in a container; isolates nothing itself'),
+  runtime: z
+    .string()
+    .regex(/^external$/, SANDBOX_RUNTIMES)
+    .transform(() => 'external' as const)
+    .exactOptional()
+    .describe('`external`: you state that the worker itself runs in a container. Required when `enabled`'),
+  hostMount: path.exactOptional().describe('where the workspace is mounted from, for the prompt'),
+  workspaceAccess: z.enum(['read-write', 'read-only', 'none']).default('read-write').describe('what the prompt states'),
+  browserUrl: httpUrl.exactOptional().describe('the address of a browser in the container, for the prompt'),
 });
 
-/** A provider that the built-in transport serves at its `baseUrl`; without one, a plugin serves it. */
-const otherProvider = z.strictObject(providerShape);
+const modules = z.array(path).max(100);
 
-const limits = z.strictObject({
-  waitingPerSession: count(1, 1_000_000).optional(),
-  waitingTotal: count(1, 100_000_000).optional(),
-  bodyBytes: count(1024, 104_857_600).optional(),
-  jsonDepth: count(4, 1000).optional(),
-  waitSeconds: seconds(0).optional(),
-  waitingRequests: count(0, 100_000).optional(),
-  eventStreams: count(0, 100_000).optional(),
-  pageItems: count(1, 10_000).optional(),
-  batchItems: count(1, 10_000_000).optional(),
-  batchBytes: count(1024, 10_737_418_240).optional(),
-  batchLineBytes: count(64, 104_857_600).optional(),
-  batchGzipRatio: count(1, 10_000).optional(),
-});
+const pluginEntries = z.record(
+  z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'the id of a plugin'),
+  z.strictObject({
+    enabled: z.boolean().exactOptional().describe('`false`: its registrations have no effect; none: true'),
+    hooks: z
+      .strictObject({
+        allowPromptInjection: z.boolean().exactOptional().describe('`false`: it may not add to prompts; none: true'),
+      })
+      .exactOptional(),
+    config: z.record(z.string(), z.unknown()).exactOptional().describe("the plugin's own settings"),
+  }),
+);
 
-const jsonlFile = z.strictObject({ enabled: z.boolean().optional(), path: path.optional() });
+/** Plugins: their modules alone, or each with its settings. */
+const plugins = z
+  .union([
+    modules.transform((list) => ({ modules: list, entries: {} as z.output<typeof pluginEntries> })),
+    z.strictObject({
+      modules: modules
+        .default([])
+        .describe(
+          'the modules, in the order in which they are loaded; `plugins` may also be only this list. See [plugins](plugins.md)',
+        ),
+      entries: pluginEntries.default({}),
+    }),
+  ])
+  .prefault({});
 
-/** A key of the API: an object, or only the key, which is then named by its place. */
-const apiKey = z.union([key, z.strictObject({ name: word, key, role: z.enum(KEY_ROLES).optional() })]);
+const TEXT_ONLY_MODELS = ['anthropic/claude-2*', 'anthropic/claude-instant*'];
 
-/** The configuration file after aliases are resolved. Output: only the settings in the file, durations as numbers. */
+/** The configuration file after aliases are resolved. */
 export const fileSchema = z.strictObject({
-  agents: agentsSchema.optional(),
-  workspace: z.strictObject({ path: path.optional(), bootstrapFiles: z.array(path).max(64).optional() }).optional(),
-  messages: messages.optional(),
-  session: session.optional(),
-  lanes: z.strictObject({ main: laneSize, subagent: laneSize, cron: laneSize, batch: laneSize }).optional(),
-  cron: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      misfire: z.enum(['run_once', 'run_all', 'skip']).optional(),
-      maxCatchUp: count(0, 10_000).optional(),
-      jobs: z.array(cronJob).max(LIST_MAX).optional(),
-    })
-    .optional(),
-  models: z
-    .strictObject({
-      providers: z.object({ anthropic: anthropic.optional() }).catchall(otherProvider).optional(),
-      outage: z
-        .strictObject({
-          giveUpAfter: storedMs(1).optional(),
-          probeMs: z.strictObject({ min: timerMs(1).optional(), max: timerMs(1).optional() }).optional(),
-        })
-        .optional(),
-      prices: pricesSchema.optional(),
-      limits: limitsSchema.optional(),
-    })
-    .optional(),
-  batches: batches.optional(),
-  tools: toolsSchema.optional(),
-  owner: z
-    .strictObject({
-      phone: word.optional(),
-      ids: names.optional(),
-      display: z.enum(['raw', 'hash']).optional(),
-      displaySecret: z.string().min(1).max(512).optional(),
-    })
-    .optional(),
-  sandbox: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      runtime: z
-        .string()
-        .regex(/^external$/, SANDBOX_RUNTIMES)
-        .transform(() => 'external' as const)
-        .optional(),
-      hostMount: path.optional(),
-      workspaceAccess: z.enum(['read-write', 'read-only', 'none']).optional(),
-      browserUrl: httpUrl.optional(),
-    })
-    .optional(),
-  docs: z.strictObject({ enabled: z.boolean().optional(), path: path.optional() }).optional(),
-  tts: z.strictObject({ enabled: z.boolean().optional(), hint: text.optional() }).optional(),
-  reactions: z.strictObject({ mode: z.enum(['off', 'minimal', 'extensive']).optional() }).optional(),
-  reasoning: z.strictObject({ enabled: z.boolean().optional() }).optional(),
-  memory: z.strictObject({ citations: z.enum(['auto', 'off']).optional() }).optional(),
-  heartbeat: z.strictObject({ enabled: z.boolean().optional() }).optional(),
-  channels: channelsSchema.optional(),
-  plugins: pluginsSchema.optional(),
-  images: z.strictObject({ roots: z.array(path).max(100).optional(), textOnlyModels: names.optional() }).optional(),
-  api: z
-    .strictObject({
-      keys: z
-        .array(apiKey)
-        .max(LIST_MAX)
-        .transform((keys) =>
-          keys.map((each, at) => (typeof each === 'string' ? { name: `key-${at + 1}`, key: each } : each)),
-        )
-        .optional(),
-      hosts: z.array(host).max(LIST_MAX).optional(),
-      publicUrl: httpUrl.optional(),
-      environment: label.optional(),
-    })
-    .optional(),
-  events: z.strictObject({ retention: storedMs(60_000).optional() }).optional(),
-  retention: retentionSchema.optional(),
-  budgets: budgetsSchema.optional(),
-  limits: limits.optional(),
-  telemetry: z.strictObject({ content: z.boolean().optional(), trustParent: z.boolean().optional() }).optional(),
-  diagnostics: z.strictObject({ payloadLog: jsonlFile.optional(), cacheTrace: jsonlFile.optional() }).optional(),
-  openai: z
-    .strictObject({
-      enabled: z.boolean().optional(),
-      callerSeconds: z.int().min(1).max(86_400).optional(),
-      fileDays: z.int().min(1).max(3_650).optional(),
-    })
-    .optional(),
-  shutdown: z.strictObject({ graceMs: timerMs().optional() }).optional(),
+  agents: agentsSchema,
+  workspace,
+  messages,
+  session,
+  lanes,
+  cron,
+  models: modelsSchema,
+  batches: batchesSchema,
+  tools: toolsSchema,
+  owner,
+  sandbox,
+  docs: section({
+    enabled: flag(true).describe('`false`: prompts do not mention this documentation'),
+    path: path.default(DOCS_PATH).describe('the folder in which agents can read this documentation'),
+  }),
+  tts: section({
+    enabled: flag(false).describe('prompts state that replies are read aloud'),
+    hint: text.exactOptional().describe('instructions for spoken replies'),
+  }).register(reloads, LATER_TURNS),
+  reactions: section({
+    mode: z
+      .enum(['off', 'minimal', 'extensive'])
+      .default('minimal')
+      .describe('how often agents react to messages on channels that support reactions'),
+  }).register(reloads, LATER_TURNS),
+  reasoning: section({
+    enabled: flag(false).describe('prompts ask for reasoning in tags, which are removed from replies'),
+  }).register(reloads, LATER_TURNS),
+  memory: section({
+    citations: z.enum(['auto', 'off']).default('auto').describe('whether replies name the memory file of a statement'),
+  }).register(reloads, LATER_TURNS),
+  heartbeat: section({
+    enabled: flag(true).describe('`false`: no agent is polled, and prompts do not describe polls'),
+  }).register(reloads, SCHEDULER),
+  channels: channelsSchema,
+  plugins,
+  images: section({
+    roots: z
+      .array(path)
+      .max(100)
+      .default([])
+      .describe(
+        'folders from which images named in prompts are read, in addition to the workspace and `media` in the data directory',
+      ),
+    textOnlyModels: names.default(TEXT_ONLY_MODELS).describe('models that receive no images; `*` stands for any text'),
+  }),
+  api: apiSchema,
+  events: eventsSchema,
+  retention: retentionSchema,
+  budgets: budgetsSchema
+    .exactOptional()
+    .describe(
+      'limits on the cost of model calls; their fields are in [costs](costs.md#budgets). None: the budgets that were configured before, by this or another process, stay in force; `[]`: ends all of them',
+    )
+    .register(reloads, {
+      effect:
+        'used by all processes. A file without this key changes no budget: those that it had before stay in force, which `config diff` and `config reload` say, and `GET /v1/config` shows `null`. `[]` ends them',
+    }),
+  limits: limitsSchema,
+  telemetry: telemetrySchema,
+  diagnostics: diagnosticsSchema,
+  openai: openaiSchema,
+  shutdown: shutdownSchema,
 });
 
-/** The contents of a checked file. */
-export type FileInput = z.output<typeof fileSchema>;
+/** The contents of the configuration file, complete. */
+export type FileSettings = z.output<typeof fileSchema>;
 
-// Fails to compile when the schema accepts keys that the merged type does not have.
-const agreesWithType: (input: FileInput) => DeepPartial<FileSettings> = (input) => input;
-void agreesWithType;
-void ({} satisfies DeepPartial<AgentDefaults>);
+/** The whole configuration: complete, checked, frozen. */
+export interface Config extends FileSettings {
+  runtime: RuntimeSettings;
+}
+export type AgentDefaults = Config['agents']['defaults'];
+export type AgentEntry = Config['agents']['list'][number];
+export type PluginSettings = Config['plugins'];

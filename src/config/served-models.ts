@@ -3,7 +3,7 @@
 // plugins configured it lets any `provider/model` pass, and the turn decides.
 import { agentOrFirst, modelRefOf } from './agent-settings.ts';
 import { isModelRef, modelRefText, providersOf, type KnownProviders } from './check-models.ts';
-import type { Config } from './config-type.ts';
+import type { Config } from './schema.ts';
 
 /** Owned by this file: written once, when the plugins of a process are loaded. */
 const servedBy = new WeakMap<Config, readonly string[]>();

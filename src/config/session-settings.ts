@@ -3,7 +3,7 @@
 import type { QueueDrop, QueueMode } from '../core/queue-mode.ts';
 import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
 import { agentOrFirst, modelRefOf } from './agent-settings.ts';
-import type { Config } from './config-type.ts';
+import type { Config } from './schema.ts';
 
 /** The overrides of a session, as its row has them; null: none. */
 export interface SessionOverrides {

@@ -1,13 +1,15 @@
 // Every setting by its path, with what decides it: what `holdfast config show` prints and `GET /v1/config` answers. Secrets are not in it,
 // only their fingerprints (G31).
+import type { z } from 'zod';
 import { fileLines } from './file-lines.ts';
-import type { Config } from './config-type.ts';
-import { knownKeys } from './known-keys.ts';
-import type { Environment } from './load-environment.ts';
+import type { Environment } from './process-environment.ts';
 import type { LoadedFile } from './load-file.ts';
 import { fileVariableOf } from './read-secret-files.ts';
 import { createRedact } from './redact-secrets.ts';
+import { environmentSchema, variablesOf } from './schema-environment.ts';
+import { fileSchema, type Config } from './schema.ts';
 import { isSecret, shownSecret, shownValue } from './shown-value.ts';
+import { schemasBelow } from './walk-schema.ts';
 
 export const SETTING_SOURCES = ['default', 'file', 'environment', 'command line'] as const;
 
@@ -21,44 +23,26 @@ export interface Setting {
   at: string | null;
 }
 
-/** Which variable decides which setting; of several the first that is set. */
-const VARIABLES: Record<string, string | readonly string[]> = {
-  'runtime.databaseUrl': 'DATABASE_URL',
-  'runtime.redisUrl': 'REDIS_URL',
-  'runtime.configPath': 'HOLDFAST_CONFIG',
-  'runtime.dataDir': 'HOLDFAST_DATA_DIR',
-  'runtime.host': 'HOLDFAST_HOST',
-  'runtime.port': 'HOLDFAST_PORT',
-  'runtime.metricsPort': 'HOLDFAST_METRICS_PORT',
-  'runtime.apiKey': 'HOLDFAST_API_KEY',
-  'runtime.leaseMs': 'HOLDFAST_LEASE_MS',
-  'runtime.reconcileMs': 'HOLDFAST_RECONCILE_MS',
-  'runtime.concurrency': 'HOLDFAST_CONCURRENCY',
-  'runtime.logLevel': 'HOLDFAST_LOG_LEVEL',
-  'runtime.logFormat': 'HOLDFAST_LOG_FORMAT',
-  'runtime.logFiles': 'HOLDFAST_LOG_FILES',
-  'runtime.traceEndpoint': ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
-  'runtime.traceSampler': 'OTEL_TRACES_SAMPLER',
-  'runtime.traceRatio': 'OTEL_TRACES_SAMPLER_ARG',
-  'runtime.anthropicApiKey': 'ANTHROPIC_API_KEY',
-  'runtime.anthropicBaseUrl': 'ANTHROPIC_BASE_URL',
-};
-
-/** Settings that another key of the file decides when neither the environment nor their own key does. */
+/** Settings that another key of the file decides when neither the environment nor their own key does; the first that is given. */
 const FILE_PATHS: readonly (readonly [own: RegExp, file: string])[] = [
   [/^runtime\.anthropicApiKey$/, 'models.providers.anthropic.apiKey'],
   [/^runtime\.anthropicBaseUrl$/, 'models.providers.anthropic.baseUrl'],
   [/^runtime\.concurrency\./, 'lanes.'],
   [/^owner\.ids$/, 'owner.phone'],
   [/(?<=\.llm\.)cronIdleTimeoutSeconds$/, 'idleTimeoutSeconds'],
+  [/^plugins\.modules$/, 'plugins[0]'],
+  // A short form, or a default within an item.
+  [/(?<=\])\.[^[]*$/, ''],
 ];
+
+const RUNTIME: Readonly<Record<string, z.ZodType>> = environmentSchema.shape;
 
 /** The map of platforms, when it is empty: the file has no such key. */
 const NO_PLATFORMS = 'channels.platforms';
 
 interface SettingsInput {
   config: Config;
-  file: LoadedFile;
+  file: Pick<LoadedFile, 'path' | 'text'>;
   env: Environment;
   /** Removed from every text that repeats them. */
   secrets: readonly string[];
@@ -66,7 +50,6 @@ interface SettingsInput {
 
 /** All settings, in the order of the configuration; also those without a value. Lists of plain values are one setting each. */
 export function settingsOf({ config, file, env, secrets }: SettingsInput): Setting[] {
-  const given = new Set(leavesOf(file.input, '').map(([path]) => inFile(path)));
   const lineOf = lineFinder(file.text);
   const redact = createRedact(secrets);
   const leaves = settingLeavesOf(config);
@@ -79,9 +62,10 @@ export function settingsOf({ config, file, env, secrets }: SettingsInput): Setti
     if (variable !== undefined) {
       return { ...base, source: 'environment', at: fileVariableOf(variable, env) ?? variable };
     }
-    const filePath = filePathOf(path, given);
-    if (filePath === undefined || file.path === null) return { ...base, source: 'default', at: null };
-    return { ...base, source: 'file', at: `${file.path}:${lineOf(filePath)}` };
+    const others = FILE_PATHS.filter(([own]) => own.test(path)).map(([own, other]) => path.replace(own, other));
+    const line = [path, ...others].map(lineOf).find((found) => found !== undefined);
+    if (line === undefined) return { ...base, source: 'default', at: null };
+    return { ...base, source: 'file', at: `${file.path}:${line}` };
   });
 }
 
@@ -100,36 +84,22 @@ function inFile(path: string): string {
 }
 
 function variableOf(path: string, env: Environment): string | undefined {
-  const found = Object.entries(VARIABLES).find(([own]) => path === own || path.startsWith(`${own}.`));
-  if (found === undefined) return undefined;
-  const [own, names] = found;
+  const [room, setting = '', part = ''] = path.split('.');
+  const schema = room === 'runtime' ? RUNTIME[setting] : undefined;
   const saidBy = (name: string): string => env[fileVariableOf(name, env) ?? name]?.trim() ?? '';
-  const variable = [names].flat().find((name) => saidBy(name) !== '');
+  const variable = schema && variablesOf(schema).find((name) => saidBy(name) !== '');
   if (variable === undefined) return undefined;
   const text = saidBy(variable);
   // A list such as `main=8` says nothing about the other lanes.
-  const isSaid = !text.includes('=') || path === own || text.includes(`${path.slice(own.length + 1)}=`);
+  const isSaid = !text.includes('=') || part === '' || text.includes(`${part}=`);
   return isSaid ? variable : undefined;
 }
 
-/** The key of the file that decides a setting; undefined: none does. */
-function filePathOf(path: string, given: ReadonlySet<string>): string | undefined {
-  if (given.has(path)) return path;
-  const others = FILE_PATHS.filter(([own]) => own.test(path)).map(([own, file]) => path.replace(own, file));
-  return others.find((other) => given.has(other));
-}
-
-/** Finds the line of a key, or of its alternative form: a list in place of an object, or a name in snake_case. */
-function lineFinder(text: string): (path: string) => number {
-  const lines = text === '' ? new Map<string, number>() : fileLines(text);
+/** Finds the line of a key, also of one whose name the file writes in snake_case; undefined: the file does not have it. */
+function lineFinder(text: string): (path: string) => number | undefined {
+  const lines = fileLines(text);
   const renamed = new Map([...lines].map(([path, line]) => [camelCased(path), line]));
-  return (path) => {
-    for (let at = path; at !== ''; at = at.replace(/(?:\.|\[|^)[^.[]*$/, '')) {
-      const line = lines.get(at) ?? renamed.get(at);
-      if (line !== undefined) return line;
-    }
-    return 1;
-  };
+  return (path) => lines.get(path) ?? renamed.get(camelCased(path));
 }
 
 function camelCased(path: string): string {
@@ -139,11 +109,11 @@ function camelCased(path: string): string {
 /** A copy of the configuration in which every key that has no value is null. */
 function withAbsentKeys(config: Config): Record<string, unknown> {
   const tree = structuredClone(config) as unknown as Record<string, unknown>;
-  const variables = Object.keys(VARIABLES).map((path) => path.split('.'));
-  for (const path of [...variables, ...knownKeys()]) {
+  for (const { path, isSection } of [...schemasBelow(environmentSchema, 'runtime'), ...schemasBelow(fileSchema, '')]) {
+    const steps = path.split('.');
     let at = tree;
-    for (const step of path.slice(0, -1)) at = (at[step] ??= {}) as Record<string, unknown>;
-    at[path.at(-1) ?? ''] ??= null;
+    for (const step of steps.slice(0, -1)) at = (at[step] ??= {}) as Record<string, unknown>;
+    if (!isSection) at[steps.at(-1) ?? ''] ??= null;
   }
   return tree;
 }

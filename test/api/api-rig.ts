@@ -77,7 +77,7 @@ export async function createApiRig(databaseUrl: string, options: ApiRigOptions =
     owner: { ...turns.config.owner, ids: options.ownerIds ?? turns.config.owner.ids },
     api: { ...turns.config.api, ...options.api, keys: options.keys ?? [] },
   };
-  const file = { path: null, baseDir: '/', input: {}, text: '', issues: [] };
+  const file = { path: null, text: '' };
   const live = new LiveConfig(() => {
     const found = { ...config, ...options.changes?.() };
     return { config: found, settings: settingsOf({ config: found, file, env: {}, secrets: [] }) };

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { parseLogFiles } from '../../src/config/log-file-limits.ts';
+import { logFiles } from '../../src/config/schema-environment.ts';
 import { LogFiles, logFilesIn } from '../../src/log-files.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { BIN, runCli } from './run-cli.ts';
@@ -24,7 +24,7 @@ test.each([
   ['1x500kB', { count: 1, bytes: 500_000 }],
   ['off', null],
 ])('%s is %j', (text, limits) => {
-  expect(parseLogFiles(text)).toEqual(limits);
+  expect(logFiles.parse(text)).toEqual(limits);
 });
 
 test('a file that is full is followed by another, and the latest are kept', async () => {

@@ -1,8 +1,6 @@
 // Reloading the configuration: the changes, the settings that need a restart, and the checks beforehand.
 import { expect, test } from 'vitest';
 import { agentOf, LiveConfig, livePriceBook, loadConfigWithSources, type Config } from '../../src/config.ts';
-import { knownKeys } from '../../src/config/known-keys.ts';
-import { RELOADABLE_PATHS } from '../../src/config/reloadable.ts';
 import { agentFactsOf } from '../../src/turn/open/agent-facts.ts';
 
 const base = loadConfigWithSources({ env: {}, cwd: '/nowhere', isTty: false });
@@ -18,12 +16,6 @@ function liveConfig(changes: () => Partial<Config>): LiveConfig {
 
 const { agents, models } = base.config;
 const quick = { ...agents.defaults, maxSteps: 3 };
-
-test('every path that can be reloaded is one of the configuration', () => {
-  const keys = [...knownKeys().map((path) => path.join('.')), 'runtime.apiKey', 'heartbeat', 'budgets'];
-  const unknown = RELOADABLE_PATHS.filter((path) => !keys.some((key) => key === path || key.startsWith(`${path}.`)));
-  expect(unknown).toEqual([]);
-});
 
 test('code that reads a section when it uses it sees the newest one: agents, and the price book with its version', async () => {
   const rows = [

@@ -3,7 +3,7 @@ import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { prettyFactory } from 'pino-pretty';
 import { pause } from '../../clock.ts';
-import { dataDirOf } from '../../config/load-environment.ts';
+import { dataDirOf } from '../../config/process-environment.ts';
 import { isIdEnd } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';

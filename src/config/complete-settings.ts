@@ -1,52 +1,34 @@
-// Lays the file over the defaults and checks what only shows when both are together: paths made absolute, aliases that exist, limits
-// that fit each other.
+// What needs more than one value of the configuration: paths made absolute, aliases that exist, limits that fit each other.
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import type { IdleLimits } from '../core/stream/idle-timeout.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { checkCronModels, checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
 import type { ConfigIssue } from './config-error.ts';
-import type { AgentDefaults } from './agent-type.ts';
-import type { FileSettings, ProviderSettings } from './config-type.ts';
-import type { DeepPartial } from './deep-partial.ts';
-import { defaultSettings } from './defaults.ts';
 import { mergeOver } from './merge-over.ts';
-import { SANDBOX_RUNTIMES } from './sandbox-runtimes.ts';
-import type { FileInput } from './schema.ts';
+import type { ProviderSettings } from './schema-models.ts';
+import { SANDBOX_RUNTIMES, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
 
-/** The file over the defaults, with absolute paths. */
-export function mergeSettings(input: FileInput, dataDir: string, baseDir: string): FileSettings {
-  // The schema's output has the shape of the settings with every key optional; `schema.ts` proves it.
-  const workspacePath = input.workspace?.path ?? join(workspacesFolderOf(dataDir), 'workspace');
-  const settings = mergeOver(defaultSettings(workspacePath), input) as FileSettings;
-  const { defaults, list } = settings.agents;
-  defaults.llm.cronIdleTimeoutSeconds =
-    cronIdleSecondsOf(input.agents?.defaults?.llm) ?? defaults.llm.cronIdleTimeoutSeconds;
-  for (const { llm } of list) {
-    const seconds = cronIdleSecondsOf(llm);
-    if (llm !== undefined && seconds !== undefined) llm.cronIdleTimeoutSeconds = seconds;
-  }
-  if (settings.retention.events !== undefined) settings.events.retention = settings.retention.events;
-  settings.workspace.path = absolute(settings.workspace.path, baseDir);
-  const { phone, ids } = settings.owner;
-  if (phone !== undefined) settings.owner.ids = [...new Set([phone, ...ids])];
-  settings.docs.path = absolute(settings.docs.path, baseDir);
-  settings.plugins.modules = settings.plugins.modules.map((path) => absolute(path, baseDir));
-  settings.images.roots = settings.images.roots.map((path) => absolute(path, baseDir));
-  for (const file of Object.values(settings.diagnostics)) {
+/** The settings of a file with what follows from others, and with absolute paths. */
+export function completeSettings(settings: FileSettings, dataDir: string, baseDir: string): FileSettings {
+  const { workspace, owner, docs, plugins, images, diagnostics, agents, retention, events } = settings;
+  if (retention.events !== undefined) events.retention = retention.events;
+  if (owner.phone !== undefined) owner.ids = [...new Set([owner.phone, ...owner.ids])];
+  workspace.path =
+    workspace.path === WORKSPACE_PATH
+      ? join(workspacesFolderOf(dataDir), 'workspace')
+      : absolute(workspace.path, baseDir);
+  docs.path = absolute(docs.path, baseDir);
+  plugins.modules = plugins.modules.map((path) => absolute(path, baseDir));
+  images.roots = images.roots.map((path) => absolute(path, baseDir));
+  for (const file of Object.values(diagnostics)) {
     if (file.path !== undefined) file.path = absolute(file.path, baseDir);
   }
-  for (const agent of settings.agents.list) {
+  for (const agent of agents.list) {
     if (agent.workspace !== undefined) agent.workspace = absolute(agent.workspace, baseDir);
   }
   return settings;
-}
-
-/** The limit of silence in cron jobs that the file says, or implies by saying one for all turns; undefined: it says none. */
-function cronIdleSecondsOf(llm: DeepPartial<IdleLimits> | undefined): number | undefined {
-  return llm?.cronIdleTimeoutSeconds ?? llm?.idleTimeoutSeconds;
 }
 
 /** Faults that need more than one value to be seen. */

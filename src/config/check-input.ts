@@ -1,0 +1,133 @@
+// Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is allowed.
+import type { z } from 'zod';
+import { closestOf } from './closest.ts';
+import { type ConfigIssue, describeValue } from './config-error.ts';
+import { unwrapSchema } from './walk-schema.ts';
+
+/** A configuration is read a few times in a process: compiling its schema would cost more than it saves. */
+const CONTEXT = { reportInput: true, jitless: true };
+
+/** The value, without what is faulty in it. `nameOf` names a path in messages. */
+export function checked<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+  nameOf: (path: string) => string = (path) => path || '(file)',
+): { output: z.output<Schema>; issues: ConfigIssue[] } {
+  const result = schema.safeParse(value, CONTEXT);
+  if (result.success) return { output: result.data, issues: [] };
+  const issues = result.error.issues.flatMap((issue) => issuesOf(issue, schema, nameOf));
+  // The rest without the faulty values is still checked, so that faults between values are in the same report.
+  const rest = schema.safeParse(withoutFaults(value, result.error.issues), CONTEXT);
+  return { output: rest.success ? rest.data : schema.parse({}), issues };
+}
+
+/** A copy of the value without the keys that the issues are about. */
+function withoutFaults(value: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
+  const copy: unknown = structuredClone(value);
+  for (const issue of issues) {
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys : [issue.path.at(-1)];
+    const parentPath = issue.code === 'unrecognized_keys' ? issue.path : issue.path.slice(0, -1);
+    const parent = parentPath.reduce<unknown>((at, step) => (isObject(at) ? at[String(step)] : undefined), copy);
+    for (const key of keys) if (isObject(parent) && key !== undefined) delete parent[String(key)];
+  }
+  return copy;
+}
+
+/** One issue of ours for each fault that zod names; unknown keys become one each, with a suggestion. */
+function issuesOf(issue: z.core.$ZodIssue, schema: z.ZodType, nameOf: (path: string) => string): ConfigIssue[] {
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => unknownKeyIssue(schema, issue.path, key));
+  const path = nameOf(pathText(issue.path));
+  const allowed = allowedOf(issue);
+  const value = describeValue(path, issue.input);
+  return [
+    { path: path === '' ? '(file)' : path, value: issue.input, allowed, message: `is ${value}; allowed: ${allowed}` },
+  ];
+}
+
+function unknownKeyIssue(schema: z.ZodType, path: PropertyKey[], key: string): ConfigIssue {
+  const parent = schemaAt(schema, path);
+  const known = parent?.def.type === 'object' ? Object.keys((parent as z.ZodObject).shape) : [];
+  const close = closestOf(key, known);
+  const hint = close === undefined ? ` (known here: ${known.join(', ')})` : `; did you mean ${JSON.stringify(close)}?`;
+  const allowed = known.join(', ');
+  return {
+    path: pathText([...path, key]),
+    value: undefined,
+    allowed,
+    message: `is not a known key${hint}`,
+  };
+}
+
+/** The allowed values, as text, from the fault that zod found. */
+function allowedOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return (
+        { int: 'a whole number', object: 'an object', array: 'a list', record: 'an object' }[
+          issue.expected as string
+        ] ?? `a ${issue.expected}`
+      );
+    case 'invalid_value':
+      return issue.values.map((value) => JSON.stringify(value)).join(', ');
+    case 'too_small':
+      return `at least ${issue.minimum}${unitOf(issue.origin, Number(issue.minimum))}`;
+    case 'too_big':
+      return `at most ${issue.maximum}${unitOf(issue.origin, Number(issue.maximum))}`;
+    case 'invalid_union':
+      return unionText(issue.errors);
+    case 'invalid_key':
+      return issue.issues.map(allowedOf).join(', ');
+    case 'unrecognized_keys':
+      return `no key ${issue.keys.join(', ')}`;
+    case 'invalid_element':
+    case 'invalid_format':
+    case 'not_multiple_of':
+    case 'custom':
+      return issue.message;
+  }
+}
+
+/** Of a union's branches, those that the value came furthest in speak: the others only say that it is of another type. */
+function unionText(branches: z.core.$ZodIssue[][]): string {
+  const speaking = branches.filter((branch) =>
+    branch.every((issue) => issue.code !== 'invalid_type' || issue.path.length > 0),
+  );
+  const texts = (speaking.length > 0 ? speaking : branches).map((branch) => branch.map(branchText).join(' and '));
+  return [...new Set(texts)].join(', or ');
+}
+
+function branchText(issue: z.core.$ZodIssue): string {
+  const where = issue.path.length > 0 ? `${pathText(issue.path)}: ` : '';
+  return `${where}${allowedOf(issue)}`;
+}
+
+function unitOf(origin: string, amount: number): string {
+  if (origin === 'string') return amount === 1 ? ' character' : ' characters';
+  if (origin === 'array') return amount === 1 ? ' item' : ' items';
+  return '';
+}
+
+function schemaAt(root: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
+  let at: z.ZodType | undefined = root;
+  for (const step of path) {
+    const inner: z.ZodType | undefined = at === undefined ? undefined : unwrapSchema(at);
+    if (inner?.def.type === 'object') {
+      const object = inner as z.ZodObject;
+      at = (object.shape[String(step)] ?? object.def.catchall) as z.ZodType | undefined;
+    } else if (inner?.def.type === 'record') at = (inner as z.ZodRecord).valueType as z.ZodType;
+    else if (inner?.def.type === 'array') at = (inner as z.ZodArray<z.ZodType>).element;
+    else return undefined;
+  }
+  return at === undefined ? undefined : unwrapSchema(at);
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : String(step)))
+    .join('.')
+    .replaceAll('.[', '[');
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,176 @@
+// The environment variables: each with what it may hold, its default, its meaning, and the setting of `runtime` that it decides.
+import { z } from 'zod';
+import { API_KEY, API_KEY_TEXT, LANES, TRACE_SAMPLERS, type Lane } from './choices.ts';
+import { DATA_DIR } from './process-environment.ts';
+import { reloads } from './reloads.ts';
+
+declare module 'zod' {
+  interface GlobalMeta {
+    /** The variable; of several the first that is set. */
+    env?: string | readonly string[];
+    /** In the reference in place of a default: what happens when the variable is not set. */
+    unset?: string;
+  }
+}
+
+const TIMER_MS_MAX = 2_147_483_647;
+const LANE_SIZE_MAX = 1000;
+
+/** The value of a text; `parse` answers undefined for one that is not allowed. */
+const parsed = <Value>(allowed: string, parse: (text: string) => Value | undefined) =>
+  z.string().transform((text, context): Value => {
+    const value = parse(text);
+    if (value !== undefined) return value;
+    context.addIssue({ code: 'custom', message: allowed, input: text });
+    return z.NEVER;
+  });
+
+const matching = (pattern: RegExp, allowed: string) =>
+  parsed(allowed, (text) => (pattern.test(text) ? text : undefined));
+
+const whole = (min: number, max: number) =>
+  parsed(`a whole number from ${min} to ${max}`, (text) =>
+    /^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
+  );
+
+const oneOf = <const Choice extends string>(choices: readonly Choice[]) =>
+  parsed(choices.join(', '), (text) => choices.find((choice) => choice === text.toLowerCase()));
+
+const url = (...protocols: string[]) =>
+  parsed(`a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`, (text) =>
+    URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined,
+  );
+
+const LOG_FILES = /^(?:off|([1-9]\d{0,3})x([1-9]\d{0,5})(kB|MB|GB))$/;
+const UNITS: Record<string, number> = { kB: 1_000, MB: 1_000_000, GB: 1_000_000_000 };
+
+/** How many log files are kept, and how large one becomes. */
+export interface LogFileLimits {
+  count: number;
+  bytes: number;
+}
+
+/** Of `10x10MB`; null: none are written (`off`). */
+export const logFiles = parsed(
+  'off, or a count and a size such as 10x10MB',
+  (text): LogFileLimits | null | undefined => {
+    const [found, files, size, unit = ''] = LOG_FILES.exec(text) ?? [];
+    if (found === 'off') return null;
+    return found === undefined ? undefined : { count: Number(files), bytes: Number(size) * (UNITS[unit] ?? 0) };
+  },
+);
+
+const concurrency = parsed(
+  `0 to ${LANE_SIZE_MAX} for every lane, or a list such as "main=8,cron=2" (lanes: ${LANES.join(', ')})`,
+  (text): Partial<Record<Lane, number>> | undefined => {
+    const sizes = text.includes('=') ? text.split(',') : LANES.map((lane) => `${lane}=${text}`);
+    const entries = sizes.map((part) => part.split('=').map((side) => side.trim()));
+    const isFine = ([lane = '', size = '']: string[]) =>
+      LANES.some((each) => each === lane) && /^\d{1,4}$/.test(size) && Number(size) <= LANE_SIZE_MAX;
+    return entries.every(isFine) ? Object.fromEntries(entries.map(([lane, size]) => [lane, Number(size)])) : undefined;
+  },
+);
+
+export const environmentSchema = z.object({
+  databaseUrl: url('postgres:', 'postgresql:').exactOptional().meta({
+    env: 'DATABASE_URL',
+    unset: 'embedded PostgreSQL 18 in the data directory',
+    description: 'PostgreSQL 15 or newer',
+  }),
+  redisUrl: url('redis:', 'rediss:').exactOptional().meta({
+    env: 'REDIS_URL',
+    unset: "BullMQ's PostgreSQL backend, in the same database",
+    description: 'Redis 7, Valkey 8 or newer',
+  }),
+  configPath: z
+    .string()
+    .exactOptional()
+    .meta({ env: 'HOLDFAST_CONFIG', unset: '`./holdfast.json`, if it exists', description: 'the configuration file' }),
+  dataDir: z.string().default(DATA_DIR).meta({
+    env: 'HOLDFAST_DATA_DIR',
+    description:
+      'embedded database, generated keys and secrets, workspaces ([where root starts Holdfast](limits.md), perhaps a link to them); mode 0700',
+  }),
+  host: z
+    .string()
+    .default('127.0.0.1')
+    .meta({ env: 'HOLDFAST_HOST', description: 'the address on which the API listens' }),
+  port: whole(0, 65_535)
+    .default(7420)
+    .meta({ env: 'HOLDFAST_PORT', description: 'the port of the API; 0 selects a free port and prints it' }),
+  metricsPort: whole(0, 65_535).exactOptional().meta({
+    env: 'HOLDFAST_METRICS_PORT',
+    description:
+      'the port on which a process without the role api serves `/metrics` and `/healthz`, on the address of `HOLDFAST_HOST` and without a key; 0 selects a free port and prints it',
+  }),
+  apiKey: matching(API_KEY, API_KEY_TEXT)
+    .exactOptional()
+    .meta({
+      env: 'HOLDFAST_API_KEY',
+      unset: 'generated once, in `api-key` in the data directory',
+      description: 'the admin key, 16 to 512 characters',
+    })
+    .register(reloads, { effect: 'the admin key, if it is in the file of `HOLDFAST_API_KEY_FILE`' }),
+  leaseMs: whole(500, TIMER_MS_MAX).default(15_000).meta({
+    env: 'HOLDFAST_LEASE_MS',
+    description:
+      'the lease of a session: how long the sessions of a crashed worker wait. Workers renew it after a third of this time; at least 500',
+  }),
+  reconcileMs: whole(10, TIMER_MS_MAX).default(1000).meta({
+    env: 'HOLDFAST_RECONCILE_MS',
+    description:
+      'the interval at which the reconciler looks for sessions and deliveries whose job was lost; at least 10',
+  }),
+  concurrency: concurrency.default({}).meta({
+    env: 'HOLDFAST_CONCURRENCY',
+    unset: '`lanes` of the file',
+    description: 'the number of concurrent turns in one worker: `8`, or `main=8,batch=2`',
+  }),
+  logLevel: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .meta({ env: 'HOLDFAST_LOG_LEVEL', description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`' }),
+  logFormat: oneOf(['pretty', 'json']).exactOptional().meta({
+    env: 'HOLDFAST_LOG_FORMAT',
+    unset: '`pretty` on a terminal, else `json`',
+    description: 'the format of the log, which is written to stderr',
+  }),
+  logFiles: logFiles.prefault('10x10MB').meta({
+    env: 'HOLDFAST_LOG_FILES',
+    description:
+      'the number and maximum size (`kB`, `MB`, `GB`) of the [log files](operations.md#logs) in `logs/` of the data directory; `off` writes none',
+  }),
+  // OpenTelemetry's exporter reads its other variables itself.
+  traceEndpoint: url('http:', 'https:')
+    .exactOptional()
+    .meta({ env: ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] }),
+  traceSampler: oneOf(TRACE_SAMPLERS).exactOptional().meta({ env: 'OTEL_TRACES_SAMPLER' }),
+  traceRatio: matching(/^(?:0|1|0?\.\d{1,15}|1\.0+)$/, 'a number from 0 to 1')
+    .transform(Number)
+    .exactOptional()
+    .meta({ env: 'OTEL_TRACES_SAMPLER_ARG' }),
+  anthropicApiKey: matching(/^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters')
+    .exactOptional()
+    .meta({
+      env: 'ANTHROPIC_API_KEY',
+      unset: 'none: the scripted model answers',
+      description: "the key for Anthropic's API",
+    }),
+  anthropicBaseUrl: url('http:', 'https:')
+    .exactOptional()
+    .meta({ env: 'ANTHROPIC_BASE_URL', unset: "the SDK's default", description: "the address of Anthropic's API" }),
+});
+
+type Variables = z.output<typeof environmentSchema>;
+
+/** The settings from the environment, with what the file says where no variable decides. */
+export type RuntimeSettings = Omit<Variables, 'configPath' | 'concurrency' | 'logFormat'> & {
+  /** Absolute path of the file that was read; null when there is none. */
+  configPath: string | null;
+  concurrency: Record<Lane, number>;
+  logFormat: NonNullable<Variables['logFormat']>;
+};
+
+/** Which variables decide a setting of `runtime`. */
+export function variablesOf(setting: z.ZodType): readonly string[] {
+  return [setting.meta()?.env ?? []].flat();
+}

@@ -1,0 +1,175 @@
+// The shape of `models`: the providers, what their models cost, and how fast they may be asked.
+import { z } from 'zod';
+import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
+import { isWholePrice } from '../core/prices/price-row.ts';
+import { reloads } from './reloads.ts';
+import {
+  count,
+  flag,
+  headerValue,
+  httpUrl,
+  LIST_MAX,
+  section,
+  storedMs,
+  text,
+  timerMs,
+  word,
+} from './schema-scalars.ts';
+
+const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP header name'), headerValue);
+const maxRetries = count(0, 100);
+
+const providerShape = {
+  family: z
+    .enum(PROVIDER_FAMILIES)
+    .exactOptional()
+    .describe(
+      'the [format of the history](plugins.md#transports) in requests to this provider; none: that of its transport',
+    ),
+  toolCallArgumentsEncoding: z
+    .enum(ARGUMENT_ENCODINGS)
+    .exactOptional()
+    .describe('how the provider encodes tool arguments; none: as its transport declares'),
+};
+
+const anthropic = section({
+  auditHeaders: flag(true).describe('sends `x-holdfast-session`, `-turn`, `-epoch` and `-call` with every model call'),
+  streaming: flag(true).describe('`false`: answers arrive as one body, for gateways that cannot stream'),
+  baseUrl: httpUrl.exactOptional().describe("the address; `ANTHROPIC_BASE_URL` overrides it. None: the SDK's default"),
+  apiKey: headerValue
+    .exactOptional()
+    .describe('the key; `ANTHROPIC_API_KEY` overrides it. None: the scripted model answers'),
+  headers: headers.default({}).describe('headers that are added to every model call'),
+  maxRetries: maxRetries.default(5).describe('how many failed model calls a turn can retry in all'),
+  ...providerShape,
+});
+
+/** A provider that the built-in transport serves at its `baseUrl`; without one, a plugin serves it. */
+const otherProvider = z.strictObject({
+  baseUrl: httpUrl
+    .exactOptional()
+    .describe(
+      "the address of another provider with Anthropic's API, whose models are `<name>/<model>`. None: a plugin serves the provider",
+    ),
+  apiKey: headerValue.exactOptional().describe('its key; needs `baseUrl`'),
+  headers: headers.exactOptional().describe('headers that are added to its model calls; needs `baseUrl`'),
+  maxRetries: maxRetries
+    .exactOptional()
+    .describe('as for `anthropic`, while a turn calls this provider; none: its value'),
+  ...providerShape,
+});
+export type ProviderSettings = z.output<typeof otherProvider>;
+
+const modelPattern = word.refine(
+  (name) => /^[^/]+\/./.test(name),
+  'a model as "provider/model", in which * stands for any text, such as "anthropic/claude-sonnet-*"',
+);
+
+const PRICE_MAX = 1_000_000;
+const ALLOWED_PRICE = `dollars per million tokens from 0 to ${PRICE_MAX}, with at most three decimals`;
+
+const price = z.number().refine((value) => value >= 0 && value <= PRICE_MAX && isWholePrice(value), ALLOWED_PRICE);
+
+const day = z.string().refine(isDay, 'a day in UTC such as "2026-10-07"');
+
+const prices = {
+  inputPerMTok: price,
+  outputPerMTok: price,
+  cacheReadPerMTok: price.optional(),
+  cacheWrite5mPerMTok: price.optional(),
+  cacheWrite1hPerMTok: price.optional(),
+};
+
+const priceRow = z
+  .strictObject({
+    model: modelPattern,
+    from: day.optional(),
+    to: day.optional(),
+    ...prices,
+    longPrompt: z.strictObject({ overTokens: count(1, 100_000_000), ...prices }).optional(),
+    batchPercent: count(0, 1000).optional(),
+    source: text.optional(),
+    checkedAt: day.optional(),
+  })
+  .refine(({ from, to }) => from === undefined || to === undefined || from <= to, {
+    path: ['to'],
+    error: 'a day that is not before `from`',
+  });
+
+const PER_MINUTE_MAX = 1_000_000_000;
+const perMinute = count(1, PER_MINUTE_MAX).exactOptional();
+
+const rateLimit = z
+  .strictObject({
+    model: modelPattern,
+    requestsPerMinute: perMinute,
+    inputTokensPerMinute: perMinute,
+    outputTokensPerMinute: perMinute,
+    batchSharePercent: count(1, 100).default(100),
+    counts: z.enum(['uncached', 'all']).default('uncached'),
+  })
+  .refine(
+    ({ requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute }) =>
+      requestsPerMinute !== undefined || inputTokensPerMinute !== undefined || outputTokensPerMinute !== undefined,
+    'at least one of requestsPerMinute, inputTokensPerMinute and outputTokensPerMinute',
+  );
+
+/** Rows of which no two have the same identity, each at most once. */
+function distinct<Row extends z.ZodType<{ model: string }>>(
+  row: Row,
+  identityOf: (row: z.output<Row>) => string,
+  message: string,
+) {
+  return z
+    .array(row)
+    .max(LIST_MAX)
+    .superRefine((rows, context) => {
+      const seen = new Set<string>();
+      for (const [at, each] of rows.entries()) {
+        const identity = identityOf(each);
+        if (seen.has(identity)) {
+          context.addIssue({ code: 'custom', path: [at, 'model'], message, input: each.model });
+        }
+        seen.add(identity);
+      }
+    });
+}
+
+/** `models` of the file. */
+export const modelsSchema = section({
+  providers: z.object({ anthropic }).catchall(otherProvider).prefault({}),
+  outage: section({
+    giveUpAfter: storedMs(1)
+      .default(86_400_000)
+      .describe('how long a turn waits for an unavailable model before it fails')
+      .register(reloads, { effect: 'used by turns that start to wait later' }),
+    probeMs: section({
+      min: timerMs(1).default(5_000).describe('the shortest time between two probes of an unavailable model'),
+      max: timerMs(1).default(30_000).describe('the longest'),
+    }),
+  }),
+  prices: distinct(
+    priceRow,
+    ({ model, from }) => `${model} ${from ?? ''}`,
+    'a model and a first day (`from`) that no row before has together',
+  )
+    .default([])
+    .describe(
+      'rows that add to the built-in price table or replace rows of it; their fields are in [costs](costs.md#prices)',
+    )
+    .register(reloads, { effect: 'used by calls that end later' }),
+  limits: distinct(
+    rateLimit,
+    ({ model }) => model,
+    'a model that no limit before has; put all figures of a model into one limit',
+  )
+    .default([])
+    .describe(
+      'limits on the model calls of all workers together; their fields are in [operations](operations.md#rate-limits)',
+    )
+    .register(reloads, { effect: 'used by calls that start later' }),
+});
+
+function isDay(value: string): boolean {
+  return /^\d{4}-\d\d-\d\d$/.test(value) && new Date(`${value}T00:00:00Z`).toJSON()?.slice(0, 10) === value;
+}

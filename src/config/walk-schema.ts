@@ -1,0 +1,49 @@
+// Ways through the schema of the configuration.
+import { z } from 'zod';
+
+/** Every object field optional, all the way down; arrays are replaced as a whole. */
+export type DeepPartial<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [Key in keyof T]?: DeepPartial<T[Key]> | undefined }
+    : T;
+
+type WithoutDefaults<Shape extends Record<string, z.ZodType>> = {
+  [Key in keyof Shape]: z.ZodExactOptional<z.ZodType<DeepPartial<z.output<Shape[Key]>>>>;
+};
+
+/** The same keys, of which each may be left out and none has a default: settings that are laid over others. */
+export function withoutDefaults<Shape extends Record<string, z.ZodType>>(shape: Shape): WithoutDefaults<Shape> {
+  const entries = Object.entries(shape).map(([key, schema]) => [key, optionalOf(schema)]);
+  return Object.fromEntries(entries) as WithoutDefaults<Shape>;
+}
+
+function optionalOf(schema: z.ZodType): z.ZodType {
+  if (!(schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault)) return schema;
+  const inner = schema.unwrap() as z.ZodType;
+  const isSection = schema instanceof z.ZodPrefault && inner instanceof z.ZodObject;
+  const bare = isSection ? z.strictObject(withoutDefaults(inner.shape as Record<string, z.ZodType>)) : inner;
+  return bare.exactOptional();
+}
+
+/** The schema below what can be omitted, has a default or is transformed; where there is a short form in addition to an object, the object. */
+export function unwrapSchema(schema: z.ZodType): z.ZodType {
+  const { def } = schema as z.ZodType & { def: { innerType?: z.ZodType; in?: z.ZodType; options?: z.ZodType[] } };
+  const object = def.options?.find((option) => option.def.type === 'object');
+  const next = def.innerType ?? (schema.def.type === 'pipe' ? def.in : object);
+  return next === undefined ? schema : unwrapSchema(next);
+}
+
+/** The schemas below one with their paths (`session.reset`, `session.reset.mode`), in their order. Lists and maps are one key each. */
+export function schemasBelow(
+  schema: z.ZodType,
+  parent: string,
+): { path: string; schema: z.ZodType; isSection: boolean }[] {
+  const inner = unwrapSchema(schema);
+  if (!(inner instanceof z.ZodObject)) return [];
+  return Object.entries(inner.shape as Record<string, z.ZodType>).flatMap(([key, child]) => {
+    const path = parent === '' ? key : `${parent}.${key}`;
+    const below = schemasBelow(child, path);
+    return [{ path, schema: child, isSection: below.length > 0 }, ...below];
+  });
+}
