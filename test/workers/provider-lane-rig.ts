@@ -1,6 +1,6 @@
 // A provider lane without timers: real turns, a real database and the scripted model's message batches. A test runs the steps of the lane and the turns
 // that they wake, in any number of processes.
-import { priceBookOf } from '../../src/config.ts';
+import { loadConfig, priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -17,15 +17,10 @@ export type LaneRig = Awaited<ReturnType<typeof createLaneRig>>;
 
 /** The settings of a lane without delays. */
 export const QUICK = {
+  ...loadConfig({ env: {}, cwd: '/' }).batches,
   windowMs: 0,
-  requestsMax: 10_000,
-  bytesMax: 200 * 1024 * 1024,
   pollMs: { min: 1, max: 5 },
   settleMs: 200,
-  unprovenMs: 14_400_000,
-  isExclusive: false,
-  deadlineSeconds: 93_600,
-  retention: 7_776_000_000,
 };
 
 /** Makes the rig; `close` when done. */
