@@ -24,7 +24,6 @@ import type { BatchSettings } from '../contract/batches.ts';
 
 /** Items in flight: those that wait for a batch of the provider take no slot. */
 const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000, auto: 10_000 };
-const FAILURE_PERCENT_DEFAULT = 50;
 const DEFAULT_AGENT = 'main';
 
 export interface SubmitRequest {
@@ -177,7 +176,7 @@ export function newBatchOf(
     concurrency: settings.concurrency ?? CONCURRENCY_DEFAULTS[via],
     weight: settings.weight ?? 1,
     pilot: settings.pilot ?? null,
-    maxFailurePercent: settings.maxFailurePercent ?? FAILURE_PERCENT_DEFAULT,
+    maxFailurePercent: settings.maxFailurePercent ?? config.batches.maxFailurePercent,
     maxCostMicros: settings.maxCostUsd === undefined ? null : microsOf(settings.maxCostUsd),
     deadlineSeconds: settings.deadlineSeconds ?? null,
     fallback: settings.fallback ?? 'live',

@@ -28,6 +28,7 @@ export const batchesSchema = section({
   retention: storedMs(60_000)
     .default(90 * DAY_MS)
     .describe('how long ended batches and bulk actions are kept'),
+  maxFailurePercent: count(0, 100).default(50).describe('the default of `maxFailurePercent` of [batches](batches.md)'),
   windowMs: timerMs()
     .default(30_000)
     .describe('how long the oldest request waits for others before a batch is submitted'),
