@@ -103,3 +103,17 @@ test('an invalid configuration changes nothing, and the answer and the log name 
     'Configuration was not reloaded; the running configuration stays in use',
   );
 });
+
+test('a batch that names no failure rate has that of the configuration', async () => {
+  const { rig } = holder;
+  const items = [{ text: 'x' }];
+  const rateOf = async (body: object): Promise<number> => {
+    const { id } = (await rig.post('/v1/batches', body)).body;
+    return (await rig.get(`/v1/batches/${id}`)).body.maxFailurePercent;
+  };
+  expect(await rateOf({ items })).toBe(50);
+  changes = () => ({ batches: { ...rig.turns.config.batches, maxFailurePercent: 5 } });
+  await reload();
+  expect(await rateOf({ items })).toBe(5);
+  expect(await rateOf({ items, maxFailurePercent: 20 })).toBe(20);
+});
