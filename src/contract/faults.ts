@@ -3,4 +3,3 @@ import { z } from 'zod';
 
 /** A stable code and a text for people; null: nothing failed. Some faults carry more. */
 export const fault = z.looseObject({ code: z.string(), message: z.string() }).nullable();
-export type Fault = z.output<typeof fault>;

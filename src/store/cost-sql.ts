@@ -1,16 +1,5 @@
 // Costs of rows: how totals grow in SQL, and how they are shown. The rules are those of core/prices/call-cost.ts: null is an unknown cost,
 // which is never added as 0.
-import { dollarsOf, type CostTotal } from '../core/prices/call-cost.ts';
-
-/** The cost of a row, as the API shows it; both costs are null when none is known. */
-export interface CostFacts {
-  costUsd: number | null;
-  costMicros: number | null;
-  /** Model calls whose cost is not known, and not in the sum. */
-  unpricedCalls: number;
-  /** True when some of it is of the scripted model: that money was not spent. */
-  simulated: boolean;
-}
 
 /** SQL of a total with one more cost. A total of 0 with an unknown cost is not known either. */
 export function plusCostSql(total: string, cost: string): string {
@@ -22,13 +11,8 @@ export function dollarsSql(micros: string): string {
   return `${micros}::float8 / 1000000`;
 }
 
-/** SQL of the fields of `CostFacts` in JSON, from a row of turns, sessions or subagent_runs. */
+/** SQL of the fields of a cost in JSON, from a row of turns, sessions or subagent_runs. */
 export function costFieldsSql(alias: string): string {
   return `'costUsd', ${dollarsSql(`${alias}.cost_micros`)}, 'costMicros', ${alias}.cost_micros,
     'unpricedCalls', ${alias}.unpriced_calls, 'simulated', ${alias}.is_simulated`;
-}
-
-/** The same from such a row. */
-export function costFactsOf({ costMicros, unpricedCalls, isSimulated }: CostTotal): CostFacts {
-  return { costUsd: dollarsOf(costMicros), costMicros, unpricedCalls, simulated: isSimulated };
 }

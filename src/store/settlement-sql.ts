@@ -1,26 +1,28 @@
-// How a message ended, as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that
-// ends its turn, which does not see its own writes in the tables.
+// Messages and turns as JSON that is built by the same SQL everywhere: from the tables for readers, and by the statement that ends a turn,
+// which does not see its own writes in the tables.
 import { costFieldsSql, dollarsSql } from './cost-sql.ts';
 import { retryOfSql } from './retry-turn.ts';
 import { isoSql } from './session-facts.ts';
 import { tokenUsageSql } from './token-usage.ts';
 
-/** The message: a row `i` of the inbox, with its session `s` and its turn `t`. */
-export const MESSAGE_SQL = `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
-  'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', i.status, 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
+/** The message, without the reason why it waits: a row `i` of the inbox, with its session `s` and its turn `t`. */
+export const messageSql = (
+  text = `i.body ->> 'text'`,
+): string => `json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
+  'text', coalesce(${text}, ''), 'tags', coalesce(i.tags, '{}'), 'status', replace(i.status, 'delayed', 'waiting'), 'turnId', i.turn_id, 'retryOf', ${retryOfSql('i.cause_key')},
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', ${isoSql('i.received_at')}, 'settledAt', ${isoSql('i.settled_at')})`;
 
-/** SQL of what answers a turn and why, from its row; null for a turn that asks for no answer. Not stored: the built-in, as there was no choice. */
-export function harnessSql(turn: string): string {
-  return `case when ${turn}.kind <> 'compaction'
-    then coalesce(${turn}.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
-}
+/** What answers a turn and why; null for a turn that asks for no answer. Not stored: the built-in, as there was no choice. */
+const HARNESS_SQL = `case when t.kind <> 'compaction'
+    then coalesce(t.view -> 'harness', '{"id":"built-in","reason":"auto_fallback"}'::json) end`;
 
-/** The turn `t` of the session `s`, without its steps. */
-export const TURN_SQL = `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
-  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', ${harnessSql('t')}, 'reply', t.reply, 'error', t.error,
+/** The turn `t` of the session `s`, without its steps and without the reason why it waits. */
+export const turnSql = (
+  reply = 't.reply',
+): string => `json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
+  'attempt', t.attempt, 'epoch', t.epoch, 'worker', t.worker, 'model', t.model, 'askedModel', t.asked_model, 'tags', coalesce(t.tags, '{}'), 'harness', ${HARNESS_SQL}, 'reply', ${reply}, 'error', t.error,
   'why', null, 'usage', ${tokenUsageSql('t')}, ${costFieldsSql('t')}, 'queuedAt', ${isoSql('t.queued_at')}, 'claimedAt', ${isoSql('t.claimed_at')},
   'startedAt', ${isoSql('t.started_at')}, 'endedAt', ${isoSql('t.ended_at')}, 'stepCount', t.steps)`;
 

@@ -21,12 +21,12 @@ const msSql = (time: string): string => `(extract(epoch from ${time}) * 1000)::f
 const gatherUntilSql = (session: string): string =>
   `least(${session}.last_message_at + d.quiet_ms * interval '1 millisecond', d.gather_until)`;
 
-/** SQL of `WaitFacts` as json, of a message of the session whose id the SQL `sessionId` gives. */
+/** SQL of `WaitFacts` as json, of a message of the session whose id the SQL `sessionId` gives: of no row that is called as one in here. */
 export function waitFactsSql(sessionId: string, receivedAt: string): string {
   return `(select json_build_object('receivedAt', ${msSql(receivedAt)}, 'lane', ws.lane,
-    'turn', case when t.id is not null then json_build_object('id', t.id, 'claimedAt', ${msSql('t.claimed_at')}, 'park',
-      case when t.status = 'parked' then json_build_object('code', t.park_code, 'text', t.park_text, 'since', ${msSql('t.park_since')},
-        'until', ${msSql('d.due_at')}, 'by', t.park_by) end) end,
+    'turn', case when open_turn.id is not null then json_build_object('id', open_turn.id, 'claimedAt', ${msSql('open_turn.claimed_at')}, 'park',
+      case when open_turn.status = 'parked' then json_build_object('code', open_turn.park_code, 'text', open_turn.park_text, 'since', ${msSql('open_turn.park_since')},
+        'until', ${msSql('d.due_at')}, 'by', open_turn.park_by) end) end,
     'lock', case when ws.owner is not null and ws.lease_expires_at is not null then json_build_object('owner', ws.owner,
       'expiresAt', ${msSql('ws.lease_expires_at')}, 'seenAt', ${msSql('w.seen_at')}) end,
     'dueAt', ${msSql('d.due_at')}, 'rungAt', ${msSql('d.rung_at')},
@@ -34,7 +34,7 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
       ${msSql(gatherUntilSql('ws'))} end,
     'pause', ${pauseFactsSql('ws')},
     'yielded', case when y.session_id is not null then json_build_object('since', ${msSql('y.created_at')}, 'until', ${msSql('y.due_at')}) end)
-  from holdfast.sessions ws left join holdfast.doorbells d on d.session_id = ws.id left join holdfast.turns t on t.id = ws.turn_id
+  from holdfast.sessions ws left join holdfast.doorbells d on d.session_id = ws.id left join holdfast.turns open_turn on open_turn.id = ws.turn_id
   left join holdfast.workers w on w.name = ws.owner left join holdfast.yields y on y.session_id = ws.id and y.epoch = ws.epoch
   where ws.id = ${sessionId})`;
 }

@@ -9,8 +9,8 @@ import { newId } from '../../src/ids.ts';
 import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
 import { TOP_COSTS, viewTopCosts } from '../../src/store/views/top-costs.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
-import { DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
-import { COUNT_DELIVERIES, DELIVERY_LOG } from '../../src/store/views/deliveries.ts';
+import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
+import { COUNT_DELIVERIES, DELIVERY_LOG, VIEW_DELIVERIES } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
 import { FIND_BY_CODE, FIND_BY_END, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
@@ -20,12 +20,16 @@ import {
   FIND_MESSAGES_OF_SESSION,
   FIND_TAGGED_MESSAGES,
 } from '../../src/store/views/message-filter.ts';
+import { VIEW_MESSAGES } from '../../src/store/views/messages.ts';
 import { exportQueries } from '../../src/store/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/store/views/subjects.ts';
+import { LIST_SYSTEM_EVENTS } from '../../src/store/views/system-events.ts';
 import { FIND_TOOL_CALL } from '../../src/store/views/tool-call.ts';
+import { ENTRY_SIZES, ENTRY_SIZES_NEWEST_FIRST, VIEW_ENTRIES } from '../../src/store/views/transcript.ts';
 import { CAUSES, TURN_INPUTS } from '../../src/store/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
+import { VIEW_TURNS } from '../../src/store/views/turns.ts';
 import { TAGGED_USAGE } from '../../src/store/views/usage.ts';
 import { createManyRows, growingReads } from './many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
@@ -111,6 +115,14 @@ test.each([
   [FIND_MESSAGES_OF_IDS, [null, null, 50, [newId()]]],
   [FIND_TAGGED_MESSAGES, [null, null, 50, '{"customer":"42"}', null, null]],
   [SESSIONS_OF_SENDER, [newId(), 'ada', null]],
+  [VIEW_TURNS, [[newId()], true, null]],
+  [VIEW_MESSAGES, [[newId()]]],
+  [VIEW_DELIVERIES, [[newId()]]],
+  [VIEW_ENTRIES, [newId(), [1, 2]]],
+  [ENTRY_SIZES, [newId(), 1, true, null, 50]],
+  [ENTRY_SIZES_NEWEST_FIRST, [newId(), 1, false, 40, 50]],
+  [LIST_SYSTEM_EVENTS, [newId(), true, null, 50]],
+  [DEAD_LETTER_GROUPS, ['open', null, null, null, 50]],
   [OTHER_SENDERS, ['agent:main:s7', 0, 'ada']],
 ])('$name reads by indexes', async (statement, values) => {
   const reads = await growingReads(client, statement.prepared(values).text, values);

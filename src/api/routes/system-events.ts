@@ -45,7 +45,7 @@ const getSystemEvents = defineRoute({
     if (found === null) throw notFound(`session ${params.key}`);
     const page = await listSystemEvents(
       context.views,
-      { session: { id: found.id, key: params.key }, isAll: query.state === 'all' },
+      { sessionId: found.id, isAll: query.state === 'all' },
       pageRequestOf(request, context),
     );
     return listAnswer(request, page);

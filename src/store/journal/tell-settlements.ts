@@ -5,9 +5,10 @@
 // it had to wait for the session's row, other statements may have written rows that it cannot see: then it returns nothing, as it
 // does when the turn had already ended. The waiting request then queries.
 import type { MessageView } from '../../contract/views.ts';
-import { CALL_COLUMNS, callsSql, MESSAGE_SQL, TOOL_COLUMNS, toolsSql, TURN_SQL } from '../settlement-sql.ts';
+import { CALL_COLUMNS, callsSql, messageSql, TOOL_COLUMNS, toolsSql, turnSql } from '../settlement-sql.ts';
 import { cte, optional } from '../statement.ts';
-import { turnOf, type SettlementView, type TurnRow } from '../views/settlements.ts';
+import { turnOf, type SettlementView } from '../views/settlements.ts';
+import type { TurnRow } from '../views/turn-steps.ts';
 import type { TurnEnd } from './turn-end.ts';
 
 /** The ends of messages, by their ids. */
@@ -33,8 +34,8 @@ const TOOLS_SQL = `(select ${TOOL_COLUMNS.join(', ')} from holdfast.tool_calls b
 export const settledTurns = optional('awaited', (ends: readonly TurnEnd[]) => ends.some((end) => end.isAwaited))(
   cte(
     `settled_turns as materialized (
-  select tail.n, json_build_object('turn', ${TURN_SQL},
-      'messages', (select json_agg(${MESSAGE_SQL} order by i.seq) from settled i where i.turn_id = t.id),
+  select tail.n, json_build_object('turn', ${turnSql()},
+      'messages', (select json_agg(${messageSql()} order by i.seq) from settled i where i.turn_id = t.id),
       'calls', ${callsSql(CALLS_SQL)},
       'tools', ${toolsSql(TOOLS_SQL)}) as told
   from tail join ended t on t.id = tail.turn_id join holdfast.sessions s on s.id = t.session_id and s.xmin = t.version

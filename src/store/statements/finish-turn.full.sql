@@ -405,7 +405,7 @@ settled_turns as materialized (
     'unpricedCalls', t.unpriced_calls, 'simulated', t.is_simulated, 'queuedAt', to_char(t.queued_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'claimedAt', to_char(t.claimed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
   'startedAt', to_char(t.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'endedAt', to_char(t.ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'stepCount', t.steps),
       'messages', (select json_agg(json_build_object('id', i.id, 'sessionKey', s.key, 'seq', i.seq, 'kind', i.kind,
-  'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', i.status, 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
+  'text', coalesce(i.body ->> 'text', ''), 'tags', coalesce(i.tags, '{}'), 'status', replace(i.status, 'delayed', 'waiting'), 'turnId', i.turn_id, 'retryOf', substring(i.cause_key from '^retry:(.*)$'),
   'reply', case when i.status = 'answered' then coalesce(i.reply, t.reply) end,
   'error', coalesce(i.error, case when i.status in ('failed', 'cancelled') then t.error end),
   'why', null, 'receivedAt', to_char(i.received_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'settledAt', to_char(i.settled_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by i.seq) from settled i where i.turn_id = t.id),

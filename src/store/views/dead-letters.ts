@@ -1,15 +1,13 @@
 // Failed work that waits for a person, grouped by error: two thousand failures are often three errors.
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import type { DeadLetterGroupView, DeadLetterView } from '../../contract/dead-letters.ts';
-import { and, desc, eq, sql } from '../drizzle.ts';
-import { deadLetters, sessions } from '../schema.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** Which letters are listed. */
 export interface DeadLetterFilter {
   state: DeadLetterView['state'];
-  code?: string | undefined;
+  code?: string | null | undefined;
 }
 
 const LETTERS_OF_GROUP_MAX = 20;
@@ -17,52 +15,39 @@ const TREND_HOURS = 24;
 /** The clocks of the processes that made the ids may differ from the clock of the database by this much. */
 const CLOCK_SLACK = '1 hour';
 
+export const DEAD_LETTER_GROUPS = literal({
+  name: 'dead-letter-groups',
+  purpose:
+    'Read a page of the groups of letters in a state ($1), each with its newest letters. $2: with this code. $3 and $4: after this kind and code.',
+  text: `select g.*, (
+  select json_agg(json_build_object('id', l.id, 'kind', l.kind, 'sessionKey', s.key, 'turnId', l.turn_id, 'deliveryId', l.delivery_id,
+    'code', l.code, 'reason', l.reason, 'state', l.state, 'createdAt', ${isoSql('l.created_at')}, 'settledAt', ${isoSql('l.settled_at')})
+    order by l.id desc)
+  from (
+    select * from holdfast.dead_letters where state = $1 and kind = g.kind and code = g.code order by id desc limit ${LETTERS_OF_GROUP_MAX}
+  ) as l left join lateral (select key from holdfast.sessions where id = l.session_id limit 1) as s on true
+) as letters
+from (
+  select l.kind, l.code, count(*)::int as count, ${isoSql('min(l.created_at)')} as "firstAt", ${isoSql('max(l.created_at)')} as "lastAt"
+  from holdfast.dead_letters l
+  where l.state = $1 and ($2::text is null or l.code = $2) and ($3::text is null or (l.kind, l.code) > ($3, $4))
+  group by l.kind, l.code order by l.kind, l.code limit $5
+) as g order by g.kind, g.code`,
+});
+
 /** Groups of dead letters in this state, in the order of kind and code; `after` is a group's key. */
 export async function listDeadLetterGroups(
   db: ViewDatabase,
-  { state, code }: DeadLetterFilter,
+  { state, code = null }: DeadLetterFilter,
   page: PageRequest,
 ): Promise<Page<DeadLetterGroupView>> {
-  const groups = await db
-    .select({
-      kind: deadLetters.kind,
-      code: deadLetters.code,
-      count: sql<number>`count(*)::int`,
-      firstAt: sql<Date>`min(${deadLetters.createdAt})`.mapWith(deadLetters.createdAt),
-      lastAt: sql<Date>`max(${deadLetters.createdAt})`.mapWith(deadLetters.createdAt),
-    })
-    .from(deadLetters)
-    .where(
-      and(
-        eq(deadLetters.state, state),
-        code === undefined ? undefined : eq(deadLetters.code, code),
-        page.after === null ? undefined : isAfterGroup(page.after),
-      ),
-    )
-    .groupBy(deadLetters.kind, deadLetters.code)
-    .orderBy(deadLetters.kind, deadLetters.code)
-    .limit(page.limit + 1);
-  const shown = groups.slice(0, page.limit);
-  const trendOf = await readTrends(db, state, shown);
-  const items = await Promise.all(
-    shown.map(async (group) => ({
-      ...group,
-      firstAt: isoOf(group.firstAt),
-      lastAt: isoOf(group.lastAt),
-      perHour: trendOf(group),
-      letters: await newestOf(db, { ...group, state }),
-    })),
+  const [afterKind, afterCode] = page.after === null ? [null, null] : (JSON.parse(page.after) as [string, string]);
+  const { rows } = await db.$client.query<Omit<DeadLetterGroupView, 'perHour'>>(
+    DEAD_LETTER_GROUPS.prepared([state, code, afterKind, afterCode, page.limit + 1]),
   );
-  const last = shown.at(-1);
-  return {
-    items,
-    next: groups.length > page.limit && last !== undefined ? JSON.stringify([last.kind, last.code]) : null,
-  };
-}
-
-function isAfterGroup(after: string) {
-  const [kind, code] = JSON.parse(after) as [string, string];
-  return sql`(${deadLetters.kind}, ${deadLetters.code}) > (${kind}, ${code})`;
+  const trendOf = await readTrends(db, state, rows);
+  const groups = rows.map((group) => ({ ...group, perHour: trendOf(group) }));
+  return pageOf(groups, page.limit, (group) => JSON.stringify([group.kind, group.code]));
 }
 
 const FIRST_HOUR_SQL = `date_trunc('hour', clock_timestamp(), 'UTC') - interval '${TREND_HOURS - 1} hours'`;
@@ -111,29 +96,4 @@ async function readTrends(
       if (row.kind === kind && row.code === code) counts[Math.min(row.hour, TREND_HOURS - 1)]! += row.count;
     return { startsAt, counts };
   };
-}
-
-async function newestOf(
-  db: ViewDatabase,
-  group: { kind: string; code: string; state: DeadLetterView['state'] },
-): Promise<DeadLetterView[]> {
-  const rows = await db
-    .select({ letter: deadLetters, sessionKey: sessions.key })
-    .from(deadLetters)
-    .leftJoin(sessions, eq(sessions.id, deadLetters.sessionId))
-    .where(and(eq(deadLetters.state, group.state), eq(deadLetters.kind, group.kind), eq(deadLetters.code, group.code)))
-    .orderBy(desc(deadLetters.id))
-    .limit(LETTERS_OF_GROUP_MAX);
-  return rows.map(({ letter, sessionKey }) => ({
-    id: letter.id,
-    kind: letter.kind,
-    sessionKey,
-    turnId: letter.turnId,
-    deliveryId: letter.deliveryId,
-    code: letter.code,
-    reason: letter.reason,
-    state: letter.state,
-    createdAt: isoOf(letter.createdAt),
-    settledAt: isoOrNull(letter.settledAt),
-  }));
 }

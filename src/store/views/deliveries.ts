@@ -1,13 +1,26 @@
 // The outbox as the outside sees it, newest first. Secrets of a target stay inside (G31).
+import type { Page, PageRequest, ViewDatabase } from './page.ts';
 import type { DeliveryCount, DeliveryDetails } from '../../contract/deliveries.ts';
 import type { DeliveryView } from '../../contract/views.ts';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
-import { eq, inArray } from '../drizzle.ts';
-import { deliveries, sessions } from '../schema.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { findDeliveryIds, type DeliveryFilter } from './delivery-filter.ts';
-import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+export const VIEW_DELIVERIES = literal({
+  name: 'view-deliveries',
+  purpose: 'Read deliveries ($1), newest first.',
+  text: `select d.id, s.key as "sessionKey", d.turn_id as "turnId", d.seq::float8 as seq, d.channel, d.target, d.payload, d.status, d.attempts,
+  ${isoSql('d.due_at')} as "dueAt", ${isoSql('d.expires_at')} as "expiresAt", d.last_status as "lastStatus", d.last_error as "lastError",
+  ${isoSql('d.created_at')} as "createdAt", ${isoSql('d.settled_at')} as "settledAt"
+from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where d.id = any ($1::uuid[]) order by d.id desc`,
+});
+
+async function readDeliveries(db: ViewDatabase, ids: string[]): Promise<DeliveryView[]> {
+  const { rows } = await db.$client.query<DeliveryView>(VIEW_DELIVERIES.prepared([ids]));
+  for (const delivery of rows) delivery.target = withoutCredentials(delivery.target) as DeliveryView['target'];
+  return rows;
+}
 
 /** Deliveries, newest first. */
 export async function listDeliveries(
@@ -16,14 +29,12 @@ export async function listDeliveries(
   page: PageRequest,
 ): Promise<Page<DeliveryView>> {
   const { items: ids, next } = await findDeliveryIds(db, filter, page);
-  const rows = ids.length === 0 ? [] : await selectDeliveries(db).where(inArray(deliveries.id, ids));
-  return { items: rows.map(deliveryViewOf).toSorted((one, other) => (one.id < other.id ? 1 : -1)), next };
+  return { items: await readDeliveries(db, ids), next };
 }
 
 /** The delivery of this id, or null. */
 export async function viewDelivery(db: ViewDatabase, id: string): Promise<DeliveryView | null> {
-  const [row] = await selectDeliveries(db).where(eq(deliveries.id, id));
-  return row === undefined ? null : deliveryViewOf(row);
+  return (await readDeliveries(db, [id]))[0] ?? null;
 }
 
 /** The most events of its session that are searched for the attempts of a delivery. */
@@ -77,35 +88,6 @@ export async function countDeliveries(db: ViewDatabase): Promise<DeliveryCount[]
   const query = COUNT_DELIVERIES.prepared([[...DELIVERY_STATUSES]]);
   const { rows } = await db.$client.query<Omit<DeliveryCount, 'isCapped'>>(query);
   return rows.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX }));
-}
-
-function selectDeliveries(db: ViewDatabase) {
-  return db
-    .select({ delivery: deliveries, sessionKey: sessions.key })
-    .from(deliveries)
-    .innerJoin(sessions, eq(sessions.id, deliveries.sessionId))
-    .$dynamic();
-}
-
-function deliveryViewOf(row: { delivery: typeof deliveries.$inferSelect; sessionKey: string }): DeliveryView {
-  const { delivery } = row;
-  return {
-    id: delivery.id,
-    sessionKey: row.sessionKey,
-    turnId: delivery.turnId,
-    seq: delivery.seq,
-    channel: delivery.channel,
-    target: withoutCredentials(delivery.target) as DeliveryView['target'],
-    payload: delivery.payload,
-    status: delivery.status,
-    attempts: delivery.attempts,
-    dueAt: isoOf(delivery.dueAt),
-    expiresAt: isoOf(delivery.expiresAt),
-    lastStatus: delivery.lastStatus,
-    lastError: delivery.lastError,
-    createdAt: isoOf(delivery.createdAt),
-    settledAt: isoOrNull(delivery.settledAt),
-  };
 }
 
 const CREDENTIAL_NAME = /secret|token|passw|authorization|apikey|api_key/i;

@@ -1,38 +1,31 @@
 // Inbox messages as the outside sees them. The reply is that of the turn that took the message; several messages of one turn
 // have the same one.
+import { isoSql } from '../session-facts.ts';
+import { messageSql } from '../settlement-sql.ts';
+import { literal } from '../statement.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
 import { announcementText, type Announcement } from '../../core/announcement.ts';
-import type { Tags } from '../../core/input-options.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import type { Why } from '../../core/waiting/why.ts';
-import { and, desc, eq, inArray, sql, type SQL } from '../drizzle.ts';
-import { inbox, sessions, turns } from '../schema.ts';
 import type { StoredDisposition } from '../accept-messages.ts';
-import { retryOfSql } from '../retry-turn.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import { findMessageIds, type MessageFilter } from './message-filter.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
-const WAIT_FACTS = waitFactsSql('"holdfast"."inbox"."session_id"', '"holdfast"."inbox"."received_at"');
+export const WAITING_MESSAGE_IDS = literal({
+  name: 'waiting-message-ids',
+  purpose: 'Read the ids of the messages that wait, oldest first; $1: of a session.',
+  text: `select i.id from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
+where i.status = 'waiting' and ($1::text is null or s.key = $1) order by i.id limit $2`,
+});
 
 /** The ids of the messages that wait, oldest first, at most `limit`; of one session, or of all. */
 export async function waitingMessageIds(
   db: ViewDatabase,
-  filter: { sessionKey?: string | undefined },
+  { sessionKey = null }: { sessionKey?: string | null | undefined },
   limit: number,
 ): Promise<string[]> {
-  const rows = await db
-    .select({ id: inbox.id })
-    .from(inbox)
-    .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
-    .where(
-      and(
-        eq(inbox.status, 'waiting'),
-        filter.sessionKey === undefined ? undefined : eq(sessions.key, filter.sessionKey),
-      ),
-    )
-    .orderBy(inbox.id)
-    .limit(limit);
+  const { rows } = await db.$client.query<{ id: string }>(WAITING_MESSAGE_IDS.prepared([sessionKey, limit]));
   return rows.map(({ id }) => id);
 }
 
@@ -43,54 +36,43 @@ export async function listMessages(
   page: PageRequest,
 ): Promise<Page<MessageView>> {
   const ids = await findMessageIds(db, filter, page);
-  const rows = await selectMessages(db, inArray(inbox.id, ids), ids.length);
-  return pageOf(rows, page.limit, ({ id }) => id);
+  return pageOf(await readMessages(db, ids), page.limit, ({ id }) => id);
 }
 
-/** The first `limit` messages that meet the condition, newest first. */
-async function selectMessages(db: ViewDatabase, condition: SQL | undefined, limit: number): Promise<MessageView[]> {
-  const rows = await db
-    .select({
-      id: inbox.id,
-      sessionKey: sessions.key,
-      seq: inbox.seq,
-      kind: inbox.kind,
-      text: sql<string | null>`${inbox.body} ->> 'text'`,
-      announcement: sql<Announcement | null>`${inbox.body} -> 'announcement'`,
-      tags: sql<Tags>`coalesce(${inbox.tags}, '{}')`,
-      status: inbox.status,
-      turnId: inbox.turnId,
-      retryOf: sql<string | null>`${sql.raw(retryOfSql('inbox.cause_key'))}`,
-      reply: turns.reply,
-      commandReply: inbox.reply,
-      error: inbox.error,
-      turnError: turns.error,
-      wait: sql<WaitFacts | null>`case when ${inbox.status} in ('waiting', 'claimed') then ${sql.raw(WAIT_FACTS)} end`,
-      lanes: sql<LanesRow | null>`case when ${inbox.status} in ('waiting', 'claimed') then ${sql.raw(LANE_FACTS_SQL)} end`,
-      deliverAt: inbox.deliverAt,
-      receivedAt: inbox.receivedAt,
-      settledAt: inbox.settledAt,
-    })
-    .from(inbox)
-    .innerJoin(sessions, eq(sessions.id, inbox.sessionId))
-    .leftJoin(turns, eq(turns.id, inbox.turnId))
-    .where(condition)
-    .orderBy(desc(inbox.id))
-    .limit(limit);
-  return rows.map(({ turnError, commandReply, announcement, wait, lanes, deliverAt, ...row }) => ({
-    ...row,
-    text: messageText(row.text, announcement),
-    status: row.status === 'delayed' ? 'waiting' : row.status,
-    reply: row.status === 'answered' ? (commandReply ?? row.reply) : null,
+const IS_OPEN = `i.status in ('waiting', 'claimed')`;
+
+export const VIEW_MESSAGES = literal({
+  name: 'view-messages',
+  purpose: 'Read messages ($1), newest first, with the facts that say why they wait.',
+  text: `select ${messageSql()} as message, i.body -> 'announcement' as announcement,
+  case when i.status = 'delayed' then ${isoSql('i.deliver_at')} end as "deliverAt",
+  case when ${IS_OPEN} then ${waitFactsSql('i.session_id', 'i.received_at')} end as wait,
+  case when ${IS_OPEN} then ${LANE_FACTS_SQL} end as lanes
+from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
+where i.id = any ($1::uuid[]) order by i.id desc`,
+});
+
+/** A message, and the facts that say why it waits. */
+export interface MessageRow {
+  message: MessageView;
+  announcement: Announcement | null;
+  /** Null: it is not delivered later. */
+  deliverAt: string | null;
+  wait: WaitFacts | null;
+  lanes: LanesRow | null;
+}
+
+async function readMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
+  const { rows } = await db.$client.query<MessageRow>(VIEW_MESSAGES.prepared([ids]));
+  return rows.map(({ message, announcement, deliverAt, wait, lanes }) => ({
+    ...message,
+    text: messageText(message.text, announcement),
     why:
-      row.status === 'delayed'
-        ? delayedWhy(isoOf(row.receivedAt), isoOrNull(deliverAt))
-        : wait === null || lanes === null || row.status === 'claimed'
+      deliverAt !== null
+        ? delayedWhy(message.receivedAt, deliverAt)
+        : wait === null || lanes === null || message.status === 'claimed'
           ? openWhyOf(db, wait, lanes)
           : whyOf(db, wait, lanes),
-    error: row.error ?? (row.status === 'failed' || row.status === 'cancelled' ? turnError : null) ?? null,
-    receivedAt: isoOf(row.receivedAt),
-    settledAt: isoOrNull(row.settledAt),
   }));
 }
 
@@ -106,34 +88,33 @@ export function messageText(text: string | null, announcement: Announcement | nu
 
 /** The message of this id, or null. */
 export async function viewMessage(db: ViewDatabase, id: string): Promise<MessageView | null> {
-  return (await selectMessages(db, eq(inbox.id, id), 1))[0] ?? null;
+  return (await readMessages(db, [id]))[0] ?? null;
 }
+
+interface AcceptanceRow {
+  sessionId: string;
+  disposition: StoredDisposition;
+  /** Written by the accepting statement. */
+  session: SessionFacts | null;
+}
+
+export const VIEW_ACCEPTANCE = literal({
+  name: 'view-acceptance',
+  purpose: 'Read what the statement that accepted a message ($1) answered.',
+  text: 'select session_id as "sessionId", disposition, answer as session from holdfast.inbox where id = $1',
+});
 
 /** A message and its session as they were when it was accepted; null when it is not (or no longer) known. */
 export async function viewAcceptance(
   db: ViewDatabase,
   id: string,
-): Promise<{
-  message: MessageView;
-  session: SessionFacts | null;
-  sessionId: string;
-  disposition: StoredDisposition;
-} | null> {
-  const rows = await db
-    .select({ sessionId: inbox.sessionId, answer: inbox.answer, disposition: inbox.disposition })
-    .from(inbox)
-    .where(eq(inbox.id, id));
+): Promise<({ message: MessageView } & AcceptanceRow) | null> {
+  const { rows } = await db.$client.query<AcceptanceRow>(VIEW_ACCEPTANCE.prepared([id]));
   const [row, message] = [rows[0], await viewMessage(db, id)];
   if (row === undefined || message === null) return null;
-  // The table's check allows no other.
-  const disposition = row.disposition as StoredDisposition;
-  const isSettledAtDoor = disposition === 'command' || disposition === 'rejected';
+  if (row.disposition === 'command' || row.disposition === 'rejected') return { ...row, message };
   return {
-    disposition,
-    message: isSettledAtDoor
-      ? message
-      : { ...message, status: 'waiting', turnId: null, reply: null, error: null, why: null, settledAt: null },
-    session: row.answer,
-    sessionId: row.sessionId,
+    ...row,
+    message: { ...message, status: 'waiting', turnId: null, reply: null, error: null, why: null, settledAt: null },
   };
 }

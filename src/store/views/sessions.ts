@@ -8,15 +8,13 @@ import { isUuid } from '../../core/ids.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { whyRetried, type RetriedDelivery } from '../../core/waiting/why-retried.ts';
 import type { Tags } from '../../core/input-options.ts';
-import { alias, eq, sql, type SQL } from '../drizzle.ts';
-import { sessions } from '../schema.ts';
+import { sql, type SQL } from '../drizzle.ts';
 import { isoSql, sessionFactsSql } from '../session-facts.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 import { idsOf, wordsOf } from './sql-arrays.ts';
 
-const s = alias(sessions, 's');
 const FACTS = sessionFactsSql('s');
 const facts = sql<SessionFacts>`${sql.raw(FACTS)}`;
 /** Columns of a row of `holdfast.sessions`, so that a list needs no further read for it. */
@@ -41,13 +39,26 @@ const undelivered = sql<RetriedDelivery | null>`case when not (${IS_OPEN}) then 
 
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
-  const rows = await db.select({ facts }).from(s).where(eq(s.key, key)).limit(1);
+  const { rows } = await db.execute<{ facts: SessionFacts }>(
+    sql`select ${facts} as facts from holdfast.sessions s where s.key = ${key}`,
+  );
   return rows[0]?.facts ?? null;
+}
+
+interface LockedRow extends Record<string, unknown> {
+  facts: SessionFacts;
+  lock: SessionDetails['lock'];
+  wait: WaitFacts | null;
+  lanes: LanesRow | null;
+  undelivered: RetriedDelivery | null;
 }
 
 /** The same with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
-  const [row] = await db.select({ facts, lock, wait, lanes, undelivered }).from(s).where(eq(s.key, key)).limit(1);
+  const { rows } = await db.execute<LockedRow>(sql`
+    select ${facts} as facts, ${lock} as lock, ${wait} as wait, ${lanes} as lanes, ${undelivered} as undelivered
+    from holdfast.sessions s where s.key = ${key}`);
+  const [row] = rows;
   if (row === undefined) return null;
   const why = row.undelivered === null ? openWhyOf(db, row.wait, row.lanes) : whyRetried(row.undelivered);
   return { ...row.facts, lock: row.lock, why };
@@ -55,7 +66,9 @@ export async function viewLockedSession(db: ViewDatabase, key: string): Promise<
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */
 export async function findSession(db: ViewDatabase, key: string): Promise<{ id: string; transcriptNo: number } | null> {
-  const rows = await db.select({ id: s.id, transcriptNo: s.transcriptNo }).from(s).where(eq(s.key, key)).limit(1);
+  const { rows } = await db.execute<{ id: string; transcriptNo: number }>(
+    sql`select s.id, s.transcript_no as "transcriptNo" from holdfast.sessions s where s.key = ${key}`,
+  );
   return rows[0] ?? null;
 }
 

@@ -1,11 +1,11 @@
 // How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
 // the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
 // (`journal/tell-settlements.ts`).
-import type { MessageView, ModelCallView, ToolCallView, TurnView } from '../../contract/views.ts';
-import { callsSql, MESSAGE_SQL, toolsSql, TURN_SQL } from '../settlement-sql.ts';
+import type { MessageView, TurnView } from '../../contract/views.ts';
+import { callsSql, messageSql, toolsSql, turnSql } from '../settlement-sql.ts';
 import type { ViewDatabase } from './page.ts';
-import { StepCollection } from './turn-steps.ts';
-import { withSteps, type TurnSummary } from './turns.ts';
+import { stepsOf, type TurnRow, type TurnSummary } from './turn-steps.ts';
+import { withSteps } from './turns.ts';
 import { literal } from '../statement.ts';
 
 /** `turn` is null when no turn ever took the message. */
@@ -18,18 +18,11 @@ export interface SettlementView {
 export const SETTLEMENTS = literal({
   name: 'settlements',
   purpose: 'Read how messages ended, with their turns and steps.',
-  text: `select ${MESSAGE_SQL} as message, case when t.id is not null then ${TURN_SQL} end as turn,
+  text: `select ${messageSql()} as message, case when t.id is not null then ${turnSql()} end as turn,
   ${callsSql('holdfast.model_calls')} as calls, ${toolsSql('holdfast.tool_calls')} as tools
 from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
 where i.id = any ($1::uuid[]) and i.status not in ('delayed', 'waiting', 'claimed')`,
 });
-
-/** A turn and its steps as the SQL makes them. */
-export interface TurnRow {
-  turn: TurnSummary;
-  calls: { step: number; call: ModelCallView }[] | null;
-  tools: { step: number; tool: ToolCallView }[] | null;
-}
 
 interface SettlementRow extends Omit<TurnRow, 'turn'> {
   message: MessageView;
@@ -48,9 +41,6 @@ function settlementOf({ message, turn, calls, tools }: SettlementRow): Settlemen
 }
 
 /** The turn with its steps. */
-export function turnOf({ turn, calls, tools }: TurnRow): TurnView {
-  const steps = new StepCollection();
-  for (const { step, call } of calls ?? []) steps.of(turn.id, step).calls.push(call);
-  for (const { step, tool } of tools ?? []) steps.of(turn.id, step).tools.push(tool);
-  return withSteps(turn, steps.sorted().get(turn.id) ?? []);
+export function turnOf(row: TurnRow): TurnView {
+  return withSteps(row.turn, stepsOf(row));
 }

@@ -1,39 +1,29 @@
 // The system events of a session, oldest first: those that wait for the next prompt, or all with their outcome.
 import type { SystemEventView } from '../../contract/views.ts';
-import { and, asc, eq, gt } from '../drizzle.ts';
-import { systemEvents } from '../schema.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { isoSql } from '../session-facts.ts';
+import { literal } from '../statement.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+
+/** SQL of the event `e` of the session `s`, as JSON. */
+export const SYSTEM_EVENT_SQL = `json_build_object('id', e.id, 'sessionKey', s.key, 'text', e.text, 'contextKey', e.context_key,
+  'trusted', e.is_trusted, 'state', e.state, 'turnId', e.turn_id, 'dropReason', e.drop_reason,
+  'createdAt', ${isoSql('e.created_at')}, 'settledAt', ${isoSql('e.settled_at')})`;
+
+export const LIST_SYSTEM_EVENTS = literal({
+  name: 'list-system-events',
+  purpose: 'Read a page of the events of a session ($1), oldest first; $2: also those that do not wait.',
+  text: `select ${SYSTEM_EVENT_SQL} as event from holdfast.system_events e join holdfast.sessions s on s.id = e.session_id
+where e.session_id = $1 and ($2::boolean or e.state = 'queued') and ($3::uuid is null or e.id > $3) order by e.id limit $4`,
+});
 
 /** The events of a session; only those that wait unless `isAll`. */
 export async function listSystemEvents(
   db: ViewDatabase,
-  filter: { session: { id: string; key: string }; isAll: boolean },
+  { sessionId, isAll }: { sessionId: string; isAll: boolean },
   page: PageRequest,
 ): Promise<Page<SystemEventView>> {
-  const rows = await db
-    .select()
-    .from(systemEvents)
-    .where(
-      and(
-        eq(systemEvents.sessionId, filter.session.id),
-        filter.isAll ? undefined : eq(systemEvents.state, 'queued'),
-        page.after === null ? undefined : gt(systemEvents.id, page.after),
-      ),
-    )
-    .orderBy(asc(systemEvents.id))
-    .limit(page.limit + 1);
-  const events = rows.map((row) => ({
-    id: row.id,
-    sessionKey: filter.session.key,
-    text: row.text,
-    contextKey: row.contextKey,
-    trusted: row.isTrusted,
-    // The table's check allows no other.
-    state: row.state as SystemEventView['state'],
-    turnId: row.turnId,
-    dropReason: row.dropReason,
-    createdAt: isoOf(row.createdAt),
-    settledAt: isoOrNull(row.settledAt),
-  }));
+  const query = LIST_SYSTEM_EVENTS.prepared([sessionId, isAll, page.after, page.limit + 1]);
+  const { rows } = await db.$client.query<{ event: SystemEventView }>(query);
+  const events = rows.map(({ event }) => event);
   return pageOf(events, page.limit, ({ id }) => id);
 }

@@ -1,6 +1,5 @@
 // What a turn answers: its messages, each with its cause, and the system events in its prompt.
 import type { TurnInputs } from '../../contract/details.ts';
-import type { SystemEventView } from '../../contract/views.ts';
 import type { Announcement } from '../../core/announcement.ts';
 import { isUuid } from '../../core/ids.ts';
 import { CAUSING_TABLES, causeOfKey, type CausingTable } from '../../core/message-cause.ts';
@@ -9,6 +8,7 @@ import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { messageText } from './messages.ts';
 import type { ViewDatabase } from './page.ts';
+import { SYSTEM_EVENT_SQL } from './system-events.ts';
 
 /** The transcript has the rest of a longer text. */
 const TEXT_CHARS_MAX = 16_384;
@@ -20,9 +20,7 @@ export const TURN_INPUTS = literal({
       'text', left(i.body ->> 'text', ${TEXT_CHARS_MAX}), 'announcement', i.body -> 'announcement', 'receivedAt', ${isoSql('i.received_at')})
       order by i.seq)
     from holdfast.inbox i where i.turn_id = t.id and i.status <> 'dropped'), '[]') as messages,
-  coalesce((select json_agg(json_build_object('id', e.id, 'sessionKey', s.key, 'text', e.text, 'contextKey', e.context_key,
-      'trusted', e.is_trusted, 'state', e.state, 'turnId', e.turn_id, 'dropReason', e.drop_reason,
-      'createdAt', ${isoSql('e.created_at')}, 'settledAt', ${isoSql('e.settled_at')}) order by e.id)
+  coalesce((select json_agg(${SYSTEM_EVENT_SQL} order by e.id)
     from holdfast.system_events e where e.session_id = t.session_id and e.turn_id = t.id), '[]') as "systemEvents"
 from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = $1`,
 });
@@ -52,7 +50,7 @@ interface InputsRow {
     text: string | null;
     announcement: Announcement | null;
   })[];
-  systemEvents: SystemEventView[];
+  systemEvents: TurnInputs['systemEvents'];
 }
 
 interface CauseRow {

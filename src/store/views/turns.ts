@@ -1,21 +1,45 @@
 // Turns as the outside sees them, newest first, with their steps and with the times that they spent on what. A list shows the
 // last steps of each turn only; a turn by itself shows all.
+import { callsSql, toolsSql, turnSql } from '../settlement-sql.ts';
+import { literal } from '../statement.ts';
+import type { Page, PageRequest, ViewDatabase } from './page.ts';
+import { stepsOf, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import type { ListedTurn, SpanView, StepView, TurnView } from '../../contract/views.ts';
 import { pieceOf } from '../../core/cut-text.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import { costFactsOf } from '../cost-sql.ts';
-import { desc, eq, getTableColumns, inArray, sql } from '../drizzle.ts';
-import { sessions, turns } from '../schema.ts';
-import { harnessSql } from '../settlement-sql.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
-import { isoOf, isoOrNull, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import { findTurnIds, type TurnFilter } from './turn-filter.ts';
 import { viewWaits, type TurnWaits } from './turn-waits.ts';
-import { viewSteps } from './turn-steps.ts';
 
 /** The most steps of one turn in a list, the newest. */
 const LISTED_STEPS_MAX = 20;
+
+export const VIEW_TURNS = literal({
+  name: 'view-turns',
+  purpose: 'Read turns ($1), newest first. $2: with their calls. $3: at most this many characters of each reply.',
+  text: `select ${turnSql('case when $3::int is null then t.reply else left(t.reply, $3) end')} as turn,
+  case when $2::boolean then ${callsSql('holdfast.model_calls')} end as calls,
+  case when $2::boolean then ${toolsSql('holdfast.tool_calls')} end as tools,
+  case when t.ended_at is null then ${waitFactsSql('t.session_id', 't.claimed_at')} end as wait,
+  case when t.ended_at is null then ${LANE_FACTS_SQL} end as lanes
+from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where t.id = any ($1::uuid[]) order by t.id desc`,
+});
+
+async function readTurns(
+  db: ViewDatabase,
+  ids: string[],
+  { hasSteps, textCharsMax = null }: { hasSteps: boolean; textCharsMax?: number | null | undefined },
+): Promise<TurnRow[]> {
+  const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax]);
+  const { rows } = await db.$client.query<TurnRow & { wait: WaitFacts | null; lanes: LanesRow | null }>(query);
+  for (const { turn, wait, lanes } of rows) {
+    turn.why = openWhyOf(db, wait, lanes);
+    // The database counts a pair of units as one.
+    if (turn.reply !== null && textCharsMax !== null) turn.reply = pieceOf(turn.reply, 0, textCharsMax);
+  }
+  return rows;
+}
 
 /** The turn of this id with all its steps, its attempts and its waits; null when it does not exist. */
 export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView | null> {
@@ -25,25 +49,29 @@ export async function viewTurn(db: ViewDatabase, id: string): Promise<TurnView |
 
 /** The same for several turns, in no order; an unknown id has no row. */
 export async function viewTurns(db: ViewDatabase, ids: string[]): Promise<TurnView[]> {
-  const [rows, steps] = await Promise.all([selectTurns(db).where(inArray(turns.id, ids)), viewSteps(db, ids)]);
-  const facts = rows.map((row) => turnSummaryOf(db, row));
-  const waits = await viewWaits(db, facts);
-  return facts.map((turn) => withSteps(turn, steps.get(turn.id) ?? [], waits.get(turn.id)));
+  const rows = await readTurns(db, ids, { hasSteps: true });
+  const waits = await viewWaits(
+    db,
+    rows.map(({ turn }) => turn),
+  );
+  return rows.map((row) => withSteps(row.turn, stepsOf(row), waits.get(row.turn.id)));
 }
+
+export const FIND_TURN = literal({
+  name: 'find-turn',
+  purpose: 'Read the session of a turn ($1), and whether it has ended.',
+  text: `select session_id as "sessionId", started_at as "startedAt", ended_at is not null as "isEnded" from holdfast.turns where id = $1`,
+});
 
 /** The turn's session, and whether it has ended; null when there is no such turn. */
 export async function findTurn(
   db: ViewDatabase,
   id: string,
 ): Promise<{ sessionId: string; startedAt: Date; isEnded: boolean } | null> {
-  const rows = await db
-    .select({ sessionId: turns.sessionId, startedAt: turns.startedAt, endedAt: turns.endedAt })
-    .from(turns)
-    .where(eq(turns.id, id));
-  const row = rows[0];
-  return row === undefined
-    ? null
-    : { sessionId: row.sessionId, startedAt: row.startedAt, isEnded: row.endedAt !== null };
+  const { rows } = await db.$client.query<{ sessionId: string; startedAt: Date; isEnded: boolean }>(
+    FIND_TURN.prepared([id]),
+  );
+  return rows[0] ?? null;
 }
 
 export interface TurnListing extends TurnFilter {
@@ -61,83 +89,16 @@ export async function listTurns(
 ): Promise<Page<ListedTurn>> {
   const { items: ids, next } = await findTurnIds(db, filter, page);
   if (ids.length === 0) return { items: [], next };
-  const [rows, steps] = await Promise.all([
-    selectTurns(db, textCharsMax).where(inArray(turns.id, ids)).orderBy(desc(turns.id)),
-    hasSteps ? viewSteps(db, ids) : null,
-  ]);
-  const summaries = rows.map((row) => turnSummaryOf(db, row));
-  const waits = hasSteps ? await viewWaits(db, summaries) : null;
-  const items = summaries.map((summary): ListedTurn => {
-    // The database counts a pair of units as one.
-    if (summary.reply !== null && textCharsMax !== undefined) summary.reply = pieceOf(summary.reply, 0, textCharsMax);
-    if (steps === null) return summary;
-    const whole = withSteps(summary, steps.get(summary.id) ?? [], waits?.get(summary.id));
+  const rows = await readTurns(db, ids, { hasSteps, textCharsMax });
+  const turns = rows.map(({ turn }) => turn);
+  if (!hasSteps) return { items: turns, next };
+  const waits = await viewWaits(db, turns);
+  const items = rows.map((row): ListedTurn => {
+    const whole = withSteps(row.turn, stepsOf(row), waits.get(row.turn.id));
     return { ...whole, steps: whole.steps.slice(-LISTED_STEPS_MAX), spans: whole.spans.slice(-3 * LISTED_STEPS_MAX) };
   });
   return { items, next };
 }
-
-const TURN_HARNESS = harnessSql('"holdfast"."turns"');
-const TURN_WAIT = waitFactsSql('"holdfast"."turns"."session_id"', '"holdfast"."turns"."claimed_at"');
-
-function selectTurns(db: ViewDatabase, replyCharsMax?: number) {
-  const reply = replyCharsMax === undefined ? turns.reply : sql<string | null>`left(${turns.reply}, ${replyCharsMax})`;
-  return db
-    .select({
-      turn: { ...getTableColumns(turns), reply },
-      sessionKey: sessions.key,
-      wait: sql<WaitFacts | null>`case when ${turns.endedAt} is null then ${sql.raw(TURN_WAIT)} end`,
-      lanes: sql<LanesRow | null>`case when ${turns.endedAt} is null then ${sql.raw(LANE_FACTS_SQL)} end`,
-      harness: sql<TurnView['harness']>`${sql.raw(TURN_HARNESS)}`,
-    })
-    .from(turns)
-    .innerJoin(sessions, eq(sessions.id, turns.sessionId))
-    .$dynamic();
-}
-
-interface TurnRow {
-  turn: typeof turns.$inferSelect;
-  sessionKey: string;
-  wait: WaitFacts | null;
-  lanes: LanesRow | null;
-  harness: TurnView['harness'];
-}
-
-function turnSummaryOf(db: ViewDatabase, row: TurnRow): TurnSummary {
-  const { turn } = row;
-  return {
-    id: turn.id,
-    sessionKey: row.sessionKey,
-    kind: turn.kind,
-    lane: turn.lane,
-    status: turn.status,
-    attempt: turn.attempt,
-    epoch: turn.epoch,
-    worker: turn.worker,
-    model: turn.model,
-    askedModel: turn.askedModel,
-    tags: turn.tags ?? {},
-    harness: row.harness,
-    reply: turn.reply,
-    error: turn.error,
-    why: openWhyOf(db, row.wait, row.lanes),
-    usage: {
-      inputTokens: turn.inputTokens,
-      outputTokens: turn.outputTokens,
-      cacheReadTokens: turn.cacheReadTokens,
-      cacheWriteTokens: turn.cacheWriteTokens,
-    },
-    ...costFactsOf(turn),
-    queuedAt: isoOf(turn.queuedAt),
-    claimedAt: isoOf(turn.claimedAt),
-    startedAt: isoOf(turn.startedAt),
-    endedAt: isoOrNull(turn.endedAt),
-    stepCount: turn.steps,
-  };
-}
-
-/** A turn without its steps; `stepCount` is what its row says. */
-export type TurnSummary = Omit<TurnView, 'steps' | 'spans'>;
 
 /** A turn with its steps, and the spans of its time that follow from them. */
 export function withSteps(facts: TurnSummary, steps: StepView[], waits?: TurnWaits): TurnView {

@@ -1,16 +1,14 @@
 // Waiting messages, oldest first, with those that are delivered later and those of parked turns, each with the reason, its lane and its place in
 // the queue of its session.
 import type { WaitingView } from '../../contract/waiting.ts';
-import type { Tags } from '../../core/input-options.ts';
-import type { Announcement } from '../../core/announcement.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { pieceOf } from '../../core/cut-text.ts';
 import { WAITING_COUNT_MAX } from '../../core/waiting/why.ts';
-import { retryOfSql } from '../retry-turn.ts';
 import { isoSql } from '../session-facts.ts';
+import { messageSql } from '../settlement-sql.ts';
 import { literal } from '../statement.ts';
 import { LANE_FACTS_SQL, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
-import { delayedWhy, messageText } from './messages.ts';
+import { delayedWhy, messageText, type MessageRow } from './messages.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** Absent fields do not filter. */
@@ -72,14 +70,12 @@ const pageSql = (source: string): string =>
 const listSql = (sources: string[]): string => `with page as materialized (
   select * from (${sources.map(pageSql).join('\n  union all ')}) as found order by id limit $5
 )
-select page.id, page.key as "sessionKey", page.lane, page.seq::float8 as seq, i.kind,
-  case when page.status = 'claimed' then 'claimed' else 'waiting' end as status, page.turn_id as "turnId",
-  case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end as text, coalesce(i.tags, '{}') as tags,
-  i.body -> 'announcement' as announcement, ${retryOfSql('i.cause_key')} as "retryOf", ${isoSql('page.received_at')} as "receivedAt",
-  case when page.status = 'delayed' then ${isoSql('page.deliver_at')} end as "deliverAt",
+select ${messageSql(`case when $6::int is null then i.body ->> 'text' else left(i.body ->> 'text', $6) end`)} as message,
+  page.lane, i.body -> 'announcement' as announcement, case when page.status = 'delayed' then ${isoSql('page.deliver_at')} end as "deliverAt",
   ${POSITION_SQL} as position,
   ${waitFactsSql('page.session_id', 'page.received_at')} as wait, ${LANE_FACTS_SQL} as lanes
-from page join holdfast.inbox i on i.id = page.id order by page.id`;
+from page join holdfast.inbox i on i.id = page.id cross join lateral (select page.key) as s left join holdfast.turns t on t.id = i.turn_id
+order by page.id`;
 
 const countSql = (sources: string[]): string =>
   `select least(count(*), ${WAITING_COUNT_MAX + 1})::int as count from (${sources
@@ -145,38 +141,19 @@ export async function listWaiting(
   return { ...shown, count: Math.min(count, WAITING_COUNT_MAX), isCapped: count > WAITING_COUNT_MAX };
 }
 
-interface WaitingRow {
-  id: string;
-  sessionKey: string;
-  lane: WaitingView['lane'];
-  seq: number;
-  kind: WaitingView['kind'];
-  status: WaitingView['status'];
-  turnId: string | null;
-  text: string | null;
-  tags: Tags;
-  announcement: Announcement | null;
-  retryOf: string | null;
-  receivedAt: string;
-  /** Null: it has arrived. */
-  deliverAt: string | null;
-  position: number;
-  wait: WaitFacts;
-  lanes: LanesRow;
-}
+type WaitingRow = MessageRow &
+  Pick<WaitingView, 'lane' | 'position'> & { message: WaitingView; wait: WaitFacts; lanes: LanesRow };
 
 function viewOf(
   db: ViewDatabase,
-  { wait, lanes, text, announcement, deliverAt, ...row }: WaitingRow,
+  { message, announcement, deliverAt, wait, lanes, ...place }: WaitingRow,
   textCharsMax: number | null,
 ): WaitingView {
-  const whole = messageText(text, announcement);
+  const whole = messageText(message.text, announcement);
   return {
-    ...row,
+    ...message,
+    ...place,
     text: textCharsMax === null ? whole : pieceOf(whole, 0, textCharsMax),
-    reply: null,
-    error: null,
-    why: deliverAt === null ? whyOf(db, wait, lanes) : delayedWhy(row.receivedAt, deliverAt),
-    settledAt: null,
+    why: deliverAt === null ? whyOf(db, wait, lanes) : delayedWhy(message.receivedAt, deliverAt),
   };
 }
