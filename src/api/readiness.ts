@@ -58,7 +58,7 @@ export function createReadinessCheck(context: ApiContext): () => Promise<Readine
 /** None when the database does not answer in time: that is said by its own check. */
 async function readTroubleKinds({ reads }: ApiContext): Promise<HealthKind[]> {
   const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
-  const facts = await withDeadline({ ms: CHECK_MS_MAX, late }, () => readServiceHealth(reads.$client)).catch(() => []);
+  const facts = await withDeadline({ ms: CHECK_MS_MAX, late }, () => readServiceHealth(reads)).catch(() => []);
   return [...new Set(facts.map(({ kind }) => kind))];
 }
 

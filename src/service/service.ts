@@ -5,7 +5,6 @@ import { livePriceBook, type Config } from '../config.ts';
 import type { PriceBook } from '../core/prices/price-book.ts';
 import { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { Database } from '../store/database.ts';
-import { drizzle } from '../store/drizzle.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { createPublish, type PublishParts } from './publish.ts';
@@ -29,12 +28,12 @@ export interface Service {
 /** Makes it. Each use case is a function of a file of this folder, which takes it as its first argument. */
 export function createService(parts: { config: Config; database: Database } & PublishParts): Service {
   const { config, database } = parts;
-  const views = drizzle({ client: database.views });
+  const views = database.views;
   return {
     config,
     database,
     views,
-    reads: drizzle({ client: database.reads }),
+    reads: database.reads,
     inbox: createInbox(database),
     waiting: createWaitingTotal(views),
     publish: createPublish(parts),

@@ -11,7 +11,8 @@ import { createOutageLog, type OutageLog } from '../outage-log.ts';
 import { giveCodes, withCode } from './connection-faults.ts';
 import { timeStatements } from './time-statements.ts';
 import { checkEventIds } from './event-ids.ts';
-import { watchStorage, type StorageWatch } from './watch-storage.ts';
+import type { ViewDatabase } from './views/page.ts';
+import { watchStorage } from './watch-storage.ts';
 
 export interface DatabaseOptions {
   url: string;
@@ -25,13 +26,10 @@ export interface DatabaseOptions {
   onStatement?: ((name: string, durationMs: number) => void) | undefined;
 }
 
-/** The connections that views read through, with what this process knows of the disk: a full disk cannot be stored as a row. */
-export type ViewPool = pg.Pool & { storage?: StorageWatch };
-
 export interface Database {
   hot: pg.Pool;
-  views: ViewPool;
-  reads: ViewPool;
+  views: ViewDatabase;
+  reads: ViewDatabase;
   /** Takes the faults that parts of the process survive, so that an outage is a few lines in the log. */
   outages: OutageLog;
   /** Throws the last fault of the storage, for some seconds after it. */
@@ -86,8 +84,10 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
   const parts = { ...options, ...listeners, timeoutMs: STATEMENT_TIMEOUT_MS };
   const hot = openPool(parts, 'hot', options.hotConnections ?? 8, HOT_PLANNER);
-  const views: ViewPool = openPool(parts, 'views', options.viewConnections ?? 6, ['jit=off']);
-  const reads: ViewPool = openPool({ ...parts, timeoutMs: READ_TIMEOUT_MS }, 'reads', READ_CONNECTIONS, ['jit=off']);
+  const views: ViewDatabase = openPool(parts, 'views', options.viewConnections ?? 6, ['jit=off']);
+  const reads: ViewDatabase = openPool({ ...parts, timeoutMs: READ_TIMEOUT_MS }, 'reads', READ_CONNECTIONS, [
+    'jit=off',
+  ]);
   views.storage = storage;
   reads.storage = storage;
   return {

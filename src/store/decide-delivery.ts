@@ -69,7 +69,7 @@ export function discardDelivery(
 }
 
 async function decide(db: ViewDatabase, query: PreparedQuery): Promise<DeliveryDecision> {
-  const { rows } = await db.$client.query<{ was: string | null; is_changed: boolean }>(query);
+  const { rows } = await db.query<{ was: string | null; is_changed: boolean }>(query);
   if (rows[0]?.is_changed === true) return 'done';
   return rows[0] === undefined || rows[0].was === null ? 'unknown' : 'conflict';
 }

@@ -81,9 +81,7 @@ export function isKeyTaken(error: unknown): boolean {
 
 /** True for the error of a statement that was undone because a row with equal values exists; `constraint` is the primary key or unique index, absent: any. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  // drizzle wraps the errors of its statements.
-  const fault = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-  const { code, constraint: violated } = (fault ?? {}) as { code?: unknown; constraint?: unknown };
+  const { code, constraint: violated } = (error ?? {}) as { code?: unknown; constraint?: unknown };
   return code === UNIQUE_VIOLATION && (constraint === undefined || violated === constraint);
 }
 
@@ -95,7 +93,7 @@ export const READ_KEY = literal({
 
 /** Reads a key. */
 export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KeyState> {
-  const known = await db.$client.query<KeyRow>(READ_KEY.prepared([request.scope, request.key]));
+  const known = await db.query<KeyRow>(READ_KEY.prepared([request.scope, request.key]));
   const row = known.rows[0];
   if (row === undefined) return { kind: 'new' };
   if (row.request_sha256 !== request.sha256) return { kind: 'mismatch' };
@@ -121,7 +119,7 @@ where scope = $1 and key = $2 and status is null returning 1`,
 /** Stores the answer of a key forever and returns the stored one: the first that was stored stays. */
 export async function keepAnswer(db: ViewDatabase, request: KeyedRequest, answer: StoredAnswer): Promise<StoredAnswer> {
   const values = [request.scope, request.key, answer.status, JSON.stringify(answer.response)];
-  const kept = await db.$client.query(KEEP_ANSWER.prepared(values));
+  const kept = await db.query(KEEP_ANSWER.prepared(values));
   if (kept.rows.length > 0) return answer;
   const known = await readKey(db, request);
   return known.kind === 'answered' ? known : answer;

@@ -47,6 +47,6 @@ export const PATCH_SESSION = literal({
 
 /** Sets the overrides of the session of this canonical key. False when there is no such session. */
 export async function patchSession(db: ViewDatabase, key: string, patch: SessionPatch): Promise<boolean> {
-  const result = await db.$client.query(PATCH_SESSION.prepared([key, JSON.stringify(patch)]));
+  const result = await db.query(PATCH_SESSION.prepared([key, JSON.stringify(patch)]));
   return result.rows.length > 0;
 }

@@ -78,7 +78,7 @@ export interface LanesRow {
 
 /** The reason why a message waits, from what `waitFactsSql` and `LANE_FACTS_SQL` answer. */
 export function whyOf(db: ViewDatabase, facts: WaitFacts, { now, lanes }: LanesRow): Why {
-  const storage = db.$client.storage?.fault() ?? null;
+  const storage = db.storage?.fault() ?? null;
   const { since, until, ...reason } = explainWait(facts, { lanes, storage }, now);
   return { ...reason, since: isoOf(since), until: until === null ? null : isoOf(until) };
 }

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { repricePastCalls } from '../../src/service/reprice-past-calls.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -40,7 +39,7 @@ async function sums(): Promise<unknown[]> {
        (select sum(cost_micros)::int from holdfast.sessions) as sessions, (select sum(unpriced_calls)::int from holdfast.sessions) as unpriced`,
   );
   // Two days at midnight.
-  const usage = await viewUsage(drizzle({ client: rig.database.views }), {
+  const usage = await viewUsage(rig.database.views, {
     by: 'day',
     group: null,
     from: new Date(0),

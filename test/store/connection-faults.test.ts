@@ -40,7 +40,7 @@ test('a connection that breaks during a statement rejects with a code, and the f
   const fault = await database.hot.query('/* broken */ select 1').catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: 'connection_lost' });
   expect(isPassingFault(fault)).toBe(true);
-  // As drizzle wraps it.
+  // As a caller wraps it.
   expect(isPassingFault(new Error('Failed query', { cause: fault }))).toBe(true);
   expect((await database.hot.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
 });

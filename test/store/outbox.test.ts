@@ -3,7 +3,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId, SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { redriveDelivery } from '../../src/store/decide-delivery.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import {
   claimDelivery,
   readDueDeliveries,
@@ -93,7 +92,7 @@ test('a reply that is too old is not claimed: it expires, once, and is a dead le
   expect(await rig.rows(letters, [ids[0]])).toEqual([
     { code: 'delivery_expired', state: 'open', reason: 'It expired before it could be sent.' },
   ]);
-  expect(await redriveDelivery(drizzle({ client: rig.database.views }), String(ids[0]))).toBe('done');
+  expect(await redriveDelivery(rig.database.views, String(ids[0]))).toBe('done');
   expect(await statusOf(ids[0])).toBe('pending');
   expect(await rig.rows(letters, [ids[0]])).toMatchObject([{ state: 'redriven' }]);
 });

@@ -1,5 +1,4 @@
 // Parking: an open turn releases its lock, stores why it waits, and is claimed again when it is due or stopped.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { abortSession, abortTurn } from '../../src/store/control.ts';
@@ -158,7 +157,7 @@ describe('a turn that is parked until an event', () => {
     rig.rows('select due_at <= clock_timestamp() as is_due from holdfast.doorbells where session_id = $1', [sessionId]);
 
   const depth = async (): Promise<number> => {
-    const { queueDepth } = await viewStats(drizzle({ client: rig.database.views }));
+    const { queueDepth } = await viewStats(rig.database.views);
     return queueDepth['main'] ?? 0;
   };
 

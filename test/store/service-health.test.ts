@@ -5,7 +5,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readServiceHealth } from '../../src/store/views/service-health.ts';
 import { reportWorker } from '../../src/store/workers/report-worker.ts';
 import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -87,7 +86,7 @@ test('what turns are parked for is reported: a provider that is away, a limit of
     'model_away anthropic 2',
     'model_limited openai 2',
   ]);
-  const { parkedTurns } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
+  const { parkedTurns } = await readScrapeFigures(rig.database.reads);
   expect(parkedTurns).toMatchObject({ model_away: 2, rate_limited: 1, provider_batch: 1 });
   await rig.rows('truncate holdfast.turns, holdfast.budgets cascade');
 });
@@ -178,15 +177,15 @@ test('an open transaction that has written something is named with its session',
   await client.query('select pg_current_xact_id()');
   const { rows } = await client.query('select pg_backend_pid() as pid, current_database() as database');
   const isNamed = async () => {
-    const { oldestTransaction } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
+    const { oldestTransaction } = await readScrapeFigures(rig.database.reads);
     return oldestTransaction?.application;
   };
   // Another test on this server may have begun one before.
   await expect.poll(isNamed, { timeout: 120_000 }).toBe('abandoned');
-  const { oldestTransaction, heldBackMs } = await readScrapeFigures(drizzle({ client: rig.database.reads }));
+  const { oldestTransaction, heldBackMs } = await readScrapeFigures(rig.database.reads);
   expect(oldestTransaction).toMatchObject({ ...rows[0], ageMs: expect.any(Number) });
   await report();
-  expect((await readScrapeFigures(drizzle({ client: rig.database.reads }))).heldBackMs).toBeGreaterThan(heldBackMs);
+  expect((await readScrapeFigures(rig.database.reads)).heldBackMs).toBeGreaterThan(heldBackMs);
   await client.query('rollback');
   await client.end();
 });

@@ -2,7 +2,6 @@
 // cannot know, it reports nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import type { Settlements } from '../../src/store/journal/tell-settlements.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { viewSettlements } from '../../src/store/views/settlements.ts';
@@ -75,7 +74,7 @@ async function toldBy(end: TurnEnd) {
   return settlements as Settlements;
 }
 
-const readOf = (ids: string[]) => viewSettlements(drizzle({ client: rig.database.views }), ids);
+const readOf = (ids: string[]) => viewSettlements(rig.database.views, ids);
 
 test('an end reports its own writes and the earlier rows, for each of its messages', async () => {
   const { ids, next } = await begun(2);

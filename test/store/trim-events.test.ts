@@ -1,6 +1,5 @@
 // Old events are deleted from the beginning of the log, and a mark stores up to which id.
 import { beforeEach, expect, test } from 'vitest';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { trimEvents } from '../../src/store/trim-events.ts';
 import { findTrimmed, readEvents } from '../../src/store/views/events.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -54,7 +53,7 @@ test('nothing after an event that is kept is deleted, so a reader misses nothing
 
 test('readers get no mark, and learn whether events after their last id were deleted', async () => {
   await writeEvents({ 1: 9, 2: 8, 3: 0 });
-  const db = drizzle({ client: rig.database.views });
+  const db = rig.database.views;
   const idsAfter = async (after: bigint) => (await readEvents(db, {}, { after, limit: 10 })).events.map(({ id }) => id);
   expect([await idsAfter(0n), await findTrimmed(db, 0n)]).toEqual([[1n, 2n, 3n], null]);
   await trim();

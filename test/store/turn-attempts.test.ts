@@ -1,6 +1,5 @@
 // The attempts of a turn, from claims by the statement that makes them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
@@ -10,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-const see = async (id: string) => (await viewTurn(drizzle({ client: rig.database.views }), id))!;
+const see = async (id: string) => (await viewTurn(rig.database.views, id))!;
 
 test('a turn that no other worker has claimed has one attempt and no row for it', async () => {
   const sessionId = await rig.session();

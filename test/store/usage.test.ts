@@ -2,7 +2,6 @@
 // kinds run on a real database, and every answer is compared with a count of the rows.
 import { beforeAll, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/store/control.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { retryTurn } from '../../src/store/retry-turn.ts';
 import { trimEvents } from '../../src/store/trim-events.ts';
 import { countExisting, countSessions, rollUp, trimUsage } from '../../src/store/usage/roll-up.ts';
@@ -25,7 +24,7 @@ shareAmongTests(async (onEnd) => {
   const database = await withTestDatabase();
   onEnd(() => database.drop());
   rig = await createTurnRig(database.url);
-  views = drizzle({ client: rig.database.views });
+  views = rig.database.views;
   const made = rig;
   onEnd(() => made.close());
 });

@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { openDatabase } from '../../src/store/database.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { listMessages, viewMessage } from '../../src/store/views/messages.ts';
 import { viewLockedSession } from '../../src/store/views/sessions.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
@@ -22,7 +21,7 @@ beforeEach(async () => {
   );
 });
 
-const views = () => drizzle({ client: rig.database.views });
+const views = () => rig.database.views;
 
 /** A process with slots in the lane main that reports now. */
 async function report(name: string, more: { slots?: number; isQueueAway?: boolean; isDraining?: boolean } = {}) {
@@ -65,7 +64,7 @@ describe('a message waits', () => {
     // As in another process: it remembers the fault for 10 s.
     const database = openDatabase({ url: rig.url, role: 'test' });
     onTestFinished(() => database.close());
-    const db = drizzle({ client: database.reads });
+    const db = database.reads;
     const refused = await database.hot
       .query(`do $$ begin raise exception 'could not extend file' using errcode = '53100'; end $$`)
       .catch((error: unknown) => error);

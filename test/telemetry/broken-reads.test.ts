@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { startTracing } from '../../src/telemetry/start-tracing.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
@@ -45,7 +44,7 @@ test('a trace whose read loses its connection is read again and exported', async
     config: rig.config,
     logger: worker.context.logger,
     clock: systemClock,
-    views: drizzle({ client: database.views }),
+    views: database.views,
     version: '0.0.0',
     instance: 'test',
     onDropped,

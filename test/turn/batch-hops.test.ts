@@ -1,6 +1,5 @@
 // Turns whose model calls go through provider batches, from the worker's side: the park that stores a request, the answer that ends it,
 // and all that reaches a turn while it waits. The tests store answers as the poller does; no batch is submitted.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { abortSession, abortTurn } from '../../src/store/control.ts';
@@ -36,7 +35,7 @@ shareAmongTests(async (onEnd) => {
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-const views = () => drizzle({ client: rig.database.views });
+const views = () => rig.database.views;
 
 /** Sends a message that uses the provider lane, and runs its turn until it waits. */
 async function parked(name: string, worker: Worker, more: Partial<InboundMessage> = {}) {

@@ -1,6 +1,5 @@
 // Turns under budgets: what they reserve before each call, how a reservation ends, and what a turn does when the budget has no room.
 import fc from 'fast-check';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { microsOf } from '../../src/core/prices/call-cost.ts';
 import type { BudgetSettings } from '../../src/core/budget/budget.ts';
@@ -100,7 +99,7 @@ test('without room a turn is parked before it asks the model, and resumes when t
     await rig.sessionOf('waits'),
   ]);
   expect(turn).toMatchObject({ park_by: id });
-  const shown = await viewTurn(drizzle({ client: rig.database.views }), String(turn?.['id']));
+  const shown = await viewTurn(rig.database.views, String(turn?.['id']));
   expect(shown).toMatchObject({ status: 'parked', why: { code: 'budget_reached', by: id } });
   expect(await costOf(['waits'])).toBe(0);
   expect(await eventsOf('budget.reached', id)).toHaveLength(1);
@@ -121,7 +120,7 @@ test('a call that costs more than a whole budget parks its own turn and holds no
     await rig.sessionOf('huge'),
   ]);
   expect(turn).toMatchObject({ park_by: id });
-  const { why } = (await viewTurn(drizzle({ client: rig.database.views }), String(turn?.['id']))) ?? {};
+  const { why } = (await viewTurn(rig.database.views, String(turn?.['id']))) ?? {};
   expect(why?.text).toMatch(/likely to cost \$0\.1\d*, more than the whole budget "all in total" of \$0\.05/);
   await rig.budgets.read();
   const facts = { agentId: 'main', sessionKey: 'agent:main:other', keyName: null, batchId: null };

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { priceCall } from '../../src/core/prices/price-book.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -65,6 +64,6 @@ test('calls, turns, sessions, usage and the requests that the server received ha
   );
   expect(sums).toEqual({ calls: bill, turns: bill, sessions: bill });
   const span = { from: new Date(0), to: new Date(Date.now() + 86_400_000) };
-  const usage = await viewUsage(drizzle({ client: rig.database.views }), { by: 'day', group: null, ...span });
+  const usage = await viewUsage(rig.database.views, { by: 'day', group: null, ...span });
   expect(usage.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0)).toBe(bill);
 });

@@ -1,5 +1,4 @@
 // What a turn starts counts for the cause of the turn: the API key whose message it answers, and the tick of the cron.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { SessionId } from '../../src/core/ids.ts';
@@ -128,7 +127,7 @@ test('the cost of a tick has that of the subagents and of the messages to other 
   await workAll();
   const { cost, turns } = await costOfAll(since);
   expect(turns).toBeGreaterThanOrEqual(5);
-  const views = drizzle({ client: rig.database.views });
+  const views = rig.database.views;
   const { items } = await listFires(views, cron.id, { limit: 10, after: null });
   expect(items).toMatchObject([{ status: 'completed', costMicros: cost }]);
   const { crons } = await viewTopCosts(views, { from: since, limit: 5 });

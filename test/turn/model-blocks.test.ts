@@ -1,6 +1,5 @@
 // A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until then.
 import { describe, expect, test } from 'vitest';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { newId } from '../../src/ids.ts';
 import { createBudget } from '../../src/store/budgets/budgets.ts';
 import type { Tool } from '../../src/tools/tool.ts';
@@ -18,7 +17,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => rig.close());
 });
 
-const why = async (id: string) => (await viewMessage(drizzle({ client: rig.database.views }), id))?.why;
+const why = async (id: string) => (await viewMessage(rig.database.views, id))?.why;
 
 /** A tool that runs until it is ended. */
 function gatedTool() {

@@ -6,7 +6,6 @@ import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { unblockModels } from '../../src/store/governor/unblock-models.ts';
 import { listBlocks } from '../../src/store/views/model-blocks.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
@@ -134,7 +133,7 @@ describe('a model that does not answer', () => {
     await rig.send('named', '[[tool: effect {}]] [[error: 529 times=always]]');
     await worker.run('named');
     const { id } = await turnOf('named');
-    const db = drizzle({ client: rig.database.views });
+    const db = rig.database.views;
     const asked = modelOf('named');
     const turn = await viewTurn(db, id);
     expect(turn).toMatchObject({ model: 'spare/first', askedModel: asked, reply: 'first answers' });
@@ -255,7 +254,7 @@ test('when the first model refuses while the fallback is unavailable, the turn w
 });
 
 describe('a model that is away for everybody', () => {
-  const blocks = async () => (await listBlocks(drizzle({ client: slowRig.database.views }))).map(({ model }) => model);
+  const blocks = async () => (await listBlocks(slowRig.database.views)).map(({ model }) => model);
 
   /** Runs a message in a worker; the models that it asked. */
   async function run(worker: ReturnType<TurnRig['worker']>, name: string): Promise<string[]> {

@@ -1,7 +1,6 @@
 // A model outage: its turns wait without a lock and without a slot, say why, and end only after the maximum wait,
 // when their messages have expired, or when they are stopped.
 import { describe, expect, test } from 'vitest';
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { modelOfRef } from '../../src/core/model-ref.ts';
 import { abortTurn } from '../../src/store/control.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
@@ -48,7 +47,7 @@ async function openTurnOf(of: TurnRig, name: string): Promise<{ id: string; call
   return turn as { id: string; calls: number; retries: number };
 }
 
-const views = (of: TurnRig) => drizzle({ client: of.database.views });
+const views = (of: TurnRig) => of.database.views;
 
 /** The prompts that the model received for a session, in the order of the requests. */
 function requestsOf(of: TurnRig, name: string) {

@@ -1,7 +1,6 @@
 // Turns that wait for a budget or for the results of a client, from the worker's side: what reaches them while they wait, what a crash leaves,
 // and how often they are resumed. batch-hops.test.ts shows the same of turns that wait for a provider; test/service/parked-turns.test.ts kills
 // real processes.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { describe, expect, test } from 'vitest';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { microsOf } from '../../src/core/prices/call-cost.ts';
@@ -100,7 +99,7 @@ const WAITS: Wait[] = [
 
 type Worker = ReturnType<TurnRig['worker']>;
 
-const views = () => drizzle({ client: rig.database.views });
+const views = () => rig.database.views;
 const statusOf = async (messageId: string) => (await viewMessage(views(), messageId))?.status;
 
 const eventsOf = async (turnId: string, type: string): Promise<number> =>

@@ -1,6 +1,5 @@
 // Subagents from their spawning to their announcement, on a real database with real turns: what is announced when, to which session, and how it
 // reaches a busy parent.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
@@ -135,7 +134,7 @@ describe('spawning', () => {
     await worker.runSession(runs[0]!.child_id);
     const turnOf = async (sessionId: unknown) =>
       String((await rig.rows('select id from holdfast.turns where session_id = $1', [sessionId]))[0]?.['id']);
-    const inputs = await viewTurnInputs(drizzle({ client: rig.database.views }), await turnOf(runs[0]!.child_id));
+    const inputs = await viewTurnInputs(rig.database.views, await turnOf(runs[0]!.child_id));
     expect(inputs?.messages).toMatchObject([
       { cause: { kind: 'spawn', turnId: await turnOf(id), sessionKey: key, messageId: null } },
     ]);
@@ -495,7 +494,7 @@ describe('a busy parent', () => {
     ).toHaveLength(1);
     expect(rig.lastRequest(key)).toMatch(/held.{0,200}A subagent task \\+"t1\\+" just completed/);
     expect(await rig.counts(id)).toMatchObject({ waiting: 0 });
-    const family = await viewFamily(drizzle({ client: rig.database.views }), key);
+    const family = await viewFamily(rig.database.views, key);
     expect(family?.items).toMatchObject([{ announcement: { how: 'steered', status: 'answered', sessionKey: key } }]);
     worker.stop();
   });

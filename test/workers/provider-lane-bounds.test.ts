@@ -1,5 +1,4 @@
 // Bounds of the wait of requests in the provider lane: key rotations, batches that the provider does not know, and adoptions without proof.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { expect, test } from 'vitest';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
@@ -18,7 +17,7 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => rig.close());
 });
 
-const messageOf = async (id: string) => await viewMessage(drizzle({ client: rig.database.views }), id);
+const messageOf = async (id: string) => await viewMessage(rig.database.views, id);
 
 /** Sends a message by the lane and submits its request; resolves with the ids of the message and the submission. */
 async function submitted(name: string, lane = rig.lane()) {

@@ -1,7 +1,6 @@
 // The process of the provider lane crashes before and after each of its round trips, to the database and to the provider; another process
 // continues. Goal: the same answers as without a crash, each call in one submission, no tool effect twice, every own batch known.
 // Method: the database and the port of a lane are wrapped; from the chosen round trip on all calls fail, and its leases expire.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';
@@ -106,7 +105,7 @@ async function strike(point: number, isAfter: boolean): Promise<boolean> {
   const next = rig.lane();
   await rig.untilSettled(next);
   await rig.untilRead(next);
-  const views = drizzle({ client: rig.database.views });
+  const views = rig.database.views;
   const replies = await Promise.all(ids.map(async (id) => (await viewMessage(views, id))?.reply));
   const where = `${isAfter ? 'after' : 'before'} round trip ${point}`;
   expect(replies, where).toEqual(Array.from({ length: ITEMS }, (_, n) => `done ${name}-${n}`));

@@ -1,5 +1,4 @@
 // What must not happen to the submissions of an account, whatever other processes and programs do at the same time.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { beforeEach, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { newId } from '../../src/ids.ts';
@@ -40,7 +39,7 @@ async function interrupted(name: string): Promise<void> {
 const laneWith = (batches: Partial<typeof QUICK>, more: Partial<LaneParts> = {}): LaneParts =>
   rig.lane({ config: { ...rig.config, batches: { ...QUICK, ...batches } }, ...more });
 
-const replyOf = async (id: string) => (await viewMessage(drizzle({ client: rig.database.views }), id))?.reply;
+const replyOf = async (id: string) => (await viewMessage(rig.database.views, id))?.reply;
 
 const rowOf = async (id: unknown) => (await rig.rows('select * from holdfast.provider_batches where id = $1', [id]))[0];
 

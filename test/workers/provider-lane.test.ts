@@ -1,5 +1,4 @@
 // The provider lane end to end: turns whose model calls go through message batches, with every possible end of a submission and a request.
-import { drizzle } from 'drizzle-orm/node-postgres';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import { prefixOf } from '../../src/core/provider-batch/custom-id.ts';
@@ -77,7 +76,7 @@ async function sendMany(count: number): Promise<string[]> {
 }
 
 async function repliesOf(ids: readonly string[]): Promise<(string | null)[]> {
-  const views = drizzle({ client: rig.database.views });
+  const views = rig.database.views;
   return Promise.all(ids.map(async (id) => (await viewMessage(views, id))?.reply ?? null));
 }
 

@@ -3,7 +3,6 @@ import { expect, onTestFinished, test } from 'vitest';
 import { liveEvent } from '../../src/contract/events.ts';
 import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
-import { drizzle } from '../../src/store/drizzle.ts';
 import { viewWorker } from '../../src/store/views/workers.ts';
 import { drainWorker } from '../../src/store/workers/drain-worker.ts';
 import { reportWorker, trimWorkers } from '../../src/store/workers/report-worker.ts';
@@ -29,7 +28,7 @@ async function startProcess(roles: string[] = ['worker']) {
     isReconcilerStalled: () => false,
     everyMs: 10,
   });
-  const see = () => viewWorker(drizzle({ client: database.views }), identity.id);
+  const see = () => viewWorker(database.views, identity.id);
   const seeEvents = async () => {
     const { rows } = await database.views.query<{ type: string; data: Record<string, unknown> }>(
       `select type, data from holdfast.events where type like 'worker.%' order by id`,

@@ -156,7 +156,7 @@ export type BudgetPatch = Partial<{
 /** `fixed`: it belongs to the configuration or to a batch. */
 export type BudgetChange = 'done' | 'unknown' | 'fixed';
 
-interface ChangeRow extends Record<string, unknown> {
+interface ChangeRow {
   origin: BudgetOrigin;
   rings: NeededRing[];
 }

@@ -34,7 +34,7 @@ interface CountRow {
 
 /** The counts of these agents, by their ids. */
 export async function countByAgent(db: ViewDatabase, ids: string[]): Promise<Map<string, AgentCounts>> {
-  const { rows } = await db.$client.query<CountRow>(COUNT_BY_AGENT.prepared([ids]));
+  const { rows } = await db.query<CountRow>(COUNT_BY_AGENT.prepared([ids]));
   return new Map(
     rows.map(({ id, sessions, isCapped, crons, enabled }) => [
       id,

@@ -60,7 +60,7 @@ select kind, name, count, ${isoSql('since')} as since from facts`,
 
 /** Reads it. */
 export async function readAttention(db: ViewDatabase): Promise<AttentionFact[]> {
-  const { rows } = await db.$client.query<AttentionFact>(ATTENTION.prepared([]));
+  const { rows } = await db.query<AttentionFact>(ATTENTION.prepared([]));
   return rows;
 }
 
@@ -74,6 +74,6 @@ from holdfast.attention_marks m`,
 
 /** Reads it, by the ids of the problems. */
 export async function readAttentionMarks(db: ViewDatabase): Promise<Map<string, AttentionMark>> {
-  const { rows } = await db.$client.query<AttentionMark & { id: string }>(ATTENTION_MARKS.prepared([]));
+  const { rows } = await db.query<AttentionMark & { id: string }>(ATTENTION_MARKS.prepared([]));
   return new Map(rows.map(({ id, ...mark }) => [id, mark]));
 }

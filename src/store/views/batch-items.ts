@@ -60,7 +60,7 @@ export async function listItems(
   const { batchId, status, code, q } = filter;
   const after = page.after === null ? null : Number(page.after);
   const query = LIST_ITEMS.prepared([batchId, status ?? null, code ?? null, q ?? null, after, page.limit + 1]);
-  const { rows } = await db.$client.query<BatchItemRow>(query);
+  const { rows } = await db.query<BatchItemRow>(query);
   const items = rows.map(({ costMicros, wait, lanes, ...item }) => ({
     ...item,
     costUsd: dollarsOf(costMicros),
@@ -93,5 +93,5 @@ export async function readResults(
   range: { batchId: string; afterN: number; toN: number; all: boolean },
 ): Promise<ItemResult[]> {
   const query = BATCH_RESULTS.prepared([range.batchId, range.afterN, range.toN, range.all]);
-  return (await db.$client.query<ItemResult>(query)).rows;
+  return (await db.query<ItemResult>(query)).rows;
 }

@@ -17,6 +17,6 @@ from holdfast.batches b where b.id = any ($1::uuid[]) and b.status = 'ended'`,
 /** The batches of these ids, in no order. */
 export async function viewBatchTraces(db: ViewDatabase, ids: string[]): Promise<TracedBatch[]> {
   if (ids.length === 0) return [];
-  const { rows } = await db.$client.query<TracedBatch>(BATCH_TRACES.prepared([ids]));
+  const { rows } = await db.query<TracedBatch>(BATCH_TRACES.prepared([ids]));
   return rows;
 }

@@ -96,7 +96,7 @@ where ($1::text is null or b.status = $1) and ($2::uuid is null or b.id < $2) or
 
 /** A batch, or null. */
 export async function viewBatch(db: ViewDatabase, prices: PriceTable, id: string): Promise<BatchView | null> {
-  const [row] = (await db.$client.query<BatchRow>(VIEW_BATCH.prepared([id]))).rows;
+  const [row] = (await db.query<BatchRow>(VIEW_BATCH.prepared([id]))).rows;
   return row === undefined ? null : batchOf(row, prices);
 }
 
@@ -107,7 +107,7 @@ export async function listBatches(
   { status, page }: { status: string | undefined; page: PageRequest },
 ): Promise<Page<BatchView>> {
   const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
-  const { rows } = await db.$client.query<BatchRow>(query);
+  const { rows } = await db.query<BatchRow>(query);
   const batches = rows.map((row) => batchOf(row, prices));
   return pageOf(batches, page.limit, ({ id }) => id);
 }

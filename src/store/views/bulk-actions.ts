@@ -1,20 +1,20 @@
 // Bulk actions and their items, as the API shows them.
+import { raw, sql } from '../drizzle.ts';
 import type { BulkActionView, BulkItemView } from '../../contract/bulk-actions.ts';
 import type { BulkItemStatus } from '../../core/bulk/bulk-action.ts';
-import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 const COLUMNS =
-  sql.raw(`a.id, a.action, a.target, a.filter, a.reason, a.per_second as "perSecond", a.is_canary as canary, a.status, a.total,
+  raw(`a.id, a.action, a.target, a.filter, a.reason, a.per_second as "perSecond", a.is_canary as canary, a.status, a.total,
   a.done, a.skipped, a.failed, a.created_by as "createdBy", ${isoSql('a.created_at')} as "createdAt", ${isoSql('a.ended_at')} as "endedAt"`);
-const ITEM_COLUMNS = sql.raw(
+const ITEM_COLUMNS = raw(
   `i.n, i.subject as id, i.status, i.reason, i.message_ids as "messageIds", ${isoSql('i.settled_at')} as "settledAt"`,
 );
 
 /** An action, or null. */
 export async function viewBulkAction(db: ViewDatabase, id: string): Promise<BulkActionView | null> {
-  const { rows } = await db.execute<BulkActionView & Record<string, unknown>>(
+  const { rows } = await db.query<BulkActionView>(
     sql`select ${COLUMNS} from holdfast.bulk_actions a where a.id = ${id}::uuid`,
   );
   return rows[0] ?? null;
@@ -22,7 +22,7 @@ export async function viewBulkAction(db: ViewDatabase, id: string): Promise<Bulk
 
 /** Actions, newest first. */
 export async function listBulkActions(db: ViewDatabase, page: PageRequest): Promise<Page<BulkActionView>> {
-  const { rows } = await db.execute<BulkActionView & Record<string, unknown>>(sql`
+  const { rows } = await db.query<BulkActionView>(sql`
     select ${COLUMNS} from holdfast.bulk_actions a
     where (${page.after}::uuid is null or a.id < ${page.after}::uuid) order by a.id desc limit ${page.limit + 1}`);
   return pageOf(rows, page.limit, (action) => action.id);
@@ -34,7 +34,7 @@ export async function listBulkItems(
   { id, status }: { id: string; status?: BulkItemStatus | undefined },
   page: PageRequest,
 ): Promise<Page<BulkItemView>> {
-  const { rows } = await db.execute<BulkItemView & Record<string, unknown>>(sql`
+  const { rows } = await db.query<BulkItemView>(sql`
     select ${ITEM_COLUMNS} from holdfast.bulk_action_items i
     where i.action_id = ${id}::uuid and i.n > ${page.after ?? '0'}::int and (${status ?? null}::text is null or i.status = ${status ?? null})
     order by i.n limit ${page.limit + 1}`);

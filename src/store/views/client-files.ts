@@ -1,18 +1,10 @@
 // Files and batches of OpenAI's clients, as they are stored.
-import type { AskedBatch, ClientBatch, ClientFile, LineError } from '../../core/openai/batch-objects.ts';
 import { sql } from '../drizzle.ts';
+import type { ClientBatch, ClientFile } from '../../core/openai/batch-objects.ts';
 import type { ViewDatabase } from './page.ts';
 
-const FILE_COLUMNS = sql`f.id, f.filename, f.purpose, f.bytes::float8 as bytes, f.created_at::text as "createdAt", f.expires_at::text as "expiresAt"`;
-
-interface FileRow extends Record<string, unknown> {
-  id: string;
-  filename: string;
-  purpose: string;
-  bytes: number;
-  createdAt: string;
-  expiresAt: string;
-}
+const FILE_COLUMNS = sql`f.id, f.filename, f.purpose, f.bytes::float8 as bytes, f.created_at as "createdAt",
+  f.expires_at as "expiresAt", 'upload' as kind`;
 
 /** Which part of a list. */
 export interface ListPart {
@@ -23,29 +15,25 @@ export interface ListPart {
 
 /** An upload that is complete and has not expired; null: it does not exist. */
 export async function findFile(db: ViewDatabase, id: string): Promise<ClientFile | null> {
-  const { rows } = await db.execute<FileRow>(sql`
+  const { rows } = await db.query<ClientFile>(sql`
     select ${FILE_COLUMNS} from holdfast.client_files f
     where f.id = ${id} and f.completed_at is not null and f.expires_at > clock_timestamp()`);
-  return rows[0] === undefined ? null : fileOf(rows[0]);
+  return rows[0] ?? null;
 }
 
 /** Uploads, newest first. */
 export async function listFiles(db: ViewDatabase, { after, limit }: ListPart): Promise<ClientFile[]> {
-  const { rows } = await db.execute<FileRow>(sql`
+  const { rows } = await db.query<ClientFile>(sql`
     select ${FILE_COLUMNS} from holdfast.client_files f
     where f.completed_at is not null and f.expires_at > clock_timestamp() and (${after}::uuid is null or f.id < ${after}::uuid)
     order by f.id desc limit ${limit}`);
-  return rows.map(fileOf);
-}
-
-function fileOf({ createdAt, expiresAt, ...row }: FileRow): ClientFile {
-  return { ...row, createdAt: new Date(createdAt), expiresAt: new Date(expiresAt), kind: 'upload' };
+  return rows;
 }
 
 /** The bytes of an upload, part by part. */
 export async function* readFileParts(db: ViewDatabase, id: string): AsyncGenerator<Buffer> {
   for (let n = 1; ; n += 1) {
-    const { rows } = await db.execute<{ content: Buffer }>(sql`
+    const { rows } = await db.query<{ content: Buffer }>(sql`
       select p.content from holdfast.client_file_parts p where p.file_id = ${id} and p.n = ${n}`);
     if (rows[0] === undefined) return;
     yield rows[0].content;
@@ -53,56 +41,34 @@ export async function* readFileParts(db: ViewDatabase, id: string): AsyncGenerat
 }
 
 const BATCH_COLUMNS = sql`c.id, c.input_file_id as "inputFileId", c.endpoint, c.completion_window as "completionWindow", c.metadata, c.errors,
-  c.created_at::text as "createdAt", b.status, b.outcome, b.started_at::text as "startedAt", b.ended_at::text as "endedAt",
-  b.deadline_at::text as "deadlineAt", b.item_count as total, b.answered + b.silent as completed, b.failed, b.cancelled, b.expired`;
+  c.created_at as "createdAt", b.status, coalesce(b.outcome = 'cancelled', false) as "isCancelled", b.started_at as "startedAt", b.ended_at as "endedAt",
+  b.deadline_at as "deadlineAt", b.item_count as total, b.answered + b.silent as completed, b.failed, b.cancelled, b.expired`;
 
-interface BatchRow extends AskedBatch, Record<string, unknown> {
-  id: string;
-  errors: LineError[] | null;
-  createdAt: string;
-  /** Null: there is no batch. */
-  status: string | null;
-  outcome: string | null;
-  startedAt: string | null;
-  endedAt: string | null;
-  deadlineAt: string | null;
-  total: number;
-  completed: number;
-  failed: number;
-  cancelled: number;
-  expired: number;
-}
+type BatchRow = Omit<ClientBatch, 'batch'> &
+  Omit<NonNullable<ClientBatch['batch']>, 'status'> & {
+    /** Null: there is no batch. */
+    status: string | null;
+  };
 
 const IS_SHOWN = sql`(c.errors is not null or b.id is not null)`;
 
 /** Null: it does not exist, or it was deleted. */
 export async function findClientBatch(db: ViewDatabase, id: string): Promise<ClientBatch | null> {
-  const { rows } = await db.execute<BatchRow>(sql`
+  const { rows } = await db.query<BatchRow>(sql`
     select ${BATCH_COLUMNS} from holdfast.client_batches c left join holdfast.batches b on b.id = c.id where c.id = ${id} and ${IS_SHOWN}`);
   return rows[0] === undefined ? null : batchOf(rows[0]);
 }
 
 /** Newest first. */
 export async function listClientBatches(db: ViewDatabase, { after, limit }: ListPart): Promise<ClientBatch[]> {
-  const { rows } = await db.execute<BatchRow>(sql`
+  const { rows } = await db.query<BatchRow>(sql`
     select ${BATCH_COLUMNS} from holdfast.client_batches c left join holdfast.batches b on b.id = c.id
     where ${IS_SHOWN} and (${after}::uuid is null or c.id < ${after}::uuid) order by c.id desc limit ${limit}`);
   return rows.map(batchOf);
 }
 
 function batchOf(row: BatchRow): ClientBatch {
-  const { id, inputFileId, endpoint, completionWindow, metadata, errors, status } = row;
-  const asked = { id, inputFileId, endpoint, completionWindow, metadata, errors, createdAt: new Date(row.createdAt) };
-  if (status === null) return { ...asked, batch: null };
-  const { total, completed, failed, cancelled, expired } = row;
-  const [startedAt, endedAt, deadlineAt] = [timeOf(row.startedAt), timeOf(row.endedAt), timeOf(row.deadlineAt)];
-  const isCancelled = row.outcome === 'cancelled';
-  return {
-    ...asked,
-    batch: { status, startedAt, endedAt, isCancelled, deadlineAt, total, completed, failed, cancelled, expired },
-  };
-}
-
-function timeOf(text: string | null): Date | null {
-  return text === null ? null : new Date(text);
+  const { id, inputFileId, endpoint, completionWindow, metadata, errors, createdAt, status, ...batch } = row;
+  const asked = { id, inputFileId, endpoint, completionWindow, metadata, errors, createdAt };
+  return { ...asked, batch: status === null ? null : { status, ...batch } };
 }

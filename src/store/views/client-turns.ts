@@ -1,8 +1,8 @@
 // Turns as the OpenAI-compatible endpoints see them: the calls that a client has to run, and what a session has said.
+import { sql } from '../drizzle.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import { toolUsesOf } from '../../core/content.ts';
 import { isCallersTool, type CallerRequest } from '../../core/caller-request.ts';
-import { sql } from '../drizzle.ts';
 import type { StoredHistory, StoredSaid } from '../../core/openai/conversation.ts';
 import { ERASING } from '../erasure/find-family.ts';
 import type { KeyedRequest } from '../idempotency.ts';
@@ -31,19 +31,16 @@ export async function findClientTurn(
 ): Promise<ClientTurn | null> {
   const wanted =
     'messageId' in by ? sql`i.id = ${by.messageId}` : sql`i.turn_id = ${by.turnId} and i.body -> 'caller' is not null`;
-  const { rows } = await db.execute<ClientTurnRow>(sql`
+  const { rows } = await db.query<ClientTurnRow>(sql`
     select i.id as "messageId", i.session_id as "sessionId", s.key as "sessionKey", i.status, i.body -> 'caller' as caller,
-      (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", t.id as "turnId", t.started_at::text as "startedAt",
+      (extract(epoch from i.received_at) * 1000)::float8 as "receivedAt", t.id as "turnId", t.started_at as "startedAt",
       t.ended_at is not null as "isEnded", t.model, coalesce(i.reply, t.reply) as reply, coalesce(i.error, t.error) as error
     from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id left join holdfast.turns t on t.id = i.turn_id
     where ${wanted} order by i.seq limit 1`);
   const [row] = rows;
   if (row === undefined) return null;
   const { turnId, startedAt, isEnded, model, ...rest } = row;
-  const turn =
-    turnId === null || startedAt === null
-      ? null
-      : { id: turnId, startedAt: new Date(startedAt), isEnded, model: model ?? '' };
+  const turn = turnId === null || startedAt === null ? null : { id: turnId, startedAt, isEnded, model: model ?? '' };
   return { ...rest, turn };
 }
 
@@ -52,7 +49,7 @@ export async function findKeyedMessage(
   db: ViewDatabase,
   keyed: KeyedRequest,
 ): Promise<{ messageId: string; isEqual: boolean } | null> {
-  const { rows } = await db.execute<{ messageId: string; isEqual: boolean }>(sql`
+  const { rows } = await db.query<{ messageId: string; isEqual: boolean }>(sql`
     select k.resource_id as "messageId", k.request_sha256 = ${keyed.sha256} as "isEqual"
     from holdfast.idempotency_keys k where k.scope = ${keyed.scope} and k.key = ${keyed.key}`);
   return rows[0] ?? null;
@@ -69,16 +66,16 @@ export interface OwnName {
 
 /** The key of the session that an earlier version made for this name, if every message in it came from this caller; otherwise null. */
 export async function findEarlierSession(db: ViewDatabase, name: OwnName): Promise<string | null> {
-  const { rows } = await db.execute<{ key: string }>(sql`
+  const { rows } = await db.query<{ key: string }>(sql`
     select s.key from holdfast.client_sessions c join holdfast.sessions s on s.id = c.session_id
     where c.kind = ${name.kind} and c.agent_id = ${name.agentId} and c.owner = ${name.owner} and c.name_sha = ${name.nameSha}
       and not starts_with(s.key, ${ERASING})`);
   return rows[0]?.key ?? null;
 }
 
-interface ClientTurnRow extends Record<string, unknown>, Omit<ClientTurn, 'turn'> {
+interface ClientTurnRow extends Omit<ClientTurn, 'turn'> {
   turnId: string | null;
-  startedAt: string | null;
+  startedAt: Date | null;
   isEnded: boolean;
   model: string | null;
 }
@@ -88,7 +85,7 @@ export async function readCallerCalls(
   db: ViewDatabase,
   { turnId, step, caller }: { turnId: string; step: number; caller: CallerRequest | null },
 ): Promise<number[]> {
-  const { rows } = await db.execute<{ ordinal: number; name: string }>(sql`
+  const { rows } = await db.query<{ ordinal: number; name: string }>(sql`
     select c.ordinal, c.name from holdfast.tool_calls c where c.turn_id = ${turnId} and c.step = ${step} order by c.ordinal`);
   return rows.filter(({ name }) => isCallersTool(caller, name)).map(({ ordinal }) => ordinal);
 }
@@ -98,7 +95,7 @@ export async function readArguments(
   db: ViewDatabase,
   { sessionId, turnId }: { sessionId: string; turnId: string },
 ): Promise<Map<string, unknown>> {
-  const { rows } = await db.execute<{ content: ContentBlock[] }>(sql`
+  const { rows } = await db.query<{ content: ContentBlock[] }>(sql`
     select e.content from holdfast.entries e
     where e.session_id = ${sessionId} and e.turn_id = ${turnId} and e.kind = 'answer' order by e.seq`);
   return new Map(rows.flatMap(({ content }) => toolUsesOf(content).map((call) => [call.id, call.input] as const)));
@@ -109,7 +106,7 @@ const SAID_MAX = 2_000;
 
 /** The texts of a session's active path, oldest first; of a prompt, the text of its sender. */
 export async function readSaid(db: ViewDatabase, sessionKey: string): Promise<StoredHistory> {
-  const { rows } = await db.execute<
+  const { rows } = await db.query<
     Omit<StoredSaid, 'texts'> & { [column: string]: unknown; content: ContentBlock[]; body: string | null }
   >(sql`
     select e.id, e.role, e.kind, e.content,
@@ -132,7 +129,7 @@ export async function isHiddenResponse(
   db: ViewDatabase,
   response: { messageId: string; afterStep: number },
 ): Promise<boolean> {
-  const { rows } = await db.execute<{ isHidden: boolean }>(sql`
+  const { rows } = await db.query<{ isHidden: boolean }>(sql`
     select exists (select from holdfast.hidden_responses h
       where h.message_id = ${response.messageId} and h.after_step = ${response.afterStep}) as "isHidden"`);
   return rows[0]?.isHidden === true;
@@ -143,7 +140,7 @@ export async function readNewest(
   db: ViewDatabase,
   { sessionId, messageId, turn }: Pick<ClientTurn, 'sessionId' | 'messageId' | 'turn'>,
 ): Promise<{ isNewest: boolean; lastEntryId: string | null }> {
-  const { rows } = await db.execute<{ isNewest: boolean; lastEntryId: string | null }>(sql`
+  const { rows } = await db.query<{ isNewest: boolean; lastEntryId: string | null }>(sql`
     select not exists (select from holdfast.inbox i join holdfast.inbox own on own.id = ${messageId}
         where i.session_id = ${sessionId} and i.seq > own.seq) as "isNewest",
       (select e.id from holdfast.entries e where e.session_id = ${sessionId} and e.turn_id = ${turn?.id ?? null} and e.state = 'active'

@@ -1,8 +1,8 @@
 // Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
+import { raw, sql } from '../drizzle.ts';
 import type { CronView, FireView } from '../../contract/crons.ts';
 import { nextRunOf } from '../../schedule/timetable.ts';
-import { sql } from '../drizzle.ts';
 import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { dollarsSql } from '../cost-sql.ts';
@@ -16,8 +16,8 @@ export async function listCrons(
   filter: { agentId?: string | undefined; enabled?: boolean | undefined },
   page: PageRequest,
 ): Promise<Page<Cron>> {
-  const result = await db.execute<CronRow & Record<string, unknown>>(sql`
-    select ${sql.raw(CRON_COLUMNS)} from holdfast.crons c
+  const result = await db.query<CronRow>(sql`
+    select ${raw(CRON_COLUMNS)} from holdfast.crons c
     where (${filter.agentId ?? null}::text is null or c.agent_id = ${filter.agentId ?? null})
       and (${filter.enabled ?? null}::boolean is null or c.is_enabled = ${filter.enabled ?? null}::boolean)
       and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
@@ -52,8 +52,8 @@ const FIRE_JOINS = `left join holdfast.inbox i on i.id = f.message_id
 
 /** The fires of a cron, newest slot first. The key of a page is the time of a slot. */
 export async function listFires(db: ViewDatabase, cronId: string, page: PageRequest): Promise<Page<FireView>> {
-  const { rows } = await db.execute<FireView & Record<string, unknown>>(sql`
-    select ${sql.raw(FIRE_COLUMNS)} from holdfast.cron_fires f ${sql.raw(FIRE_JOINS)}
+  const { rows } = await db.query<FireView>(sql`
+    select ${raw(FIRE_COLUMNS)} from holdfast.cron_fires f ${raw(FIRE_JOINS)}
     where f.cron_id = ${cronId} and (${page.after}::timestamptz is null or f.scheduled_for < ${page.after}::timestamptz)
     order by f.scheduled_for desc limit ${page.limit + 1}`);
   return pageOf(rows, page.limit, ({ scheduledFor }) => scheduledFor);
@@ -81,7 +81,7 @@ export async function readRecentFires(
   db: ViewDatabase,
   ids: readonly string[],
 ): Promise<{ cron: Cron; fires: FireView[] }[]> {
-  const { rows } = await db.$client.query<CronRow & { fires: FireView[] }>(RECENT_CRON_FIRES.prepared([ids]));
+  const { rows } = await db.query<CronRow & { fires: FireView[] }>(RECENT_CRON_FIRES.prepared([ids]));
   return rows.map((row) => ({ cron: cronOf(row), fires: row.fires }));
 }
 

@@ -17,7 +17,7 @@ export const DATABASE_FACTS = literal({
 
 /** The current facts of the database. */
 export async function readDatabaseFacts(db: ViewDatabase): Promise<DatabaseFacts> {
-  const { rows } = await db.$client.query<DatabaseFacts>(DATABASE_FACTS.prepared([]));
+  const { rows } = await db.query<DatabaseFacts>(DATABASE_FACTS.prepared([]));
   // An aggregate without groups has one row.
   return rows[0]!;
 }

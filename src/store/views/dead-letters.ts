@@ -42,7 +42,7 @@ export async function listDeadLetterGroups(
   page: PageRequest,
 ): Promise<Page<DeadLetterGroupView>> {
   const [afterKind, afterCode] = page.after === null ? [null, null] : (JSON.parse(page.after) as [string, string]);
-  const { rows } = await db.$client.query<Omit<DeadLetterGroupView, 'perHour'>>(
+  const { rows } = await db.query<Omit<DeadLetterGroupView, 'perHour'>>(
     DEAD_LETTER_GROUPS.prepared([state, code, afterKind, afterCode, page.limit + 1]),
   );
   const trendOf = await readTrends(db, state, rows);
@@ -86,7 +86,7 @@ async function readTrends(
   groups: readonly GroupName[],
 ): Promise<(group: GroupName) => DeadLetterGroupView['perHour']> {
   const values = [state, groups.map(({ kind }) => kind), groups.map(({ code }) => code)];
-  const { rows } = await db.$client.query<TrendsRow>(DEAD_LETTER_TRENDS.prepared(values));
+  const { rows } = await db.query<TrendsRow>(DEAD_LETTER_TRENDS.prepared(values));
   // A select without a table in `from` has one row.
   const { startsAt, recent } = rows[0]!;
   return ({ kind, code }) => {

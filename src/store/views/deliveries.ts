@@ -17,7 +17,7 @@ from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where
 });
 
 async function readDeliveries(db: ViewDatabase, ids: string[]): Promise<DeliveryView[]> {
-  const { rows } = await db.$client.query<DeliveryView>(VIEW_DELIVERIES.prepared([ids]));
+  const { rows } = await db.query<DeliveryView>(VIEW_DELIVERIES.prepared([ids]));
   for (const delivery of rows) delivery.target = withoutCredentials(delivery.target) as DeliveryView['target'];
   return rows;
 }
@@ -56,7 +56,7 @@ order by e.id`,
 export async function viewDeliveryDetails(db: ViewDatabase, id: string): Promise<DeliveryDetails | null> {
   const [found, log] = await Promise.all([
     viewDelivery(db, id),
-    db.$client.query<{ at: string; data: Omit<DeliveryDetails['log'][number], 'at'> }>(DELIVERY_LOG.prepared([id])),
+    db.query<{ at: string; data: Omit<DeliveryDetails['log'][number], 'at'> }>(DELIVERY_LOG.prepared([id])),
   ]);
   if (found === null) return null;
   return {
@@ -86,7 +86,7 @@ from unnest($1::text[]) with ordinality as wanted (status, n) order by n`,
 /** How many deliveries there are of each status, in the order of `DELIVERY_STATUSES`. */
 export async function countDeliveries(db: ViewDatabase): Promise<DeliveryCount[]> {
   const query = COUNT_DELIVERIES.prepared([[...DELIVERY_STATUSES]]);
-  const { rows } = await db.$client.query<Omit<DeliveryCount, 'isCapped'>>(query);
+  const { rows } = await db.query<Omit<DeliveryCount, 'isCapped'>>(query);
   return rows.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX }));
 }
 

@@ -1,11 +1,10 @@
 // Which deliveries a filter finds. Session, turn, status and named things are conditions with an index; the others look at the deliveries that
 // those leave, newest first and only so many of them, so a page costs the same however many there are.
+import { join, type Sql, sql } from '../drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
-import { sql, type SQL } from '../drizzle.ts';
 import { literal } from '../statement.ts';
 import { findTurns } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
-import { idsOf, wordsOf } from './sql-arrays.ts';
 
 export interface DeliveryFilter {
   sessionKey?: string | undefined;
@@ -47,7 +46,7 @@ async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<Resolv
   const named = await findTurns(db, text);
   const { sessionIds } = named;
   const query = DELIVERIES_OF_TURNS.prepared([named.ids, named.turnIds]);
-  const { rows } = await db.$client.query<{ id: string }>(query);
+  const { rows } = await db.query<{ id: string }>(query);
   const ids = rows.map(({ id }) => id);
   // An id that names nothing finds nothing; it is not looked for in texts.
   return { ...filter, named: isUuid(text) || ids.length + sessionIds.length > 0 ? { ids, sessionIds } : null };
@@ -60,24 +59,24 @@ export async function findDeliveryIds(
   page: PageRequest,
 ): Promise<Page<string>> {
   const resolved = await resolve(db, filter);
-  const { rows } = await db.execute<{ id: string }>(matchingSql(resolved, page, LOOKED_AT_MAX));
+  const { rows } = await db.query<{ id: string }>(matchingSql(resolved, page, LOOKED_AT_MAX));
   const ids = rows.map(({ id }) => id);
   if (ids.length > page.limit) return { items: ids.slice(0, page.limit), next: ids[page.limit - 1] ?? null };
   if (restOf(resolved).length === 0) return { items: ids, next: null };
   const last = sql`select d.id from holdfast.deliveries d where ${allOf(indexedOf(resolved, page.after))}
     order by d.id desc offset ${LOOKED_AT_MAX - 1} limit 1`;
-  const { rows: lookedAt } = await db.execute<{ id: string }>(last);
+  const { rows: lookedAt } = await db.query<{ id: string }>(last);
   return { items: ids, next: lookedAt[0]?.id ?? null };
 }
 
 /** The ids of all deliveries that a filter finds, oldest first, at most `limit`. */
 export async function deliveryIdsOf(db: ViewDatabase, filter: DeliveryFilter, limit: number): Promise<string[]> {
   const resolved = await resolve(db, filter);
-  const { rows } = await db.execute<{ id: string }>(matchingSql(resolved, { limit: limit - 1, after: null }, null));
+  const { rows } = await db.query<{ id: string }>(matchingSql(resolved, { limit: limit - 1, after: null }, null));
   return rows.map(({ id }) => id).toReversed();
 }
 
-function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: number | null): SQL {
+function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: number | null): Sql {
   const indexed = allOf(indexedOf(filter, page.after));
   const rest = restOf(filter);
   if (rest.length === 0) {
@@ -89,8 +88,8 @@ function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: num
 }
 
 /** The conditions that an index answers. */
-function indexedOf({ sessionKey, turnId, statuses, named }: ResolvedFilter, after: string | null): SQL[] {
-  const conditions: SQL[] = [];
+function indexedOf({ sessionKey, turnId, statuses, named }: ResolvedFilter, after: string | null): Sql[] {
+  const conditions: Sql[] = [];
   if (after !== null) conditions.push(sql`d.id < ${after}`);
   if (sessionKey !== undefined) {
     conditions.push(sql`d.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
@@ -99,16 +98,16 @@ function indexedOf({ sessionKey, turnId, statuses, named }: ResolvedFilter, afte
     conditions.push(sql`d.session_id = (select t.session_id from holdfast.turns t where t.id = ${turnId}::uuid)
       and d.turn_id = ${turnId}::uuid`);
   }
-  if (statuses !== undefined) conditions.push(sql`d.status = any (${wordsOf(statuses)})`);
+  if (statuses !== undefined) conditions.push(sql`d.status = any (${statuses}::text[])`);
   if (named !== null) {
-    conditions.push(sql`(d.id = any (${idsOf(named.ids)}) or d.session_id = any (${idsOf(named.sessionIds)}))`);
+    conditions.push(sql`(d.id = any (${named.ids}::uuid[]) or d.session_id = any (${named.sessionIds}::uuid[]))`);
   }
   return conditions;
 }
 
 /** The others. */
-function restOf({ channel, text, named }: ResolvedFilter): SQL[] {
-  const conditions: SQL[] = [];
+function restOf({ channel, text, named }: ResolvedFilter): Sql[] {
+  const conditions: Sql[] = [];
   if (channel !== undefined) conditions.push(sql`d.channel = ${channel}`);
   if (text !== undefined && named === null) {
     conditions.push(sql`(strpos((select s.key from holdfast.sessions s where s.id = d.session_id), lower(${text}::text)) > 0
@@ -117,6 +116,6 @@ function restOf({ channel, text, named }: ResolvedFilter): SQL[] {
   return conditions;
 }
 
-function allOf(conditions: SQL[]): SQL {
-  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
+function allOf(conditions: Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : join(conditions, ' and ');
 }

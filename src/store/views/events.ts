@@ -1,7 +1,8 @@
 // Reading the events in an order that is final. An id holds the number of the transaction that wrote it; below the number of
 // the oldest transaction that still runs (the horizon) no event can appear any more, so a reader that stops there and
 // continues from its last id sees each event once and misses none.
-import { type SQL, sql } from '../drizzle.ts';
+import { join, raw, type Sql, sql } from '../drizzle.ts';
+import { isoSql } from '../session-facts.ts';
 import { EVENT_HORIZON_SQL, TRIM_MARK } from '../event-ids.ts';
 import type { ViewDatabase } from './page.ts';
 
@@ -27,7 +28,7 @@ export interface EventPage {
   horizon: bigint;
 }
 
-const HORIZON = sql.raw(EVENT_HORIZON_SQL);
+const HORIZON = raw(EVENT_HORIZON_SQL);
 
 /** Reads up to `limit` final events after an id. */
 export async function readEvents(
@@ -35,17 +36,18 @@ export async function readEvents(
   filter: EventFilter,
   page: { after: bigint; limit: number },
 ): Promise<EventPage> {
-  const result = await db.execute<RawEvent>(sql`
+  const result = await db.query<RawEvent>(sql`
     with edge as materialized (select ${HORIZON} as horizon)
     select edge.horizon::text, found.* from edge left join lateral (
-      select e.id::text, s.key, e.turn_id, e.type, e.data, e.created_at::text as at
+      select e.id::text, s.key as "sessionKey", e.turn_id as "turnId", e.type, e.data, ${raw(isoSql('e.created_at'))} as at
       from holdfast.events e left join holdfast.sessions s on s.id = e.session_id
       where e.id > ${page.after.toString()}::bigint and e.id < edge.horizon and e.type <> ${TRIM_MARK} ${conditionOf(filter)}
       order by e.id limit ${page.limit}
     ) as found on true order by found.id::bigint`);
-  const rows = result.rows.filter((row) => row.id !== null);
   return {
-    events: rows.map(eventOf),
+    events: result.rows.flatMap(({ horizon: _horizon, id, ...event }) =>
+      id === null ? [] : [{ id: BigInt(id), ...event }],
+    ),
     // The left join gives at least one row.
     horizon: BigInt(result.rows[0]!.horizon),
   };
@@ -56,25 +58,24 @@ export async function readEvents(
  * that of the id, which is found immediately; its beginning is searched only when there is none, past all index entries of deleted events.
  */
 export async function findTrimmed(db: ViewDatabase, after: bigint): Promise<string | null> {
-  const result = await db.execute<{ at: string }>(sql`
+  const result = await db.query<{ at: string }>(sql`
     select oldest.at from (
-      select e.type, e.created_at::text as at from holdfast.events e
+      select e.type, ${raw(isoSql('e.created_at'))} as at from holdfast.events e
       where (select known.id from holdfast.events known where known.id <= ${after.toString()}::bigint order by known.id desc limit 1) is null
       order by e.id limit 1
     ) as oldest where oldest.type = ${TRIM_MARK}`);
-  const at = result.rows[0]?.at;
-  return at === undefined ? null : new Date(at).toISOString();
+  return result.rows[0]?.at ?? null;
 }
 
 /** Everything below it is final; later writes are not below it. */
 export async function readEventHorizon(db: ViewDatabase): Promise<bigint> {
-  const result = await db.execute<{ horizon: string }>(sql`select (${HORIZON})::text as horizon`);
+  const result = await db.query<{ horizon: string }>(sql`select (${HORIZON})::text as horizon`);
   return BigInt(result.rows[0]!.horizon);
 }
 
 /** An id that all events of a turn that began then are over: that of the session's newest event from before, or 0. */
 export async function findEventBefore(db: ViewDatabase, turn: { sessionId: string; startedAt: Date }): Promise<bigint> {
-  const result = await db.execute<{ id: string }>(sql`
+  const result = await db.query<{ id: string }>(sql`
     select e.id::text from holdfast.events e
     where e.session_id = ${turn.sessionId} and e.created_at < ${turn.startedAt.toISOString()}::timestamptz - interval '10 seconds'
     order by e.id desc limit 1`);
@@ -86,7 +87,7 @@ export async function findTurnEnd(
   db: ViewDatabase,
   turn: { id: string; sessionId: string; after: bigint },
 ): Promise<bigint | null> {
-  const result = await db.execute<{ id: string }>(sql`
+  const result = await db.query<{ id: string }>(sql`
     select e.id::text from holdfast.events e
     where e.session_id = ${turn.sessionId} and e.turn_id = ${turn.id} and e.type = 'turn.ended' and e.id > ${turn.after.toString()}::bigint
     order by e.id desc limit 1`);
@@ -94,29 +95,14 @@ export async function findTurnEnd(
   return id === undefined ? null : BigInt(id);
 }
 
-interface RawEvent extends Record<string, unknown> {
+interface RawEvent extends Omit<EventRow, 'id'> {
   horizon: string;
+  /** Null: there is no event below the horizon. */
   id: string | null;
-  key: string | null;
-  turn_id: string | null;
-  type: string;
-  data: Record<string, unknown>;
-  at: string;
 }
 
-function eventOf(row: RawEvent): EventRow {
-  return {
-    id: BigInt(row.id ?? 0),
-    sessionKey: row.key,
-    turnId: row.turn_id,
-    type: row.type,
-    data: row.data,
-    at: new Date(row.at).toISOString(),
-  };
-}
-
-function conditionOf(filter: EventFilter): SQL {
-  const parts: SQL[] = [];
+function conditionOf(filter: EventFilter): Sql {
+  const parts = [sql``];
   if (filter.sessionKey !== undefined) {
     parts.push(
       sql`and e.session_id = (select wanted.id from holdfast.sessions wanted where wanted.key = ${filter.sessionKey})`,
@@ -125,6 +111,6 @@ function conditionOf(filter: EventFilter): SQL {
   if (filter.turn !== undefined) {
     parts.push(sql`and e.session_id = ${filter.turn.sessionId} and e.turn_id = ${filter.turn.id}`);
   }
-  if (filter.types !== undefined) parts.push(sql`and e.type = any (${sql.param([...filter.types])}::text[])`);
-  return sql.join(parts, sql` `);
+  if (filter.types !== undefined) parts.push(sql`and e.type = any (${[...filter.types]}::text[])`);
+  return join(parts, ' ');
 }

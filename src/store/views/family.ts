@@ -79,7 +79,7 @@ interface FamilyRow {
 
 /** The family of the session of this key; null: there is no such session. */
 export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyView | null> {
-  const { rows } = await db.$client.query<FamilyRow>(FAMILY.prepared([key]));
+  const { rows } = await db.query<FamilyRow>(FAMILY.prepared([key]));
   const [row] = rows;
   if (row === undefined) return null;
   const shown = row.runs.slice(0, RUNS_MAX);

@@ -95,7 +95,7 @@ export async function findByEnd(
   kinds: readonly string[] = Object.keys(ID_TABLES),
 ): Promise<FoundId[]> {
   const query = FIND_BY_END.prepared([end.toLowerCase(), kinds]);
-  return (await db.$client.query<FoundId>(query)).rows;
+  return (await db.query<FoundId>(query)).rows;
 }
 
 /** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */
@@ -109,13 +109,13 @@ export async function findSessions(db: ViewDatabase, text: string): Promise<stri
   const { sessionIds, ownerIds } = await find(db, text);
   const found = [...new Set([...sessionIds, ...ownerIds])];
   if (found.length > 0 || isUuid(text)) return found;
-  const { rows } = await db.$client.query<{ sessionIds: string[] }>(FIND_BY_CODE.prepared([text]));
+  const { rows } = await db.query<{ sessionIds: string[] }>(FIND_BY_CODE.prepared([text]));
   return rows[0]?.sessionIds ?? [];
 }
 
 async function find(db: ViewDatabase, text: string): Promise<FoundRow & NamedThings> {
   if (isUuid(text)) return findById(db, [text]);
-  const { rows } = await db.$client.query<FoundRow>(FIND_BY_TEXT.prepared([text, keyOf(text)]));
+  const { rows } = await db.query<FoundRow>(FIND_BY_TEXT.prepared([text, keyOf(text)]));
   const named = { ...NOTHING, ...rows[0], ids: [] };
   if (named.sessionIds.length + named.ownerIds.length > 0 || !isIdEnd(text)) return named;
   return findById(
@@ -128,7 +128,7 @@ const NOTHING: FoundRow = { turnIds: [], sessionIds: [], ownerIds: [] };
 
 async function findById(db: ViewDatabase, ids: string[]): Promise<FoundRow & NamedThings> {
   if (ids.length === 0) return { ...NOTHING, ids };
-  const { rows } = await db.$client.query<FoundRow>(FIND_BY_ID.prepared([ids]));
+  const { rows } = await db.query<FoundRow>(FIND_BY_ID.prepared([ids]));
   return { ...NOTHING, ...rows[0], ids };
 }
 

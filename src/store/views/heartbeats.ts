@@ -1,12 +1,12 @@
 // Polls as the API shows them, newest first: made or skipped, with the results of those that were made.
+import { raw, sql } from '../drizzle.ts';
 import type { HeartbeatView } from '../../contract/crons.ts';
-import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** A poll that was made has failed also when its message did. */
 const COLUMNS =
-  sql.raw(`h.id, h.agent_id as "agentId", s.key as "sessionKey", ${isoSql('h.scheduled_for')} as "scheduledFor", h.trigger, h.status,
+  raw(`h.id, h.agent_id as "agentId", s.key as "sessionKey", ${isoSql('h.scheduled_for')} as "scheduledFor", h.trigger, h.status,
   h.reason, h.detail, coalesce(h.result, case when i.status in ('failed', 'cancelled', 'dropped') then 'failed' end) as result,
   h.message_id as "messageId", i.turn_id as "turnId", ${isoSql('h.settled_at')} as "settledAt"`);
 
@@ -16,7 +16,7 @@ export async function listHeartbeats(
   filter: { id?: string; agentId?: string | undefined; status?: string | undefined },
   page: PageRequest,
 ): Promise<Page<HeartbeatView>> {
-  const { rows } = await db.execute<HeartbeatView & Record<string, unknown>>(sql`
+  const { rows } = await db.query<HeartbeatView>(sql`
     select ${COLUMNS}
     from holdfast.heartbeats h join holdfast.sessions s on s.id = h.session_id left join holdfast.inbox i on i.id = h.message_id
     where (${filter.id ?? null}::uuid is null or h.id = ${filter.id ?? null}::uuid)

@@ -1,7 +1,7 @@
 // API keys and the audit log, as the API shows them and checks requests against them.
+import { join, raw, sql } from '../drizzle.ts';
 import type { ApiKeyView, AuditView } from '../../contract/keys.ts';
 import type { KeyRole } from '../../core/access/key-role.ts';
-import { sql } from '../drizzle.ts';
 import { literal } from '../statement.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
@@ -27,7 +27,7 @@ from holdfast.api_keys where revoked_at is null and (expires_at is null or expir
 
 /** The keys that open the API now. */
 export async function readValidApiKeys(db: ViewDatabase): Promise<ValidApiKey[]> {
-  return (await db.$client.query<ValidApiKey>(VALID_API_KEYS.prepared([]))).rows;
+  return (await db.query<ValidApiKey>(VALID_API_KEYS.prepared([]))).rows;
 }
 
 /** A sign-in, found by its cookie. */
@@ -47,19 +47,18 @@ from holdfast.web_sessions where id = any($1::uuid[]) and expires_at > clock_tim
 
 /** Those of these sign-ins that exist and have not ended. */
 export async function readWebSessions(db: ViewDatabase, ids: readonly string[]): Promise<WebSession[]> {
-  return (await db.$client.query<WebSession>(READ_WEB_SESSIONS.prepared([ids]))).rows;
+  return (await db.query<WebSession>(READ_WEB_SESSIONS.prepared([ids]))).rows;
 }
 
-const KEY_COLUMNS =
-  sql.raw(`k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt",
+const KEY_COLUMNS = raw(`k.id, k.name, k.role, k.created_by as "createdBy", ${isoSql('k.created_at')} as "createdAt",
   ${isoSql('k.expires_at')} as "expiresAt", ${isoSql('k.last_used_at')} as "lastUsedAt", ${isoSql('k.revoked_at')} as "revokedAt"`);
-const AUDIT_COLUMNS = sql.raw(
+const AUDIT_COLUMNS = raw(
   `a.id, ${isoSql('a.at')} as at, a.principal, a.role, a.action, a.target, a.reason, a.request_id as "requestId", a.outcome`,
 );
 
 /** A key, or null. */
 export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyView | null> {
-  const { rows } = await db.execute<ApiKeyView & Record<string, unknown>>(
+  const { rows } = await db.query<ApiKeyView>(
     sql`select ${KEY_COLUMNS} from holdfast.api_keys k where k.id = ${id}::uuid`,
   );
   return rows[0] ?? null;
@@ -67,7 +66,7 @@ export async function viewApiKey(db: ViewDatabase, id: string): Promise<ApiKeyVi
 
 /** Keys, newest first, also those that are revoked. */
 export async function listApiKeys(db: ViewDatabase, page: PageRequest): Promise<Page<ApiKeyView>> {
-  const { rows } = await db.execute<ApiKeyView & Record<string, unknown>>(sql`
+  const { rows } = await db.query<ApiKeyView>(sql`
     select ${KEY_COLUMNS} from holdfast.api_keys k
     where (${page.after}::uuid is null or k.id < ${page.after}::uuid)
     order by k.id desc limit ${page.limit + 1}`);
@@ -91,8 +90,8 @@ export async function listAudit(
     ...(action === undefined ? [] : [sql`a.action = ${action}`]),
     ...(page.after === null ? [] : [sql`a.id < ${page.after}::uuid`]),
   ];
-  const where = conditions.length === 0 ? sql`` : sql`where ${sql.join(conditions, sql` and `)}`;
-  const { rows } = await db.execute<AuditView & Record<string, unknown>>(sql`
+  const where = conditions.length === 0 ? sql`` : sql`where ${join(conditions, ' and ')}`;
+  const { rows } = await db.query<AuditView>(sql`
     select ${AUDIT_COLUMNS} from holdfast.audit a ${where} order by a.id desc limit ${page.limit + 1}`);
   return pageOf(rows, page.limit, ({ id }) => id);
 }

@@ -74,7 +74,7 @@ export async function findMessageIds(db: ViewDatabase, filter: MessageFilter, pa
         : ids !== null
           ? FIND_MESSAGES_OF_IDS.prepared([...values, ids])
           : FIND_MESSAGES.prepared(values);
-  return (await db.$client.query<{ id: string }>(query)).rows.map(({ id }) => id);
+  return (await db.query<{ id: string }>(query)).rows.map(({ id }) => id);
 }
 
 /** A message that is delivered later waits, to those who ask. */

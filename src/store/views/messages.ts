@@ -25,7 +25,7 @@ export async function waitingMessageIds(
   { sessionKey = null }: { sessionKey?: string | null | undefined },
   limit: number,
 ): Promise<string[]> {
-  const { rows } = await db.$client.query<{ id: string }>(WAITING_MESSAGE_IDS.prepared([sessionKey, limit]));
+  const { rows } = await db.query<{ id: string }>(WAITING_MESSAGE_IDS.prepared([sessionKey, limit]));
   return rows.map(({ id }) => id);
 }
 
@@ -63,7 +63,7 @@ export interface MessageRow {
 }
 
 async function readMessages(db: ViewDatabase, ids: string[]): Promise<MessageView[]> {
-  const { rows } = await db.$client.query<MessageRow>(VIEW_MESSAGES.prepared([ids]));
+  const { rows } = await db.query<MessageRow>(VIEW_MESSAGES.prepared([ids]));
   return rows.map(({ message, announcement, deliverAt, wait, lanes }) => ({
     ...message,
     text: messageText(message.text, announcement),
@@ -109,7 +109,7 @@ export async function viewAcceptance(
   db: ViewDatabase,
   id: string,
 ): Promise<({ message: MessageView } & AcceptanceRow) | null> {
-  const { rows } = await db.$client.query<AcceptanceRow>(VIEW_ACCEPTANCE.prepared([id]));
+  const { rows } = await db.query<AcceptanceRow>(VIEW_ACCEPTANCE.prepared([id]));
   const [row, message] = [rows[0], await viewMessage(db, id)];
   if (row === undefined || message === null) return null;
   if (row.disposition === 'command' || row.disposition === 'rejected') return { ...row, message };

@@ -17,6 +17,6 @@ export const LIST_BLOCKS = literal({
 
 /** The blocks that last, by model. */
 export async function listBlocks(db: ViewDatabase): Promise<BlockView[]> {
-  const { rows } = await db.$client.query<{ block: BlockView }>(LIST_BLOCKS.prepared([]));
+  const { rows } = await db.query<{ block: BlockView }>(LIST_BLOCKS.prepared([]));
   return rows.map(({ block }) => block);
 }

@@ -176,7 +176,7 @@ select json_build_object(
 
 /** Reads them. */
 export async function readOverview(db: ViewDatabase): Promise<OverviewFacts> {
-  const { rows } = await db.$client.query<{ facts: OverviewRow }>(OVERVIEW.prepared([]));
+  const { rows } = await db.query<{ facts: OverviewRow }>(OVERVIEW.prepared([]));
   // A select without a table in `from` has one row.
   const { served, lanes, ...facts } = rows[0]!.facts;
   return {

@@ -1,9 +1,9 @@
 // Pages of lists, by key and never by offset: a page costs the same however deep it lies, and rows that arrive meanwhile move nothing.
-import type { NodePgDatabase } from 'drizzle-orm/node-postgres';
-import type { ViewPool } from '../database.ts';
+import type { Pool } from 'pg';
+import type { StorageWatch } from '../watch-storage.ts';
 
-/** Where the views read from. They only read. */
-export type ViewDatabase = NodePgDatabase<Record<string, never>> & { $client: ViewPool };
+/** The connections that views read through, with what this process knows of the disk: a full disk cannot be stored as a row. */
+export type ViewDatabase = Pool & { storage?: StorageWatch };
 
 /** The requested part of a list: at most `limit` items after the item whose key is `after`. */
 export interface PageRequest {

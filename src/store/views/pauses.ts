@@ -52,6 +52,6 @@ export const LIST_PAUSES = literal({
 
 /** All pauses, oldest first. */
 export async function listPauses(db: ViewDatabase): Promise<PauseView[]> {
-  const { rows } = await db.$client.query<{ pause: PauseView }>(LIST_PAUSES.prepared([]));
+  const { rows } = await db.query<{ pause: PauseView }>(LIST_PAUSES.prepared([]));
   return rows.map((row) => row.pause);
 }

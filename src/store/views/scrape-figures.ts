@@ -122,7 +122,7 @@ select (select coalesce(json_object_agg(model, count), '{}') from unpriced) as "
 
 /** Reads them. */
 export async function readScrapeFigures(db: ViewDatabase): Promise<ScrapeFigures> {
-  const { rows } = await db.$client.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
+  const { rows } = await db.query<ScrapeRow>(SCRAPE_FIGURES.prepared([]));
   // A select without a table in `from` has one row.
   const { parked, unclaimed, lanes, ...figures } = rows[0]!;
   const first = unclaimed.map(({ lane, ageMs, wait }) => ({ lane, ageMs, code: whyOf(db, wait, lanes).code }));

@@ -150,7 +150,7 @@ export interface ExportedSession {
 
 /** The session of this canonical key; null: it does not exist. */
 export async function findExportedSession(db: ViewDatabase, key: string): Promise<ExportedSession | null> {
-  return (await db.$client.query<ExportedSession>(EXPORTED_SESSION.prepared([key]))).rows[0] ?? null;
+  return (await db.query<ExportedSession>(EXPORTED_SESSION.prepared([key]))).rows[0] ?? null;
 }
 
 /** The pages of an export, each read on demand. Rows that are stored meanwhile may or may not be included. */
@@ -162,7 +162,7 @@ export async function* exportPages(
   for (const { statement, least } of PARTS) {
     for (let after: readonly unknown[] | undefined = least; after !== undefined;) {
       const query = statement.prepared([id, ...after]);
-      const { rows } = await db.$client.query<{ key: unknown[]; record: ExportRecord }>(query);
+      const { rows } = await db.query<{ key: unknown[]; record: ExportRecord }>(query);
       if (rows.length > 0) yield rows.map(({ record }) => record);
       after = rows.at(-1)?.key;
     }

@@ -3,24 +3,23 @@
 // The table of sessions has no index on a column that turns change. So a list reads candidates by an index that there is, a bounded number of
 // them, and looks for the rest of the filter in those: when it has looked at that many, a page may have fewer items than its limit, and the
 // next page continues where it stopped.
+import { join, raw, type Sql, sql } from '../drizzle.ts';
 import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
 import { whyRetried, type RetriedDelivery } from '../../core/waiting/why-retried.ts';
 import type { Tags } from '../../core/input-options.ts';
-import { sql, type SQL } from '../drizzle.ts';
 import { isoSql, sessionFactsSql } from '../session-facts.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';
 import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
-import { idsOf, wordsOf } from './sql-arrays.ts';
 
 const FACTS = sessionFactsSql('s');
-const facts = sql<SessionFacts>`${sql.raw(FACTS)}`;
+const facts = sql`${raw(FACTS)}`;
 /** Columns of a row of `holdfast.sessions`, so that a list needs no further read for it. */
 const LOCK = `case when s.owner is not null then
   json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end`;
-const lock = sql<SessionDetails['lock']>`${sql.raw(LOCK)}`;
+const lock = sql`${raw(LOCK)}`;
 
 /** A session with its lock, which changes too often to be in the answer to a message. */
 export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode'>;
@@ -28,24 +27,24 @@ export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode
 /** SQL of when the message arrived that waits longest in the session. */
 const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i where i.turn_id = s.turn_id and i.status = 'claimed'),
   (select i.received_at from holdfast.inbox i where i.session_id = s.id and i.status = 'waiting' order by i.seq limit 1), s.updated_at)`;
-const IS_OPEN = sql.raw('s.turn_id is not null or s.waiting > 0');
-const wait = sql<WaitFacts | null>`case when ${IS_OPEN} then ${sql.raw(waitFactsSql('s.id', OLDEST_SQL))} end`;
-const lanes = sql<LanesRow | null>`case when ${IS_OPEN} then ${sql.raw(LANE_FACTS_SQL)} end`;
+const IS_OPEN = raw('s.turn_id is not null or s.waiting > 0');
+const wait = sql`case when ${IS_OPEN} then ${raw(waitFactsSql('s.id', OLDEST_SQL))} end`;
+const lanes = sql`case when ${IS_OPEN} then ${raw(LANE_FACTS_SQL)} end`;
 /** The first of its deliveries, for which the later ones wait. */
-const undelivered = sql<RetriedDelivery | null>`case when not (${IS_OPEN}) then (
-  select json_build_object('status', d.status, 'lastError', d.last_error, 'attempts', d.attempts, 'createdAt', ${sql.raw(isoSql('d.created_at'))},
-    'dueAt', ${sql.raw(isoSql('d.due_at'))}, 'channel', d.channel)
+const undelivered = sql`case when not (${IS_OPEN}) then (
+  select json_build_object('status', d.status, 'lastError', d.last_error, 'attempts', d.attempts, 'createdAt', ${raw(isoSql('d.created_at'))},
+    'dueAt', ${raw(isoSql('d.due_at'))}, 'channel', d.channel)
   from holdfast.deliveries d where d.session_id = s.id and d.status in ('pending', 'sending') order by d.seq limit 1) end`;
 
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
-  const { rows } = await db.execute<{ facts: SessionFacts }>(
+  const { rows } = await db.query<{ facts: SessionFacts }>(
     sql`select ${facts} as facts from holdfast.sessions s where s.key = ${key}`,
   );
   return rows[0]?.facts ?? null;
 }
 
-interface LockedRow extends Record<string, unknown> {
+interface LockedRow {
   facts: SessionFacts;
   lock: SessionDetails['lock'];
   wait: WaitFacts | null;
@@ -55,7 +54,7 @@ interface LockedRow extends Record<string, unknown> {
 
 /** The same with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
-  const { rows } = await db.execute<LockedRow>(sql`
+  const { rows } = await db.query<LockedRow>(sql`
     select ${facts} as facts, ${lock} as lock, ${wait} as wait, ${lanes} as lanes, ${undelivered} as undelivered
     from holdfast.sessions s where s.key = ${key}`);
   const [row] = rows;
@@ -66,7 +65,7 @@ export async function viewLockedSession(db: ViewDatabase, key: string): Promise<
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */
 export async function findSession(db: ViewDatabase, key: string): Promise<{ id: string; transcriptNo: number } | null> {
-  const { rows } = await db.execute<{ id: string; transcriptNo: number }>(
+  const { rows } = await db.query<{ id: string; transcriptNo: number }>(
     sql`select s.id, s.transcript_no as "transcriptNo" from holdfast.sessions s where s.key = ${key}`,
   );
   return rows[0] ?? null;
@@ -87,7 +86,7 @@ export interface SessionFilter {
 /** The maximum number of sessions that one page reads. */
 const LOOKED_AT_MAX = 20_000;
 
-interface SessionRow extends Record<string, unknown> {
+interface SessionRow {
   facts: SessionFacts | null;
   lock: SessionDetails['lock'];
   /** Set when it does not fit the filter: the last one that the page looked at. */
@@ -100,7 +99,7 @@ export async function listSessions(
   filter: SessionFilter,
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
-  const { rows } = await db.execute<SessionRow>(await sessionsQuery(db, filter, page));
+  const { rows } = await db.query<SessionRow>(await sessionsQuery(db, filter, page));
   const found = rows.flatMap((row) => (row.facts === null ? [] : [{ ...row.facts, lock: row.lock }]));
   const shown = found.slice(0, page.limit);
   if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
@@ -108,7 +107,7 @@ export async function listSessions(
 }
 
 /** SQL of a page of sessions; with a row without facts when it has read the maximum. */
-export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<SQL> {
+export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
   const ids = candidatesOf(filter, named);
   const isBatchShown = showsBatches(filter, named);
@@ -120,7 +119,7 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
         where ${kept}`;
   const rest = restOf(filter, named);
   const matching = sql`select ${facts} as facts, ${lock} as lock, s.id from (${candidates}) as s
-    where ${rest.length === 0 ? sql`true` : sql.join(rest, sql` and `)} order by s.id desc limit ${page.limit + 1}`;
+    where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
     select facts, lock, id from matching union all
@@ -146,7 +145,7 @@ export async function listUpdatedSessions(
   filter: SessionFilter,
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
-  const { rows } = await db.execute<{ facts: SessionFacts; lock: SessionDetails['lock']; key: string }>(
+  const { rows } = await db.query<{ facts: SessionFacts; lock: SessionDetails['lock']; key: string }>(
     await updatedQuery(db, filter, page),
   );
   const shown = rows.slice(0, page.limit);
@@ -155,7 +154,7 @@ export async function listUpdatedSessions(
 }
 
 /** SQL of a page of them. */
-export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<SQL> {
+export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page: PageRequest): Promise<Sql> {
   const named = filter.text === undefined ? null : await findSessions(db, filter.text);
   const kept = showsBatches(filter, named) ? sql`true` : sql`s.kind <> 'batch'`;
   const ids =
@@ -170,13 +169,13 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
   return sql`select ${facts} as facts, ${lock} as lock, s.micros || '/' || s.id as key from (
       select s.*, ${micros} as micros from (${ids}) as c (id)
       cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
-      where ${sql.join(conditions, sql` and `)} order by micros desc, s.id desc limit ${page.limit + 1}
+      where ${join(conditions, ' and ')} order by micros desc, s.id desc limit ${page.limit + 1}
     ) as s order by s.micros desc, s.id desc`;
 }
 
 /** SQL of the few sessions that may fit; null: any may. */
-function candidatesOf({ statuses, tags }: SessionFilter, named: string[] | null): SQL | null {
-  if (named !== null && named.length > 0) return sql`select unnest(${idsOf(named)})`;
+function candidatesOf({ statuses, tags }: SessionFilter, named: string[] | null): Sql | null {
+  if (named !== null && named.length > 0) return sql`select unnest(${named}::uuid[])`;
   if (tags !== undefined) {
     return sql`select distinct session_id from (select i.session_id from holdfast.inbox i
       where i.tags @> ${JSON.stringify(tags)}::jsonb order by i.id desc limit ${LOOKED_AT_MAX}) as tagged`;
@@ -191,12 +190,12 @@ function showsBatches({ kinds }: SessionFilter, named: string[] | null): boolean
   return kinds === undefined ? named !== null && named.length > 0 : kinds.includes('batch');
 }
 
-function restOf({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): SQL[] {
-  const conditions: SQL[] = [];
-  if (kinds !== undefined) conditions.push(sql`s.kind = any (${wordsOf(kinds)})`);
+function restOf({ agentId, kinds, statuses, channel, tags, text }: SessionFilter, named: string[] | null): Sql[] {
+  const conditions: Sql[] = [];
+  if (kinds !== undefined) conditions.push(sql`s.kind = any (${kinds}::text[])`);
   if (agentId !== undefined) conditions.push(sql`s.agent_id = ${agentId}`);
   if (channel !== undefined) conditions.push(sql`s.channel = ${channel}`);
-  if (statuses !== undefined) conditions.push(sql`${sql.raw(FACTS)} ->> 'status' = any (${wordsOf(statuses)})`);
+  if (statuses !== undefined) conditions.push(sql`${raw(FACTS)} ->> 'status' = any (${statuses}::text[])`);
   if (tags !== undefined) {
     conditions.push(
       sql`exists (select from holdfast.inbox i where i.session_id = s.id and i.tags @> ${JSON.stringify(tags)}::jsonb)`,

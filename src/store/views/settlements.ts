@@ -32,7 +32,7 @@ interface SettlementRow extends Omit<TurnRow, 'turn'> {
 /** How these messages ended, by their ids; a message that is not settled, or does not exist, is absent. */
 export async function viewSettlements(db: ViewDatabase, messageIds: string[]): Promise<Map<string, SettlementView>> {
   if (messageIds.length === 0) return new Map();
-  const result = await db.$client.query<SettlementRow>(SETTLEMENTS.prepared([messageIds]));
+  const result = await db.query<SettlementRow>(SETTLEMENTS.prepared([messageIds]));
   return new Map(result.rows.map((row) => [row.message.id, settlementOf(row)]));
 }
 

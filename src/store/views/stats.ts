@@ -1,6 +1,6 @@
 // Counts of sessions, messages, turns and deliveries, in one snapshot. They are exact, and cost the same however many rows there are.
-import type { StatsView } from '../../contract/overview.ts';
 import { sql } from '../drizzle.ts';
+import type { StatsView } from '../../contract/overview.ts';
 import { literal } from '../statement.ts';
 import { countChangesSql, UNREAD_EVENTS } from '../usage/usage-rows.ts';
 import { PARKED_MESSAGES_SQL } from '../why-sql.ts';
@@ -8,10 +8,10 @@ import type { ViewDatabase } from './page.ts';
 
 /** Counts everything; a lane without work has depth 0. */
 export async function viewStats(db: ViewDatabase): Promise<StatsView> {
-  const counted = await db.$client.query<{ stats: StatsView }>(STATS.prepared([]));
+  const counted = await db.query<{ stats: StatsView }>(STATS.prepared([]));
   const [row] = counted.rows;
   if (row !== undefined) return row.stats;
-  const result = await db.$client.query<{ stats: StatsView }>(STATS_BY_ROWS.prepared([]));
+  const result = await db.query<{ stats: StatsView }>(STATS_BY_ROWS.prepared([]));
   // A select without a table in `from` has one row.
   return result.rows[0]!.stats;
 }
@@ -27,7 +27,7 @@ class ReadOnlyDatabaseError extends Error {
 
 /** Resolves when the database answers and takes writes; throws `ReadOnlyDatabaseError` when it only answers. */
 export async function pingDatabase(db: ViewDatabase): Promise<void> {
-  const { rows } = await db.execute<{ is_read_only: boolean }>(
+  const { rows } = await db.query<{ is_read_only: boolean }>(
     sql`select current_setting('transaction_read_only')::boolean as is_read_only`,
   );
   if (rows[0]?.is_read_only === true) throw new ReadOnlyDatabaseError();
@@ -111,7 +111,7 @@ select json_build_object('sessions', (select count(*) from holdfast.sessions), '
 
 /** How many messages wait in all sessions together: read from the sessions that have work, so it costs what those are. */
 export async function countWaiting(db: ViewDatabase): Promise<number> {
-  const result = await db.execute<{ count: number }>(sql`
+  const result = await db.query<{ count: number }>(sql`
     select coalesce(sum(s.waiting), 0)::int as count
     from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id`);
   return result.rows[0]?.count ?? 0;

@@ -1,12 +1,12 @@
 // Runs of subagents as the API shows them, newest first.
+import { raw, sql } from '../drizzle.ts';
 import type { SubagentView } from '../../contract/subagents.ts';
 import { dollarsSql } from '../cost-sql.ts';
-import { sql } from '../drizzle.ts';
 import { isoSql } from '../session-facts.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 const SELECTION =
-  sql.raw(`r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,
+  raw(`r.id as "runId", c.key as "childSessionKey", p.key as "parentSessionKey", r.label, r.task, r.depth, r.status, r.mode, r.cleanup,
   r.result, r.error, json_build_object('input', r.input_tokens, 'output', r.output_tokens) as tokens, ${dollarsSql('r.cost_micros')} as "costUsd",
   r.cost_micros::float8 as "costMicros", r.unpriced_calls as "unpricedCalls", r.is_simulated as simulated, ${isoSql('r.created_at')} as "createdAt",
   ${isoSql('r.deadline_at')} as "deadlineAt", ${isoSql('r.ended_at')} as "endedAt", case when recipient.id is not null and i.id is not null
@@ -16,9 +16,7 @@ const SELECTION =
 
 /** One run; null: it does not exist. */
 export async function viewSubagent(db: ViewDatabase, runId: string): Promise<SubagentView | null> {
-  const { rows } = await db.execute<SubagentView & Record<string, unknown>>(
-    sql`select ${SELECTION} where r.id = ${runId}`,
-  );
+  const { rows } = await db.query<SubagentView>(sql`select ${SELECTION} where r.id = ${runId}`);
   return rows[0] ?? null;
 }
 
@@ -29,7 +27,7 @@ export async function listSubagents(
   page: PageRequest,
 ): Promise<Page<SubagentView>> {
   const after = page.after === null ? sql`` : sql`and r.id < ${page.after}`;
-  const { rows } = await db.execute<SubagentView & Record<string, unknown>>(
+  const { rows } = await db.query<SubagentView>(
     sql`select ${SELECTION} where r.parent_id = ${sessionId} ${after} order by r.id desc limit ${page.limit + 1}`,
   );
   return pageOf(rows, page.limit, ({ runId }) => runId);

@@ -52,12 +52,12 @@ const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
 
 /** Reads all messages: no index leads from a sender to their messages, because every message would pay for it. */
 export async function findSessionsOfSender(
-  { $client }: ViewDatabase,
+  db: ViewDatabase,
   { senderId, channel = null }: { senderId: string; channel?: string | null | undefined },
 ): Promise<SenderSession[]> {
   const theirs = new Set<string>();
   for (let after: string | null = BEFORE_ALL; after !== null;) {
-    const { rows }: QueryResult<SenderPortion> = await $client.query(
+    const { rows }: QueryResult<SenderPortion> = await db.query(
       SESSIONS_OF_SENDER.prepared([after, senderId, channel]),
     );
     // A session that was deleted meanwhile has no key.
@@ -65,13 +65,13 @@ export async function findSessionsOfSender(
     after = rows[0]?.last ?? null;
   }
   const found: SenderSession[] = [];
-  for (const key of [...theirs].toSorted()) found.push({ key, isShared: await isShared($client, key, senderId) });
+  for (const key of [...theirs].toSorted()) found.push({ key, isShared: await isShared(db, key, senderId) });
   return found;
 }
 
-async function isShared($client: ViewDatabase['$client'], key: string, senderId: string): Promise<boolean> {
+async function isShared(db: ViewDatabase, key: string, senderId: string): Promise<boolean> {
   for (let after: number | null = 0; after !== null;) {
-    const { rows }: QueryResult<OthersPortion> = await $client.query(OTHER_SENDERS.prepared([key, after, senderId]));
+    const { rows }: QueryResult<OthersPortion> = await db.query(OTHER_SENDERS.prepared([key, after, senderId]));
     if (rows[0]?.isShared === true) return true;
     after = rows[0]?.last ?? null;
   }

@@ -23,7 +23,7 @@ export async function listSystemEvents(
   page: PageRequest,
 ): Promise<Page<SystemEventView>> {
   const query = LIST_SYSTEM_EVENTS.prepared([sessionId, isAll, page.after, page.limit + 1]);
-  const { rows } = await db.$client.query<{ event: SystemEventView }>(query);
+  const { rows } = await db.query<{ event: SystemEventView }>(query);
   const events = rows.map(({ event }) => event);
   return pageOf(events, page.limit, ({ id }) => id);
 }

@@ -30,9 +30,7 @@ interface ToolCallRow extends Omit<ToolCallView, 'startedAt' | 'endedAt'> {
 
 /** The call; null: the turn has none with this id. */
 export async function viewToolCall(db: ViewDatabase, turnId: string, callId: string): Promise<ToolCallDetail | null> {
-  const { rows } = await db.$client.query<ToolCallRow>(
-    FIND_TOOL_CALL.prepared([turnId, callId, JSON.stringify(callId)]),
-  );
+  const { rows } = await db.query<ToolCallRow>(FIND_TOOL_CALL.prepared([turnId, callId, JSON.stringify(callId)]));
   const [row] = rows;
   if (row === undefined) return null;
   const { contents, result, ...call } = row;

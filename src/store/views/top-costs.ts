@@ -59,7 +59,7 @@ export async function viewTopCosts(
 ): Promise<TopCosts> {
   // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
   const values = [idAt(from.getTime() - DAY_MS), from, limit, tags === undefined ? null : JSON.stringify(tags)];
-  const { rows } = await db.$client.query<TopCosts>(TOP_COSTS.prepared(values));
+  const { rows } = await db.query<TopCosts>(TOP_COSTS.prepared(values));
   // The statement always returns one row.
   return rows[0] as TopCosts;
 }

@@ -46,7 +46,7 @@ export async function listEntries(db: ViewDatabase, filter: EntryFilter, page: P
   const { sessionId, transcriptNo, isOnlyActive, isNewestFirst } = filter;
   const values = [sessionId, transcriptNo, isOnlyActive, page.after, page.limit + 1];
   const query = isNewestFirst ? ENTRY_SIZES_NEWEST_FIRST.prepared(values) : ENTRY_SIZES.prepared(values);
-  const { rows: sizes } = await db.$client.query<EntrySize>(query);
+  const { rows: sizes } = await db.query<EntrySize>(query);
   const items = await readPage(db, filter, sizes.slice(0, page.limit));
   const last = items.at(-1);
   return { items, next: last !== undefined && items.length < sizes.length ? String(last.seq) : null };
@@ -93,7 +93,7 @@ export async function readBlocks(
   sessionId: string,
   entryId: string,
 ): Promise<EntryView['content'] | null> {
-  const { rows } = await db.$client.query<Pick<EntryView, 'content'>>(ENTRY_BLOCKS.prepared([sessionId, entryId]));
+  const { rows } = await db.query<Pick<EntryView, 'content'>>(ENTRY_BLOCKS.prepared([sessionId, entryId]));
   return rows[0]?.content ?? null;
 }
 
@@ -110,5 +110,5 @@ where e.session_id = $1 and e.seq = any ($2::bigint[]) order by e.seq`,
 
 async function readEntries(db: ViewDatabase, sessionId: string, seqs: number[]): Promise<EntryView[]> {
   if (seqs.length === 0) return [];
-  return (await db.$client.query<EntryView>(VIEW_ENTRIES.prepared([sessionId, seqs]))).rows;
+  return (await db.query<EntryView>(VIEW_ENTRIES.prepared([sessionId, seqs]))).rows;
 }

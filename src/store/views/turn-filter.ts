@@ -1,13 +1,12 @@
 // Which turns a filter finds. Session, status, batch, time and named things are conditions with an index; the others look at the rows that
 // those leave, newest first and only so many of them. So a page costs the same however many turns there are: when it has looked at that many,
 // it may have fewer items than its limit, and the next page continues where it stopped.
+import { join, raw, type Sql, sql } from '../drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Tags } from '../../core/input-options.ts';
-import { sql, type SQL } from '../drizzle.ts';
 import { idAt } from '../id-of-time.ts';
 import { findTurns, type NamedThings } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
-import { idsOf, wordsOf } from './sql-arrays.ts';
 
 export interface TurnFilter {
   sessionKey?: string | undefined;
@@ -64,32 +63,32 @@ async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<ResolvedFi
 /** The ids of turns that a filter finds, newest first. */
 export async function findTurnIds(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<string>> {
   const resolved = await resolve(db, filter);
-  const { rows } = await db.execute<{ id: string }>(matchingSql(resolved, page, LOOKED_AT_MAX));
+  const { rows } = await db.query<{ id: string }>(matchingSql(resolved, page, LOOKED_AT_MAX));
   const ids = rows.map(({ id }) => id);
   if (ids.length > page.limit) return { items: ids.slice(0, page.limit), next: ids[page.limit - 1] ?? null };
   if (restOf(resolved).length === 0) return { items: ids, next: null };
   const last = sql`select t.id from holdfast.turns t where ${allOf(indexedOf(resolved, page.after))}
     order by t.id desc offset ${LOOKED_AT_MAX - 1} limit 1`;
-  const { rows: lookedAt } = await db.execute<{ id: string }>(last);
+  const { rows: lookedAt } = await db.query<{ id: string }>(last);
   return { items: ids, next: lookedAt[0]?.id ?? null };
 }
 
 /** The ids of all turns that match a filter, oldest first, at most `limit`. It reads every turn for which there is no better index. */
 export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
   const resolved = await resolve(db, filter);
-  const { rows } = await db.execute<{ id: string }>(matchingSql(resolved, { limit: limit - 1, after: null }, null));
+  const { rows } = await db.query<{ id: string }>(matchingSql(resolved, { limit: limit - 1, after: null }, null));
   return rows.map(({ id }) => id).reverse();
 }
 
 /** How many turns a filter finds. `isCapped`: there may be more. */
 export async function countTurns(db: ViewDatabase, filter: TurnFilter): Promise<{ count: number; isCapped: boolean }> {
-  const { rows } = await db.execute<{ count: number; is_whole: boolean }>(await countQuery(db, filter));
+  const { rows } = await db.query<{ count: number; is_whole: boolean }>(await countQuery(db, filter));
   const { count, is_whole: isWhole } = rows[0] ?? { count: 0, is_whole: true };
   return { count: Math.min(count, COUNT_MAX), isCapped: count > COUNT_MAX || !isWhole };
 }
 
 /** SQL of the number of turns, and of whether all of them were looked at. */
-export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<SQL> {
+export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<Sql> {
   const resolved = await resolve(db, filter);
   const matching = matchingSql(resolved, { limit: COUNT_MAX, after: null }, COUNT_LOOKED_AT_MAX);
   const count = sql`(select count(*)::int from (${matching}) as matching) as count`;
@@ -99,12 +98,12 @@ export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<
 }
 
 /** SQL of the ids of a page. */
-export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<SQL> {
+export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Sql> {
   return matchingSql(await resolve(db, filter), page, LOOKED_AT_MAX);
 }
 
 /** SQL of the ids of a page and of the one after it. Look-ups in scalar queries are by an index; a join could read a whole table. */
-function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: number | null): SQL {
+function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: number | null): Sql {
   const indexed = allOf(indexedOf(filter, page.after));
   const rest = restOf(filter);
   if (rest.length === 0) {
@@ -115,16 +114,16 @@ function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: num
 }
 
 /** The conditions that an index answers. */
-function indexedOf(filter: ResolvedFilter, after: string | null): SQL[] {
+function indexedOf(filter: ResolvedFilter, after: string | null): Sql[] {
   const { sessionKey, statuses, since, until, batchId, code, tags, named } = filter;
-  const conditions: SQL[] = [];
+  const conditions: Sql[] = [];
   if (after !== null) conditions.push(sql`t.id < ${after}`);
   if (sessionKey !== undefined) {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
   }
   if (statuses !== undefined && isWithin(statuses, OPEN)) conditions.push(sql`t.ended_at is null`);
   const status = statusOf(filter);
-  if (status !== null) conditions.push(sql`t.status = ${sql.raw(`'${status}'`)}`);
+  if (status !== null) conditions.push(sql`t.status = ${raw(`'${status}'`)}`);
   if (code !== undefined || (statuses !== undefined && isWithin(statuses, BAD))) {
     conditions.push(sql`t.status in ('failed', 'aborted', 'timedOut')`);
   }
@@ -140,16 +139,16 @@ function indexedOf(filter: ResolvedFilter, after: string | null): SQL[] {
   }
   if (tags !== undefined) conditions.push(sql`t.tags @> ${JSON.stringify(tags)}::jsonb`);
   if (named !== null) {
-    conditions.push(sql`(t.id = any (${idsOf(named.turnIds)}) or t.session_id = any (${idsOf(named.sessionIds)}))`);
+    conditions.push(sql`(t.id = any (${named.turnIds}::uuid[]) or t.session_id = any (${named.sessionIds}::uuid[]))`);
   }
   return conditions;
 }
 
 /** The others. */
-function restOf(filter: ResolvedFilter): SQL[] {
+function restOf(filter: ResolvedFilter): Sql[] {
   const { statuses, kind, lane, since, until, agentId, model, tool, code, worker, msMin, costMicrosMin } = filter;
-  const conditions: SQL[] = [];
-  if (statuses !== undefined && statusOf(filter) === null) conditions.push(sql`t.status = any (${wordsOf(statuses)})`);
+  const conditions: Sql[] = [];
+  if (statuses !== undefined && statusOf(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
   if (kind !== undefined) conditions.push(sql`t.kind = ${kind}`);
   if (lane !== undefined) conditions.push(sql`t.lane = ${lane}`);
   if (since !== undefined) conditions.push(sql`t.started_at >= ${since.toISOString()}`);
@@ -182,7 +181,7 @@ function statusOf({ statuses }: ResolvedFilter): string | null {
   return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
 }
 
-function containsSql(text: string): SQL {
+function containsSql(text: string): Sql {
   const inKey = sql`strpos((select s.key from holdfast.sessions s where s.id = t.session_id), lower(${text}::text)) > 0`;
   return CODE.test(text) ? sql`(${inKey} or t.error::text ~ ${codePattern(text)})` : inKey;
 }
@@ -199,6 +198,6 @@ function isWithin(values: readonly string[], allowed: readonly string[]): boolea
   return values.every((value) => allowed.includes(value));
 }
 
-function allOf(conditions: SQL[]): SQL {
-  return conditions.length === 0 ? sql`true` : sql.join(conditions, sql` and `);
+function allOf(conditions: Sql[]): Sql {
+  return conditions.length === 0 ? sql`true` : join(conditions, ' and ');
 }

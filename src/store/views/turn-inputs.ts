@@ -64,7 +64,7 @@ interface CauseRow {
 
 /** What the turn answers; null: there is no such turn. */
 export async function viewTurnInputs(db: ViewDatabase, turnId: string): Promise<TurnInputs | null> {
-  const { rows } = await db.$client.query<InputsRow>(TURN_INPUTS.prepared([turnId]));
+  const { rows } = await db.query<InputsRow>(TURN_INPUTS.prepared([turnId]));
   const [row] = rows;
   if (row === undefined) return null;
   const causes = await readCauses(
@@ -85,7 +85,7 @@ async function readCauses(db: ViewDatabase, keys: (string | null)[]): Promise<Ma
   const idsOf = (table: CausingTable): string[] => named.filter((row) => row.table === table).map(({ id }) => id);
   const ids = CAUSING_TABLES.map(idsOf);
   if (ids.every(({ length }) => length === 0)) return new Map();
-  const { rows } = await db.$client.query<CauseRow>(CAUSES.prepared(ids));
+  const { rows } = await db.query<CauseRow>(CAUSES.prepared(ids));
   return new Map(rows.map((row) => [row.id, row]));
 }
 

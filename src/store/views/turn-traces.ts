@@ -53,7 +53,7 @@ interface TraceRow extends Pick<
 export async function viewTurnTraces(db: ViewDatabase, ids: string[], hasContent: boolean): Promise<TracedTurn[]> {
   const [turns, { rows }] = await Promise.all([
     viewTurns(db, ids),
-    db.$client.query<TraceRow>(TURN_TRACES.prepared([ids, hasContent])),
+    db.query<TraceRow>(TURN_TRACES.prepared([ids, hasContent])),
   ]);
   const traces = new Map(rows.map((row) => [row.id, row]));
   return turns.flatMap((turn) => {
@@ -101,6 +101,6 @@ order by t.id desc limit ${LOST_TURNS_MAX}`,
 /** The ids of the turns that these processes had ended last. */
 export async function findTurnsOfLost(db: ViewDatabase, workers: readonly string[], now: Date): Promise<string[]> {
   const since = idAt(now.getTime() - LASTED_MS);
-  const { rows } = await db.$client.query<{ id: string }>(TURNS_OF_LOST.prepared([[...workers], since]));
+  const { rows } = await db.query<{ id: string }>(TURNS_OF_LOST.prepared([[...workers], since]));
   return rows.map(({ id }) => id);
 }

@@ -51,7 +51,7 @@ type TurnNow = Omit<AttemptView, 'how'> & { id: string; status: string; why: Why
 
 /** Reads them, by the ids of the turns. */
 export async function viewWaits(db: ViewDatabase, turns: readonly TurnNow[]): Promise<Map<string, TurnWaits>> {
-  const { rows } = await db.$client.query<WaitsRow>(TURN_WAITS.prepared([turns.map(({ id }) => id)]));
+  const { rows } = await db.query<WaitsRow>(TURN_WAITS.prepared([turns.map(({ id }) => id)]));
   const found = new Map(rows.map((row) => [row.id, row]));
   return new Map(turns.map((turn) => [turn.id, waitsOf(found.get(turn.id), turn)]));
 }

@@ -32,7 +32,7 @@ async function readTurns(
   { hasSteps, textCharsMax = null }: { hasSteps: boolean; textCharsMax?: number | null | undefined },
 ): Promise<TurnRow[]> {
   const query = VIEW_TURNS.prepared([ids, hasSteps, textCharsMax]);
-  const { rows } = await db.$client.query<TurnRow & { wait: WaitFacts | null; lanes: LanesRow | null }>(query);
+  const { rows } = await db.query<TurnRow & { wait: WaitFacts | null; lanes: LanesRow | null }>(query);
   for (const { turn, wait, lanes } of rows) {
     turn.why = openWhyOf(db, wait, lanes);
     // The database counts a pair of units as one.
@@ -68,9 +68,7 @@ export async function findTurn(
   db: ViewDatabase,
   id: string,
 ): Promise<{ sessionId: string; startedAt: Date; isEnded: boolean } | null> {
-  const { rows } = await db.$client.query<{ sessionId: string; startedAt: Date; isEnded: boolean }>(
-    FIND_TURN.prepared([id]),
-  );
+  const { rows } = await db.query<{ sessionId: string; startedAt: Date; isEnded: boolean }>(FIND_TURN.prepared([id]));
   return rows[0] ?? null;
 }
 

@@ -67,6 +67,6 @@ export async function viewUsage(db: ViewDatabase, { by, from, to, group, tags }:
   const size = by === 'minute' ? 'minute' : 'hour';
   const values = [size, by, from, to, group];
   const query = tags === undefined ? USAGE.prepared(values) : TAGGED_USAGE.prepared([...values, JSON.stringify(tags)]);
-  const { rows } = await db.$client.query<{ item: UsageItem }>(query);
+  const { rows } = await db.query<{ item: UsageItem }>(query);
   return rows.map(({ item }) => item);
 }

@@ -131,8 +131,8 @@ export async function listWaiting(
   const source = batchId !== null ? 'batch' : sessionKey !== null ? 'session' : 'all';
   const filters = [lane, sessionKey, batchId];
   const [{ rows }, counted] = await Promise.all([
-    db.$client.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, page.limit + 1, textCharsMax])),
-    db.$client.query<{ count: number }>(COUNTS[source].prepared(filters)),
+    db.query<WaitingRow>(LISTS[source].prepared([...filters, page.after, page.limit + 1, textCharsMax])),
+    db.query<{ count: number }>(COUNTS[source].prepared(filters)),
   ]);
   // A count has one row.
   const { count } = counted.rows[0]!;

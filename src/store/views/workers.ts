@@ -17,13 +17,13 @@ order by w.id desc limit $3`,
 
 /** Processes, newest first. */
 export async function listWorkers(db: ViewDatabase, page: PageRequest): Promise<Page<WorkerView>> {
-  const { rows } = await db.$client.query<WorkerRow>(LIST_WORKERS.prepared([null, page.after, page.limit + 1]));
+  const { rows } = await db.query<WorkerRow>(LIST_WORKERS.prepared([null, page.after, page.limit + 1]));
   return pageOf(rows.map(viewOf), page.limit, ({ id }) => id);
 }
 
 /** A process, or null. */
 export async function viewWorker(db: ViewDatabase, id: string): Promise<WorkerView | null> {
-  const { rows } = await db.$client.query<WorkerRow>(LIST_WORKERS.prepared([id, null, 1]));
+  const { rows } = await db.query<WorkerRow>(LIST_WORKERS.prepared([id, null, 1]));
   const [row] = rows;
   return row === undefined ? null : viewOf(row);
 }

@@ -1,6 +1,5 @@
 // Whether every message that waits in a session of a scenario says why it waits, and says what the scenario knows.
 import { pause, resume } from '../../../src/store/pauses.ts';
-import { drizzle } from '../../../src/store/drizzle.ts';
 import { listWaiting } from '../../../src/store/views/waiting.ts';
 import { reportWorker } from '../../../src/store/workers/report-worker.ts';
 import { newId } from '../../../src/ids.ts';
@@ -20,7 +19,7 @@ export async function reportFreeWorker(rig: TurnRig): Promise<void> {
 /** Resolves with how the reasons of what waits in a session differ from the expected one; null: each message has it. */
 export async function wrongReasons(rig: TurnRig, sessionKey: string, expected: string): Promise<string | null> {
   const page = { limit: MESSAGES_MAX, after: null };
-  const { items } = await listWaiting(drizzle({ client: rig.database.views }), { sessionKey }, page);
+  const { items } = await listWaiting(rig.database.views, { sessionKey }, page);
   const wrong = items.filter(({ why }) => why.code !== expected || why.text === '' || !(Date.parse(why.since) > 0));
   return wrong.length === 0 ? null : `waits for ${JSON.stringify(wrong.map(({ why }) => why))}, expected ${expected}`;
 }
