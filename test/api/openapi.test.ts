@@ -31,13 +31,15 @@ function structure(): string {
   return `${sections.join('\n\n')}\n`;
 }
 
-/** `holder` is the keyword whose value this is: below `properties`, `description` is the name of a field. */
+/** `holder` is the keyword whose value this is: below `properties`, `description` is the name of a field. A format has its pattern. */
 function withoutDescriptions(value: unknown, holder = ''): unknown {
   if (Array.isArray(value)) return value.map((part) => withoutDescriptions(part));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([name]) => name !== 'description' || holder === 'properties')
+      .filter(
+        ([name]) => holder === 'properties' || (name !== 'description' && !(name === 'pattern' && 'format' in value)),
+      )
       .map(([name, part]) => [name, withoutDescriptions(part, name)]),
   );
 }
