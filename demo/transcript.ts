@@ -1,5 +1,5 @@
 // The transcript of a session, as chapters read it.
-import type { EntryView } from '../src/contract/views.ts';
+import type { EntryView } from '../src/contract/transcripts.ts';
 import type { ListAnswer } from '../src/contract/answers.ts';
 import type { Scene } from './chapter.ts';
 

@@ -1,7 +1,6 @@
 // The OpenAPI 3.1 document, made of the route table and its schemas. OpenAPI 3.1 speaks JSON Schema 2020-12, which is what zod
 // writes, so the schemas go in as they are.
 import { z } from 'zod';
-import { describeFields, descriptionOf } from './describe-fields.ts';
 import { REQUEST_HEADER } from './identify.ts';
 import { namesIn, PATH_PARAMETERS } from './path-parameters.ts';
 import { PROBLEMS } from './problem.ts';
@@ -31,7 +30,7 @@ export function openApiDocument(routes: Route[], publicUrl?: string): Json {
     servers: [{ url: publicUrl?.replace(/\/$/, '') ?? '/', description: 'This service' }],
     security: [{ key: [] }, { cookie: [] }],
     paths,
-    webhooks: describeFields(webhooksDocument(), ['webhooks']),
+    webhooks: webhooksDocument(),
     components: {
       schemas,
       securitySchemes: {
@@ -57,13 +56,16 @@ function componentSchemas(): Json {
     io: 'input',
     unrepresentable: 'any',
   });
-  return Object.fromEntries(
-    Object.entries(schemas).map(([id, schema]) => [id, describeFields(withoutIdentity(schema), [id])]),
-  );
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIdentity(schema)]));
 }
 
 function schemaOf(schema: z.ZodType): Json {
-  const name = Object.entries(COMPONENTS).find(([, component]) => component === schema)?.[0];
+  const { description } = schema;
+  return { ...undescribedSchemaOf(schema), ...(description === undefined ? {} : { description }) };
+}
+
+function undescribedSchemaOf(schema: z.ZodType): Json {
+  const name = nameOf(schema);
   if (name !== undefined) return { $ref: COMPONENT_PREFIX + name };
   if (schema instanceof z.ZodObject) {
     // A page or another small object: written out, with its parts by their names.
@@ -77,6 +79,12 @@ function schemaOf(schema: z.ZodType): Json {
   }
   if (schema instanceof z.ZodArray) return { type: 'array', items: schemaOf(schema.element as z.ZodType) };
   return withoutIdentity(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+}
+
+/** The name of a component, or of the component that this is with another description. */
+function nameOf(schema: z.core.$ZodType): string | undefined {
+  const name = Object.entries(COMPONENTS).find(([, component]) => component === schema)?.[0];
+  return name ?? (schema._zod.parent === undefined ? undefined : nameOf(schema._zod.parent));
 }
 
 /** True when a request may leave the field out. */
@@ -97,39 +105,42 @@ function operationOf(route: Route): Json {
     operationId,
     tags: [tagOf(route)],
     ...(route.isPublic === true ? { security: [] } : {}),
-    parameters: parametersOf(route, operationId),
+    parameters: parametersOf(route),
     ...(route.body === undefined
       ? {}
       : {
           requestBody: {
             required: !route.body.safeParse({}).success,
-            content: jsonContent(described(schemaOf(route.body), operationId)),
+            content: jsonContent(schemaOf(route.body)),
           },
         }),
     responses: {
       ...Object.fromEntries(
-        Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc, operationId)]),
+        Object.entries(route.answers).map(([status, doc]) => [status, answerOf(Number(status), doc)]),
       ),
       default: { $ref: `#/components/responses/${route.isOpenAi === true ? 'OpenAiError' : 'Problem'}` },
     },
   };
 }
 
-function parametersOf(route: Route, operationId: string): Json[] {
+function parametersOf(route: Route): Json[] {
   const inPath = namesIn(route.path).map((name) => {
     const { description, schema } = PATH_PARAMETERS[name];
     return { name, in: 'path', required: true, description, schema };
   });
   const query = route.query instanceof z.ZodObject ? (route.query.shape as Record<string, z.ZodType>) : {};
-  const inQuery = Object.entries(query).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    description: descriptionOf(name, [operationId]) ?? '',
-    // The values of a list follow one name, separated by commas.
-    ...(wireOf(schema)?.['type'] === 'array' ? { style: 'form', explode: false } : {}),
-    schema: wireOf(schema) ?? schemaOf(schema),
-  }));
+  const inQuery = Object.entries(query).map(([name, part]) => {
+    const { description, wire, ...schema } = schemaOf(part);
+    return {
+      name,
+      in: 'query',
+      required: false,
+      description,
+      // The values of a list follow one name, separated by commas.
+      ...((wire as Json | undefined)?.['type'] === 'array' ? { style: 'form', explode: false } : {}),
+      schema: wire ?? schema,
+    };
+  });
   const headers = { ...route.headers, ...(route.method === 'POST' ? { 'Idempotency-Key': IDEMPOTENCY_KEY } : {}) };
   const inHeader = Object.entries(headers).map(([name, description]) => ({
     name,
@@ -144,10 +155,10 @@ function parametersOf(route: Route, operationId: string): Json[] {
 const IDEMPOTENCY_KEY =
   '1 to 200 visible ASCII characters; the same key with the same body gives the first answer again';
 
-function answerOf(status: number, doc: AnswerDoc, operationId: string): Json {
+function answerOf(status: number, doc: AnswerDoc): Json {
   const { description, contentType = 'application/json' } = doc;
   if (doc.schema !== undefined) {
-    return { description, content: { [contentType]: { schema: described(schemaOf(doc.schema), operationId) } } };
+    return { description, content: { [contentType]: { schema: schemaOf(doc.schema) } } };
   }
   if (doc.contentType !== undefined) {
     return { description, content: { [contentType]: { schema: { type: 'string' } } } };
@@ -168,16 +179,6 @@ function openAiErrorAnswer(): Json {
     description: 'The error, in the format of OpenAI',
     content: { 'application/json': { schema: { $ref: `${COMPONENT_PREFIX}OpenAiError` } } },
   };
-}
-
-function described(schema: Json, operationId: string): unknown {
-  return describeFields(schema, [operationId]);
-}
-
-/** The meaning of a value of a query, where its text says less. */
-function wireOf(schema: z.ZodType): Json | undefined {
-  const inner = schema instanceof z.ZodOptional ? (schema.unwrap() as z.ZodType) : schema;
-  return inner.meta()?.['wire'] as Json | undefined;
 }
 
 function descriptionOfRoute({ summary, method, query }: Route): string {

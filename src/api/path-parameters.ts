@@ -19,7 +19,7 @@ export const PATH_PARAMETERS = {
     schema: { type: 'string', maxLength: 211 },
     parse: (raw) => parseSessionKey(raw, 'key'),
   } satisfies PathParameter<SessionKey>,
-  id: uuidOf('The id', 'resource'),
+  id: uuidOf('The id of the object, as answers have it', 'resource'),
   runId: uuidOf('The id of a run of a subagent', 'run'),
   n: {
     description: 'The number of the model call, or of the part of an entry, counted from 1',

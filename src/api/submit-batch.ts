@@ -20,7 +20,7 @@ import { sha256OfJson } from './canonical-json.ts';
 import type { ApiContext } from './context.ts';
 import { answerFirst, answerOnce } from './idempotency-key.ts';
 import { fieldProblem, modelProblem, notFound, Problem } from './problem.ts';
-import type { BatchSettings } from '../contract/batches.ts';
+import type { BatchSettings } from '../contract/batch-requests.ts';
 
 /** Items in flight: those that wait for a batch of the provider take no slot. */
 const CONCURRENCY_DEFAULTS = { live: 64, 'provider-batch': 10_000, auto: 10_000 };

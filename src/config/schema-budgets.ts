@@ -21,16 +21,25 @@ const STORED_ZONE = /^(?:utc|gmt|uct|est|mst|hst|prc|roc|rok|(?![a-z]{3}$)[a-z].
 
 /** The fields of a budget, as the configuration and requests write them. */
 export const budgetFields = {
-  scope: z.string().refine(isScope, '"all", "agent:<id>", "session:<key pattern>" or "key:<name>"'),
-  per: z.enum(BUDGET_PERIODS),
+  scope: z
+    .string()
+    .refine(isScope, '"all", "agent:<id>", "session:<key pattern>" or "key:<name>"')
+    .describe('What it limits: `all`, `agent:<id>`, `session:<key pattern>`, or `key:<name>`'),
+  per: z.enum(BUDGET_PERIODS).describe('The length of a window'),
   // PostgreSQL reads the sign of an offset the other way round.
   zone: timeZone
     .regex(STORED_ZONE, 'the name of a time zone such as "Europe/Berlin", not an offset or an abbreviation')
-    .default(BUDGET_DEFAULTS.zone),
-  limitUsd,
-  warnPercent: count(1, 100).default(BUDGET_DEFAULTS.warnPercent),
-  action: z.enum(BUDGET_ACTIONS).default(BUDGET_DEFAULTS.action),
-  strict: z.boolean().default(BUDGET_DEFAULTS.strict),
+    .default(BUDGET_DEFAULTS.zone)
+    .describe('The time zone in which hours, days and months begin'),
+  limitUsd: limitUsd.describe('The limit of a window in US dollars'),
+  warnPercent: count(1, 100)
+    .default(BUDGET_DEFAULTS.warnPercent)
+    .describe('The percentage of the limit at which `budget.warned` is sent'),
+  action: z
+    .enum(BUDGET_ACTIONS)
+    .default(BUDGET_DEFAULTS.action)
+    .describe('What happens to a turn whose next call exceeds it: it is parked, or it fails'),
+  strict: z.boolean().default(BUDGET_DEFAULTS.strict).describe('True: each call reserves the most that it can cost'),
 };
 
 const BUDGETS_MAX = 100;

@@ -1,7 +1,6 @@
 // A cron as people write it, in the configuration file and in calls: what it may hold, and what it becomes. A schedule that no slot can be
 // computed with is refused here, with the reason.
 import { z } from 'zod';
-import { MESSAGE_VIAS } from '../core/inbound.ts';
 import type { CronDelivery, CronPayload, CronTarget } from '../core/schedule/cron.ts';
 import { misreadingOf } from '../core/schedule/misread-expression.ts';
 import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
@@ -14,7 +13,7 @@ import {
   timetableOf,
 } from '../schedule/timetable.ts';
 import { THINKING_LEVELS } from './choices.ts';
-import { inputOptions } from './schema-inputs.ts';
+import { inputOptions, messageVia } from './schema-inputs.ts';
 import { count, deliveryUrl, duration, timeText, timeZone, word } from './schema-scalars.ts';
 
 const NAME_CHARS_MAX = 200;
@@ -34,17 +33,27 @@ const notBlank = (max: number) =>
 /** When: once, in steady steps, or by a cron expression. `tz` and `anchor` may be left out, see `schedule/cron-definition.ts`. */
 const scheduleInput = z
   .discriminatedUnion('kind', [
-    z.strictObject({ kind: z.literal('at'), at: timeText.transform((at) => new Date(at).toISOString()) }),
     z.strictObject({
-      kind: z.literal('every'),
-      everyMs: duration(1, EVERY_MS_MIN, EVERY_MS_MAX),
-      anchor: timeText.transform((at) => new Date(at).toISOString()).exactOptional(),
+      kind: z.literal('at').describe('Once, at a time'),
+      at: timeText.transform((at) => new Date(at).toISOString()).describe('The time at which it fires'),
     }),
     z.strictObject({
-      kind: z.literal('cron'),
-      expr: z.string().min(1),
-      tz: timeZone.exactOptional(),
-      staggerMs: count(0, STAGGER_MS_MAX).exactOptional(),
+      kind: z.literal('every').describe('At a fixed interval'),
+      everyMs: duration(1, EVERY_MS_MIN, EVERY_MS_MAX).describe(
+        'The length of the interval, in milliseconds or as a text such as "5m"',
+      ),
+      anchor: timeText
+        .transform((at) => new Date(at).toISOString())
+        .exactOptional()
+        .describe('When the first interval starts; absent: now'),
+    }),
+    z.strictObject({
+      kind: z.literal('cron').describe('By a cron expression'),
+      expr: z.string().min(1).describe('A cron expression with 5 or 6 fields'),
+      tz: timeZone.exactOptional().describe('The IANA time zone of the expression; absent: the time zone of the agent'),
+      staggerMs: count(0, STAGGER_MS_MAX)
+        .exactOptional()
+        .describe('The maximum delay that spreads crons with the same slot'),
     }),
   ])
   .superRefine((schedule, context) => {
@@ -78,35 +87,54 @@ const target = z.string().superRefine((value, context) => {
 }) as unknown as z.ZodType<CronTarget, string>;
 
 const payload = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('systemEvent'), text: notBlank(EVENT_CHARS_MAX) }),
   z.strictObject({
-    kind: z.literal('agentTurn'),
-    message: notBlank(MESSAGE_CHARS_MAX),
-    model: word.exactOptional(),
-    thinking: z.enum(THINKING_LEVELS).exactOptional(),
-    via: z.enum(MESSAGE_VIAS).exactOptional(),
-    timeoutSeconds: count(1, TURN_SECONDS_MAX).exactOptional(),
+    kind: z.literal('systemEvent').describe('A system event for the session'),
+    text: notBlank(EVENT_CHARS_MAX).describe('The text of the system event'),
+  }),
+  z.strictObject({
+    kind: z.literal('agentTurn').describe('A turn of the agent'),
+    message: notBlank(MESSAGE_CHARS_MAX).describe('The message that starts the turn'),
+    model: word.exactOptional().describe('The model, as provider/model or an alias; absent: as configured'),
+    thinking: z.enum(THINKING_LEVELS).exactOptional().describe('The thinking level of the turn; absent: as configured'),
+    via: messageVia.exactOptional(),
+    timeoutSeconds: count(1, TURN_SECONDS_MAX)
+      .exactOptional()
+      .describe('The time limit in seconds; absent: as configured'),
   }),
 ]) satisfies z.ZodType<CronPayload>;
 
 const delivery = z.union([
-  z.strictObject({ mode: z.literal('none') }),
-  z.strictObject({ mode: z.literal('last') }),
-  z.strictObject({ mode: z.literal('webhook').default('webhook'), url: deliveryUrl.exactOptional() }),
+  z.strictObject({ mode: z.literal('none').describe('The reply is not sent') }),
+  z.strictObject({
+    mode: z.literal('last').describe('The reply is sent where the answer to the last message was sent'),
+  }),
+  z.strictObject({
+    mode: z.literal('webhook').default('webhook').describe('The reply is sent to a webhook'),
+    url: deliveryUrl.exactOptional().describe('The http or https URL of the webhook; absent: as configured'),
+  }),
 ]) satisfies z.ZodType<CronDelivery>;
 
 /** The fields of a cron; each but `schedule` and `payload` may be left out. */
 const cronFields = {
-  name: notBlank(NAME_CHARS_MAX).exactOptional(),
-  agentId: word.exactOptional(),
-  schedule: scheduleInput,
-  target: target.exactOptional(),
-  payload,
-  wake: z.enum(['now', 'next-heartbeat']).exactOptional(),
-  misfire: z.enum(MISFIRE_POLICIES).nullable().exactOptional(),
-  delivery: delivery.nullable().exactOptional(),
-  deleteAfterRun: z.boolean().exactOptional(),
-  enabled: z.boolean().exactOptional(),
+  name: notBlank(NAME_CHARS_MAX).exactOptional().describe('A name for people'),
+  agentId: word.exactOptional().describe('The id of the agent that runs'),
+  schedule: scheduleInput.describe('When the cron fires'),
+  target: target
+    .exactOptional()
+    .describe('The session in which it runs: `main`, its own (`isolated`) or `session:<key>`'),
+  payload: payload.describe('What a run does'),
+  wake: z
+    .enum(['now', 'next-heartbeat'])
+    .exactOptional()
+    .describe('Whether a system event starts a turn, or waits for the next one'),
+  misfire: z
+    .enum(MISFIRE_POLICIES)
+    .nullable()
+    .exactOptional()
+    .describe('The policy for missed slots; null: as configured'),
+  delivery: delivery.nullable().exactOptional().describe('Where the reply of a run is sent; null: as configured'),
+  deleteAfterRun: z.boolean().exactOptional().describe('True: delete the cron after a successful run'),
+  enabled: z.boolean().exactOptional().describe('False: the cron does not fire'),
   ...inputOptions,
 };
 
@@ -132,9 +160,13 @@ export const cronJob = z.strictObject({ ...cronFields, name: notBlank(NAME_CHARS
 /** The parts of a cron that a change names; null takes `misfire` and `delivery` back to the configuration, and removes options. */
 export const cronPatch = z.strictObject({
   ...cronFields,
-  schedule: scheduleInput.exactOptional(),
-  payload: payload.exactOptional(),
-  tools: inputOptions.tools.unwrap().nullable().exactOptional(),
-  tags: inputOptions.tags.unwrap().nullable().exactOptional(),
+  schedule: scheduleInput.exactOptional().describe('When the cron fires; absent: unchanged'),
+  payload: payload.exactOptional().describe('What a run does; absent: unchanged'),
+  tools: inputOptions.tools
+    .unwrap()
+    .nullable()
+    .exactOptional()
+    .describe('The tools of its turns; null: all of the agent'),
+  tags: inputOptions.tags.unwrap().nullable().exactOptional().describe('The tags of its turns; null: none'),
 });
 export type CronPatch = z.output<typeof cronPatch>;

@@ -1,6 +1,7 @@
 // The fields that everything has in common that starts turns: messages, batches and their items, crons, subagents.
 import { z } from 'zod';
 import { TAGS_MAX, type InputOptions } from '../core/input-options.ts';
+import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { word } from './schema-scalars.ts';
 
 const NAMES_MAX = 100;
@@ -14,7 +15,10 @@ const toolNames = z.array(word).max(NAMES_MAX);
 
 export const inputOptions = {
   tools: z
-    .strictObject({ allow: toolNames.exactOptional(), deny: toolNames.exactOptional() })
+    .strictObject({
+      allow: toolNames.exactOptional().describe('Names of the only tools, or patterns with `*`; absent: all tools'),
+      deny: toolNames.exactOptional().describe('Names of tools that are left out, or patterns with `*`'),
+    })
     .describe("Which of the agent's tools its turns have, and everything that these start: names, or patterns with `*`")
     .exactOptional(),
   tags: z
@@ -35,6 +39,13 @@ export const inputOptions = {
     .describe('Facts by which its turns are found again, and everything that these start')
     .exactOptional(),
 } satisfies Record<keyof InputOptions, z.ZodType>;
+
+/** Of messages and the turns of crons. */
+export const messageVia = z
+  .enum(MESSAGE_VIAS)
+  .describe(
+    'How the model is called: `live` (absent: the same), in a provider batch (at half the price and within a day), or `auto`: in the cheaper way for each call',
+  );
 
 function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0');

@@ -1,51 +1,57 @@
 // Agents on the wire, and what their fields mean.
 import { z } from 'zod';
+import { text, flag, count } from './fields.ts';
 
-const count = z.int().min(0);
-const names = z.array(z.string());
+const names = z.array(text);
 
 export const agent = z.strictObject({
-  id: z.string(),
-  model: z.string(),
-  fallbacks: names,
-  thinking: z.string(),
-  promptMode: z.string(),
-  workspace: z.string(),
-  toolPolicies: z.array(z.strictObject({ allow: names.exactOptional(), deny: names })),
-  heartbeat: z.strictObject({
-    everyMs: count,
-    target: z.string(),
-    activeHours: z.strictObject({ start: z.string(), end: z.string(), timezone: z.string() }).nullable(),
-    gate: z.enum(['command', 'url', 'file']).nullable(),
-  }),
-  crons: z.strictObject({ total: count, enabled: count }),
-  sessions: z.strictObject({ count, isCapped: z.boolean() }),
+  id: text.describe('The id of the agent'),
+  model: text.describe('The model, as provider/model'),
+  fallbacks: names.describe('Models to use, in this order, when the model is unavailable'),
+  thinking: text.describe('The thinking level of its model'),
+  promptMode: text.describe('Which sections its system prompt has: `full`, `minimal` or `none`'),
+  workspace: text.describe('The path of the folder with its files'),
+  toolPolicies: z
+    .array(
+      z.strictObject({
+        allow: names.exactOptional().describe('Names of the only allowed tools; absent: all tools'),
+        deny: names.describe('Names of tools that are not allowed'),
+      }),
+    )
+    .describe('The policies for its tools: a tool must be allowed by every policy and denied by none'),
+  heartbeat: z
+    .strictObject({
+      everyMs: count.describe('The interval in milliseconds; 0: never'),
+      target: text.describe('Where alerts go: `none`, `last` or a channel'),
+      activeHours: z
+        .strictObject({
+          start: text.describe('The first minute, as HH:MM'),
+          end: text.describe('The minute at which they end, as HH:MM'),
+          timezone: text.describe('`user`, `local`, or an IANA time zone'),
+        })
+        .nullable()
+        .describe('The hours in which it is polled; null: at any time'),
+      gate: z
+        .enum(['command', 'url', 'file'])
+        .nullable()
+        .describe('What must have changed for the agent to be called; null: nothing'),
+    })
+    .describe('When the agent is polled'),
+  crons: z
+    .strictObject({
+      total: count.describe('The number of all its crons'),
+      enabled: count.describe('The number of its enabled crons'),
+    })
+    .describe('The number of its crons'),
+  sessions: z
+    .strictObject({
+      count: count.describe('The number of sessions that were counted'),
+      isCapped: flag.describe('Whether older sessions were not counted'),
+    })
+    .describe('The number of its sessions among the 10,000 newest, without those of batches'),
 });
 
-export const agentList = z.strictObject({ items: z.array(agent), nextCursor: z.null() });
-
-/** By operation and field. A part of `field-descriptions.ts`. */
-export const AGENT_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  'listAgents.items': 'The agents in the order of the configuration',
-  'listAgents.items.model': 'The model as provider/model',
-  fallbacks: 'Models to use, in this order, when the model is unavailable',
-  promptMode: 'Which sections the system prompt has',
-  workspace: 'The folder with its files',
-  toolPolicies: 'The policies for its tools: a tool must be allowed by every policy and denied by none',
-  allow: 'Names of tools; absent: all tools',
-  deny: 'Names of tools',
-  'listAgents.items.heartbeat': 'When the agent is polled',
-  'listAgents.items.heartbeat.everyMs': 'The interval in milliseconds; 0: never',
-  'listAgents.items.heartbeat.activeHours': 'The hours in which it is polled; null: at any time',
-  'listAgents.items.heartbeat.activeHours.start': 'The first minute, as HH:MM',
-  'listAgents.items.heartbeat.activeHours.end': 'The minute at which they end, as HH:MM',
-  'listAgents.items.heartbeat.activeHours.timezone': 'user, local, or an IANA time zone',
-  'listAgents.items.heartbeat.gate':
-    'What must have changed since the last poll for the agent to be called; null: it is called at each poll',
-  'listAgents.items.heartbeat.target': 'Where alerts go: none, last or a channel',
-  'listAgents.items.crons': 'The number of its crons',
-  'listAgents.items.crons.total': 'All crons',
-  'listAgents.items.crons.enabled': 'Enabled crons',
-  'listAgents.items.sessions': 'The number of its sessions among the 10,000 newest, without those of batches',
-  'listAgents.items.sessions.isCapped': 'Whether older sessions were not counted',
-};
+export const agentList = z.strictObject({
+  items: z.array(agent).describe('The agents in the order of the configuration'),
+  nextCursor: z.null().describe('Always null: the list has one page'),
+});

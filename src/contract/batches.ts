@@ -1,9 +1,5 @@
-// Batches on the wire: submissions and answers.
+// Batches on the wire, as answers show them.
 import { z } from 'zod';
-import { THINKING_LEVELS } from '../config/choices.ts';
-import { limitUsd } from '../config/schema-budgets.ts';
-import { inputOptions } from '../config/schema-inputs.ts';
-import { deliveryUrl } from '../config/schema-scalars.ts';
 import {
   BATCH_OUTCOMES,
   BATCH_STATUSES,
@@ -12,262 +8,144 @@ import {
   ITEM_STATUSES,
   PAUSE_REASONS,
 } from '../core/batch/batch.ts';
-import { LINE_FORMATS } from '../core/batch/foreign-lines.ts';
 import { shownOptions } from './input-options.ts';
-import { pacing } from './bulk-actions.ts';
+import { simulated, unpricedCalls } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage, why } from './views.ts';
+import { text, amount, uuid, count, sessionKey, tokens } from './fields.ts';
 
-const NAME_CHARS_MAX = 200;
-const CONCURRENCY_MAX = 100_000;
-const WEIGHT_MAX = 100;
-const ITEM_NUMBER_MAX = 2_147_483_647;
-const NS_MAX = 100_000;
-const CODE_CHARS_MAX = 100;
-const DOLLARS_MAX = 1_000_000_000;
-const SECONDS_MAX = 366 * 86_400;
-
-const concurrency = z.int().min(1).max(CONCURRENCY_MAX);
-const weight = z.int().min(1).max(WEIGHT_MAX);
-const pilot = z.int().min(1).max(ITEM_NUMBER_MAX);
-// A fraction of a micro-dollar would be rounded: to no money at all.
-const dollars = z
-  .number()
-  .min(0)
-  .max(DOLLARS_MAX)
-  .refine((value) => limitUsd.safeParse(value).success, 'dollars with at most six decimals');
-const percent = z.int().min(0).max(100);
-const deadlineSeconds = z.int().min(1).max(SECONDS_MAX);
-const name = z.string().min(1).max(NAME_CHARS_MAX);
-
-/** The settings of a batch that are text on every way in. */
-const texts = {
-  name: name.exactOptional(),
-  via: z.enum(BATCH_VIAS).exactOptional(),
-  agentId: name.exactOptional(),
-  model: name.exactOptional(),
-  thinking: z.enum(THINKING_LEVELS).exactOptional(),
-  promptMode: z.enum(['full', 'minimal', 'none']).exactOptional(),
-  fallback: z.enum(['live', 'fail']).exactOptional(),
-  cache: z.enum(['auto', '1h', '5m', 'off']).exactOptional(),
-};
-
-/** The settings of a batch in a JSON body. */
-const settings = z.strictObject({
-  ...texts,
-  concurrency: concurrency.exactOptional(),
-  weight: weight.exactOptional(),
-  pilot: pilot.exactOptional(),
-  maxCostUsd: dollars.exactOptional(),
-  maxFailurePercent: percent.exactOptional(),
-  deadlineSeconds: deadlineSeconds.exactOptional(),
-  deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
-  ...inputOptions,
-});
-
-export type BatchSettings = z.output<typeof settings>;
-
-/** The JSON body. The items are checked one by one, because up to 100 of their faults are listed. */
-export const batchRequest = settings.extend({ items: z.array(z.unknown()).exactOptional() });
-
-function numberText<Schema extends z.ZodNumber>(schema: Schema) {
-  return z
-    .string()
-    .regex(/^\d+(?:\.\d+)?$/, 'expected a number such as 12 or 0.5, without a sign or an exponent')
-    .transform(Number)
-    .pipe(schema)
-    .exactOptional();
-}
-
-/** A field of a JSON body in a query: as JSON text. */
-function jsonText<Schema extends z.ZodType>(schema: Schema) {
-  return z
-    .string()
-    .transform((text, context) => {
-      try {
-        return JSON.parse(text) as unknown;
-      } catch {
-        context.addIssue({
-          code: 'custom',
-          message: 'expected a JSON object such as {"allow": ["read"]}',
-          input: text,
-        });
-        return z.NEVER;
-      }
-    })
-    .pipe(schema)
-    .exactOptional();
-}
-
-/** The same in the query of an upload of lines. */
-export const batchQuery = z.strictObject({
-  ...texts,
-  concurrency: numberText(concurrency),
-  weight: numberText(weight),
-  pilot: numberText(pilot),
-  maxCostUsd: numberText(dollars),
-  maxFailurePercent: numberText(percent),
-  deadlineSeconds: numberText(deadlineSeconds),
-  deliver: deliveryUrl.exactOptional(),
-  tools: jsonText(inputOptions.tools.unwrap()),
-  tags: jsonText(inputOptions.tags.unwrap()),
-  format: z.enum(LINE_FORMATS).exactOptional(),
-  dryRun: z.enum(['true', 'false']).exactOptional(),
-});
-
-export const batchPatch = z.strictObject({
-  name: name.nullable().exactOptional(),
-  concurrency: concurrency.exactOptional(),
-  weight: weight.exactOptional(),
-  maxCostUsd: dollars.nullable().exactOptional(),
-  maxFailurePercent: percent.exactOptional(),
-  deadlineSeconds: deadlineSeconds.exactOptional(),
-  via: z.enum(BATCH_VIAS).exactOptional(),
-});
-
-export const cancelRequest = z.strictObject({
-  running: z.enum(['stop', 'finish']).exactOptional(),
-  reason: pacing.reason,
-});
-
-export const retryRequest = z.strictObject({
-  code: z.string().min(1).max(CODE_CHARS_MAX).exactOptional(),
-  n: z.array(z.int().min(1).max(ITEM_NUMBER_MAX)).max(NS_MAX).exactOptional(),
-  reason: pacing.reason,
-});
-
-export const resultsQuery = z.strictObject({
-  after: z
-    .string()
-    .regex(/^\d{1,9}$/, 'expected the number of an item')
-    .transform(Number)
-    .optional(),
-  all: z.enum(['true', 'false']).optional(),
-  format: z.enum(['holdfast', 'openai']).optional(),
-});
-
-export const itemFilter = {
-  status: z.enum(ITEM_STATUSES).optional(),
-  code: z.string().min(1).max(CODE_CHARS_MAX).optional(),
-  q: z.string().min(1).max(NAME_CHARS_MAX).optional(),
-};
-
-export const batchFilter = { status: z.enum(BATCH_STATUSES).optional() };
-
-const count = z.int().min(0);
 const time = z.string();
-const counts = z.strictObject({
-  total: count,
-  pending: count,
-  waiting: count,
-  running: count,
-  parked: count,
-  answered: count,
-  silent: count,
-  failed: count,
-  cancelled: count,
-  expired: count,
+export const counts = z.strictObject({
+  total: count.describe('The number of all items'),
+  pending: count.describe('Items that have not started'),
+  waiting: count.describe('Items that wait for a worker'),
+  running: count.describe('Items whose turn is running'),
+  parked: count.describe('Items whose turn is parked'),
+  answered: count.describe('Items with a reply'),
+  silent: count.describe('Items with a silent answer'),
+  failed: count.describe('Items that failed'),
+  cancelled: count.describe('Items that were cancelled'),
+  expired: count.describe('Items that expired because they had not started by the deadline'),
 });
 
-const hop = z.strictObject({
-  n: count,
-  via: z.enum(HOP_VIAS),
-  reason: z.string(),
-  requests: count,
-  submittedAt: time.nullable(),
-  endedAt: time.nullable(),
-  cacheHitRate: z.number().nullable(),
-  costUsd: z.number().nullable(),
-  providerBatchIds: z.array(z.string()),
+export const hop = z.strictObject({
+  n: count.describe('The position of its calls in their conversations, counted from 1'),
+  via: z.enum(HOP_VIAS).describe('How the calls of the round were made'),
+  reason: text.describe('Why they were made in this way, for people'),
+  requests: count.describe('The number of its calls'),
+  submittedAt: time.nullable().describe('When it was submitted to the provider; null: not yet, or its calls were live'),
+  endedAt: time.nullable().describe('When the last answer arrived; null: not all have'),
+  cacheHitRate: amount.describe('The share of the prompt tokens that the provider had cached; null: not known'),
+  costUsd: amount.describe('The cost of the round in US dollars; null: not known'),
+  providerBatchIds: z.array(text).describe('The ids of its batches at the provider'),
 });
-
-const amount = z.number().nullable();
 
 export const batch = z.strictObject({
-  id: z.uuid(),
-  name: z.string().nullable(),
-  status: z.enum(BATCH_STATUSES),
-  outcome: z.enum(BATCH_OUTCOMES).nullable(),
-  pauseReason: z.enum(PAUSE_REASONS).nullable(),
-  pauseDetail: z.string().nullable(),
-  via: z.enum(BATCH_VIAS),
-  agentId: z.string(),
+  id: uuid.describe('The id of the batch'),
+  name: text.nullable().describe('The name of the batch; null: it has no name'),
+  status: z.enum(BATCH_STATUSES).describe('What the batch is doing'),
+  outcome: z.enum(BATCH_OUTCOMES).nullable().describe('How it ended; null: it has not ended'),
+  pauseReason: z.enum(PAUSE_REASONS).nullable().describe('Why it is paused; null: it is not paused'),
+  pauseDetail: text.nullable().describe('What caused the pause, for people; null: it is not paused, or by a person'),
+  via: z.enum(BATCH_VIAS).describe('How its calls are made: live, in provider batches, or the cheaper way for each'),
+  agentId: text.describe('The agent of items without an `agentId`'),
   ...shownOptions,
-  concurrency: count,
-  slots: count,
-  weight: count,
-  pilot: count.nullable(),
-  maxFailurePercent: count,
-  deadlineAt: time.nullable(),
-  counts,
-  followUps: count,
-  ratePerMinute: z.number().nullable(),
-  eta: z.strictObject({ from: time, to: time }).nullable(),
-  usage,
-  costUsd: amount,
-  costMicros: z.int().nullable(),
-  unpricedCalls: count,
-  simulated: z.boolean(),
-  reservedUsd: z.number(),
-  wastedUsd: z.number(),
-  maxCostUsd: amount,
-  expectedCostUsd: amount,
-  liveCostUsd: amount,
-  savedPercent: amount,
-  cacheHitRate: amount,
-  hops: z.array(hop),
-  errors: z.array(z.strictObject({ code: z.string(), count, sample: z.string() })),
-  createdBy: z.string(),
-  createdAt: time,
-  startedAt: time.nullable(),
-  endedAt: time.nullable(),
+  concurrency: count.describe('The maximum number of items in flight'),
+  slots: count.describe('The slots of all workers for batches: so many items of all batches run at once'),
+  weight: count.describe('The share of this batch while several batches run'),
+  pilot: count.nullable().describe('The number of items that run first; null: there is no pilot, or it has ended'),
+  maxFailurePercent: count.describe(
+    'It pauses when a larger percentage of its last 50 ended items, or of its pilot, failed',
+  ),
+  deadlineAt: time.nullable().describe('When items that have not started expire; null: never'),
+  counts: counts.describe('The number of items in each state'),
+  followUps: count.describe('Subagents and other work that its items have started; the batch ends after them'),
+  ratePerMinute: amount.describe('Items that ended per minute recently; null: not known'),
+  eta: z
+    .strictObject({ from: time.describe('The earliest expected end'), to: time.describe('The latest expected end') })
+    .nullable()
+    .describe('When it is expected to end; null: not known'),
+  usage: usage.describe('The tokens that its ended items used'),
+  costUsd: amount.describe('The cost of its ended items in US dollars; null: not known'),
+  costMicros: z.int().nullable().describe('The same in whole micro-dollars, which add up exactly; null: not known'),
+  unpricedCalls,
+  simulated,
+  reservedUsd: z.number().describe('The amount reserved for calls in flight, in US dollars'),
+  wastedUsd: z.number().describe('The cost of answers that were not used, in US dollars'),
+  maxCostUsd: amount.describe('It pauses when its ended items have cost this much, in US dollars; null: no limit'),
+  expectedCostUsd: amount.describe('The expected total cost in US dollars, once 20 items have ended; null: not known'),
+  liveCostUsd: amount.describe('The cost of the same conversations in live calls with a warm cache; null: not known'),
+  savedPercent: amount.describe('How much cheaper than live calls it was, in percent, or negative; null: not known'),
+  cacheHitRate: amount.describe('The share of the prompt tokens that the provider had cached; null: not known'),
+  hops: z
+    .array(hop)
+    .describe('The rounds of a batch that is not live: the calls with the same position in their conversations'),
+  errors: z
+    .array(
+      z.strictObject({
+        code: text.describe('An error code of items'),
+        count: count.describe('The number of items with this code'),
+        sample: text.describe('The error message of the first of these items'),
+      }),
+    )
+    .describe('Failed and expired items by error code'),
+  createdBy: text.describe('Who submitted it: `admin`, or `key:<name>`'),
+  createdAt: time.describe('When it was submitted'),
+  startedAt: time.nullable().describe('When its first item became ready to run; null: it is still being uploaded'),
+  endedAt: time.nullable().describe('When its last item ended; null: it has not ended'),
 });
 export type BatchView = z.output<typeof batch>;
 
 export const batchItemView = z.strictObject({
-  n: count,
-  customId: z.string().nullable(),
-  sessionKey: z.string(),
-  status: z.enum(ITEM_STATUSES),
-  attempt: count,
-  messageId: z.uuid().nullable(),
-  turnId: z.uuid().nullable(),
-  error: fault,
-  costUsd: amount,
-  simulated: z.boolean(),
-  why: why.nullable(),
+  n: count.describe('The position of the item in the input, counted from 1'),
+  customId: text.nullable().describe('The name that the submitter gave the item, unique in the batch; null: none'),
+  sessionKey,
+  status: z.enum(ITEM_STATUSES).describe('Whether the item waits, runs, or how it ended'),
+  attempt: count.describe('The number of the current or last attempt, counted from 1; 1 also before the first attempt'),
+  messageId: uuid.nullable().describe('The message that it became; null: it has not started'),
+  turnId: uuid.nullable().describe('The turn of its current or last attempt; null: there was none'),
+  error: fault.describe('Why it failed, expired or was cancelled; null: it did not'),
+  costUsd: amount.describe('The cost of the item in US dollars; null: not known, because the model has no price'),
+  simulated,
+  why: why.nullable().describe('Why it waits; null: it does not wait'),
 });
 export type BatchItemView = z.output<typeof batchItemView>;
 
 /** A line of the results. */
 export const batchResult = z.strictObject({
-  n: count,
-  customId: z.string().nullable(),
-  status: z.enum(ITEM_STATUSES),
-  reply: z.string().nullable(),
-  error: fault,
-  sessionKey: z.string(),
-  messageId: z.uuid().nullable(),
-  turnId: z.uuid().nullable(),
-  attempt: count,
-  usage,
-  costUsd: amount,
-  simulated: z.boolean(),
+  n: batchItemView.shape.n,
+  customId: batchItemView.shape.customId,
+  status: batchItemView.shape.status,
+  reply: text.nullable().describe('The text of the reply; null: there is none'),
+  error: batchItemView.shape.error,
+  sessionKey,
+  messageId: batchItemView.shape.messageId,
+  turnId: batchItemView.shape.turnId,
+  attempt: batchItemView.shape.attempt,
+  usage: usage.describe('The tokens that the item used'),
+  costUsd: batchItemView.shape.costUsd,
+  simulated,
 });
 export type ItemResult = z.output<typeof batchResult>;
 
-const tokens = z.strictObject({ input: count, output: count });
-
 /** What `dryRun` answers. */
 export const batchEstimate = z.strictObject({
-  items: count,
-  tokens,
-  costUsd: z.strictObject({
-    live: amount,
-    providerBatch: z.strictObject({ at100: amount, at90: amount, at50: amount }),
-  }),
-  recommended: z.enum(['live', 'provider-batch']),
+  items: count.describe('The number of items'),
+  tokens: tokens.describe('The estimated tokens of all calls'),
+  costUsd: z
+    .strictObject({
+      live: amount.describe('With live calls, of which the first one caches the shared part; null: not known'),
+      providerBatch: z
+        .strictObject({
+          at100: amount.describe('At a cache hit rate of 100 percent; null: not known'),
+          at90: amount.describe('At a cache hit rate of 90 percent; null: not known'),
+          at50: amount.describe('At a cache hit rate of 50 percent; null: not known'),
+        })
+        .describe('In provider batches'),
+    })
+    .describe('The estimated cost in US dollars'),
+  recommended: z.enum(['live', 'provider-batch']).describe('The cheaper `via`, at the hit rate that was measured last'),
 });
 export type BatchEstimateView = z.output<typeof batchEstimate>;
 
-export const deletedBatch = z.strictObject({ deleted: z.literal(true) });
+export const deletedBatch = z.strictObject({ deleted: z.literal(true).describe('True: the batch was deleted') });

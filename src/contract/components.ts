@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import { cronInput, cronPatch } from '../config/schema-crons.ts';
 import * as answers from './answers.ts';
 import * as budgets from './budgets.ts';
+import { batchPatch, batchRequest } from './batch-requests.ts';
 import * as batches from './batches.ts';
 import * as bulkActions from './bulk-actions.ts';
 import * as crons from './crons.ts';
@@ -28,9 +29,9 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   AttentionEntry: overview.attentionEntry,
   Batch: batches.batch,
   BatchItem: batches.batchItemView,
-  BatchPatch: batches.batchPatch,
+  BatchPatch: batchPatch,
   Budget: budgets.budget,
-  BatchRequest: batches.batchRequest,
+  BatchRequest: batchRequest,
   BatchResult: batches.batchResult,
   BulkAction: bulkActions.bulkAction,
   BulkItem: bulkActions.bulkItem,
@@ -40,12 +41,12 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   CronFire: crons.cronFire,
   DeadLetter: deadLetters.deadLetter,
   DeadLetterGroup: deadLetters.deadLetterGroup,
-  Delivery: views.delivery,
+  Delivery: deliveries.delivery,
   DeliveryDetails: deliveries.deliveryDetails,
   DeliveryCount: deliveries.deliveryCount,
   CronInput: cronInput,
   CronPatch: cronPatch,
-  Entry: views.entry,
+  Entry: transcripts.entry,
   Fault: fault,
   LiveEvent: liveEvent,
   Heartbeat: crons.heartbeat,
@@ -59,7 +60,7 @@ export const COMPONENTS: Record<string, z.ZodType> = {
   Readiness: answers.readiness,
   Session: views.session,
   SessionDetails: views.sessionDetails,
-  SessionPatch: views.sessionPatch,
+  SessionPatch: answers.sessionPatch,
   Settled: answers.settled,
   Span: views.span,
   Spawned: subagents.spawned,

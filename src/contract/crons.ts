@@ -1,67 +1,88 @@
 // Crons, their fires and heartbeats on the wire.
 import { z } from 'zod';
-import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { MISFIRE_POLICIES } from '../config/schema-crons.ts';
+import { messageVia } from '../config/schema-inputs.ts';
 import { costFields, costOf } from './costs.ts';
 import { shownOptions } from './input-options.ts';
-
-const uuid = z.uuid();
-const iso = z.iso.datetime();
-const count = z.int().min(0);
+import { text, flag, uuid, iso, count, sessionKey, createdAt, endedAt } from './fields.ts';
 
 const schedule = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('at'), at: iso }),
-  z.strictObject({ kind: z.literal('every'), everyMs: count, anchor: iso }),
-  z.strictObject({ kind: z.literal('cron'), expr: z.string(), tz: z.string(), staggerMs: count.exactOptional() }),
+  z.strictObject({ kind: z.literal('at').describe('Once, at a time'), at: iso.describe('The time at which it fires') }),
+  z.strictObject({
+    kind: z.literal('every').describe('At a fixed interval'),
+    everyMs: count.describe('The length of the interval, in milliseconds'),
+    anchor: iso.describe('When the first interval started'),
+  }),
+  z.strictObject({
+    kind: z.literal('cron').describe('By a cron expression'),
+    expr: text.describe('A cron expression with 5 or 6 fields'),
+    tz: text.describe('The IANA time zone of the expression'),
+    staggerMs: count
+      .exactOptional()
+      .describe('The maximum delay that spreads crons with the same slot, in milliseconds'),
+  }),
 ]);
 
 const payload = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('systemEvent'), text: z.string() }),
   z.strictObject({
-    kind: z.literal('agentTurn'),
-    message: z.string(),
-    model: z.string().exactOptional(),
-    thinking: z.string().exactOptional(),
-    via: z.enum(MESSAGE_VIAS).exactOptional(),
-    timeoutSeconds: count.exactOptional(),
+    kind: z.literal('systemEvent').describe('A system event for the session'),
+    text: text.describe('The text of the system event'),
+  }),
+  z.strictObject({
+    kind: z.literal('agentTurn').describe('A turn of the agent'),
+    message: text.describe('The message that starts the turn'),
+    model: text.exactOptional().describe('The model, as provider/model or an alias; absent: as configured'),
+    thinking: text.exactOptional().describe('The thinking level of the turn; absent: as configured'),
+    via: messageVia.exactOptional(),
+    timeoutSeconds: count.exactOptional().describe('The time limit in seconds; absent: as configured'),
   }),
 ]);
 
 export const cron = z.strictObject({
-  id: uuid,
-  name: z.string(),
-  agentId: z.string(),
-  origin: z.enum(['config', 'api', 'agent']),
-  schedule,
-  target: z.string(),
-  payload,
-  wake: z.enum(['now', 'next-heartbeat']),
-  misfire: z.enum(MISFIRE_POLICIES).nullable(),
-  delivery: z.strictObject({ mode: z.enum(['none', 'last', 'webhook']), url: z.string().exactOptional() }).nullable(),
-  deleteAfterRun: z.boolean(),
+  id: uuid.describe('The id of the cron'),
+  name: text.describe('The name of the cron'),
+  agentId: text.describe('The id of the agent that runs'),
+  origin: z.enum(['config', 'api', 'agent']).describe('Who created it: the configuration file, a request or an agent'),
+  schedule: schedule.describe('When the cron fires'),
+  target: text.describe('The session in which it runs: `main`, its own (`isolated`) or `session:<key>`'),
+  payload: payload.describe('What a run does'),
+  wake: z.enum(['now', 'next-heartbeat']).describe('Whether a system event starts a turn, or waits for the next one'),
+  misfire: z.enum(MISFIRE_POLICIES).nullable().describe('The policy for missed slots; null: as configured'),
+  delivery: z
+    .strictObject({
+      mode: z.enum(['none', 'last', 'webhook']).describe('`last`: where the answer to the last message was sent'),
+      url: text.exactOptional().describe('The URL of the webhook, without user and password; absent: as configured'),
+    })
+    .nullable()
+    .describe('Where the reply of a run is sent; null: as configured'),
+  deleteAfterRun: flag.describe('Whether the cron is deleted after a successful run'),
   ...shownOptions,
-  enabled: z.boolean(),
-  disabledReason: z.string().nullable(),
+  enabled: flag.describe('Whether it fires'),
+  disabledReason: text.nullable().describe('Why Holdfast disabled it; null: it is enabled, or its owner disabled it'),
   failures: count.describe('Failed runs in a row'),
-  lastSlotAt: iso.nullable(),
-  nextSlotAt: iso.nullable(),
-  nextRunAt: iso.nullable().describe('The next slot with its stagger'),
-  createdAt: iso,
-  updatedAt: iso,
+  lastSlotAt: iso.nullable().describe('The last slot that fired; null: no slot has fired'),
+  nextSlotAt: iso
+    .nullable()
+    .describe('The slot that runs next, after those that a failed cron skips; null: there is none'),
+  nextRunAt: iso.nullable().describe('When it fires next: the next slot plus its stagger; null: it does not fire'),
+  createdAt,
+  updatedAt: iso.describe('When it was last changed'),
 });
 export type CronView = z.output<typeof cron>;
 
 export const cronFire = z.strictObject({
-  cronId: uuid,
-  scheduledFor: iso,
-  status: z.enum(['claimed', 'completed', 'failed', 'missed', 'skipped']),
-  reason: z.string().nullable(),
-  slots: z.int().min(1),
-  isManual: z.boolean(),
-  messageId: uuid.nullable(),
-  turnId: uuid.nullable(),
-  firedAt: iso.nullable(),
-  endedAt: iso.nullable(),
+  cronId: uuid.describe('The id of the cron'),
+  scheduledFor: iso.describe('The slot that it is for'),
+  status: z
+    .enum(['claimed', 'completed', 'failed', 'missed', 'skipped'])
+    .describe('How the run ended; `claimed`: it has not; `missed`, `skipped`: there was none'),
+  reason: text.nullable().describe('Why there was no run, or why it failed; null: neither is so'),
+  slots: z.int().min(1).describe('The number of slots from this one on that were skipped for the same reason'),
+  isManual: flag.describe('Whether a person or an agent requested it'),
+  messageId: uuid.nullable().describe('The message that it queued; null: none'),
+  turnId: uuid.nullable().describe('The turn that ran; null: there is none'),
+  firedAt: iso.nullable().describe('When it fired; null: it did not'),
+  endedAt,
   ...costFields,
 });
 export type FireView = z.output<typeof cronFire>;
@@ -69,40 +90,62 @@ export type FireView = z.output<typeof cronFire>;
 const offset = z.int().min(-1440).max(1440);
 
 const slot = z.strictObject({
-  slotAt: iso,
-  runAt: iso,
-  clockChange: z.strictObject({ changedAt: iso, offsetMinutesBefore: offset, offsetMinutesAfter: offset }).nullable(),
+  slotAt: iso.describe('The time by the schedule'),
+  runAt: iso.describe('When it fires: the slot plus its stagger'),
+  clockChange: z
+    .strictObject({
+      changedAt: iso.describe('When the clocks change'),
+      offsetMinutesBefore: offset.describe('The offset from UTC before the change, in minutes'),
+      offsetMinutesAfter: offset.describe('The offset from UTC after the change, in minutes'),
+    })
+    .nullable()
+    .describe('The last clock change between the previous slot, or now, and this one; null: none'),
 });
 export type CronSlotView = z.output<typeof slot>;
 
-export const cronSlots = z.strictObject({ items: z.array(slot) });
+export const cronSlots = z.strictObject({ items: z.array(slot).describe('The next slots, earliest first') });
 
 /** The fields of a cron in a list, in addition to its settings. */
 export const cronSummaries = z.strictObject({
-  items: z.array(
-    z.strictObject({
-      cronId: uuid,
-      restsUntil: iso.nullable(),
-      slots: z.array(slot),
-      fires: z.array(cronFire),
-      lastCost: z.strictObject(costOf),
-      month: z.strictObject({ slotCount: count, ...costOf }),
-    }),
-  ),
+  items: z
+    .array(
+      z.strictObject({
+        cronId: uuid.describe('The id of the cron'),
+        restsUntil: iso.nullable().describe('Slots before this time are skipped after failed runs; null: none are'),
+        slots: z.array(slot).describe('The next slots, earliest first; empty if the cron is disabled'),
+        fires: z.array(cronFire).describe('The last 20 fires, newest slot first'),
+        lastCost: z.strictObject(costOf).describe('The cost of the newest of these fires with a known cost'),
+        month: z
+          .strictObject({
+            slotCount: count.describe('The number of slots in the month; 0 if the cron is disabled'),
+            costUsd: costOf.costUsd.describe(
+              'The cost of these slots at the average of the last fires; null: not known',
+            ),
+            costMicros: costOf.costMicros,
+          })
+          .describe("A forecast for this calendar month in the cron's time zone, or in UTC"),
+      }),
+    )
+    .describe('One item for each cron'),
 });
 
 export const heartbeat = z.strictObject({
-  id: uuid,
-  agentId: z.string(),
-  sessionKey: z.string(),
-  scheduledFor: iso,
-  trigger: z.enum(['interval', 'manual']),
-  status: z.enum(['claimed', 'fired', 'skipped']),
-  reason: z.string().nullable(),
-  detail: z.string().nullable(),
-  result: z.enum(['acknowledged', 'alert', 'duplicate', 'failed']).nullable(),
-  messageId: uuid.nullable(),
-  turnId: uuid.nullable(),
-  settledAt: iso.nullable(),
+  id: uuid.describe('The id of the poll'),
+  agentId: text.describe('The id of the agent that is polled'),
+  sessionKey,
+  scheduledFor: iso.describe('When the poll was due'),
+  trigger: z.enum(['interval', 'manual']).describe('Whether the interval or a request started it'),
+  status: z
+    .enum(['claimed', 'fired', 'skipped'])
+    .describe('`claimed`: not ended yet; `fired`: the agent was called; `skipped`: it was not'),
+  reason: text.nullable().describe('Why it was skipped; null: it was not'),
+  detail: text.nullable().describe('More about the reason, for people; null: there is no more'),
+  result: z
+    .enum(['acknowledged', 'alert', 'duplicate', 'failed'])
+    .nullable()
+    .describe('How the agent answered; null: it has not, or was not asked'),
+  messageId: uuid.nullable().describe('The message that asks the agent; null: there is none'),
+  turnId: uuid.nullable().describe('The turn that answers it; null: there is none'),
+  settledAt: iso.nullable().describe('When it ended; null: it has not ended'),
 });
 export type HeartbeatView = z.output<typeof heartbeat>;

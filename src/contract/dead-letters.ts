@@ -1,34 +1,37 @@
 // Dead letters on the wire: failed work, and an operator's decisions about it.
 import { z } from 'zod';
 import { LETTER_KINDS, pacing } from './bulk-actions.ts';
+import { text, uuid, iso, count, createdAt } from './fields.ts';
 
-const uuid = z.uuid();
-const iso = z.iso.datetime();
-const count = z.int().min(0);
 const IDS_MAX = 500;
 
 export const deadLetter = z.strictObject({
-  id: uuid,
-  kind: z.string(),
-  sessionKey: z.string().nullable(),
-  turnId: uuid.nullable(),
-  deliveryId: uuid.nullable(),
-  code: z.string(),
-  reason: z.string(),
-  state: z.enum(['open', 'redriven', 'discarded']),
-  createdAt: iso,
-  settledAt: iso.nullable(),
+  id: uuid.describe('The id of the dead letter'),
+  kind: text.describe('What failed: `turn`, `delivery` or `announcement`'),
+  sessionKey: text.nullable().describe('The key of its session; null: the session was deleted'),
+  turnId: uuid.nullable().describe('The failed turn; null: it was deleted, or no turn failed'),
+  deliveryId: uuid.nullable().describe('The failed delivery; null: it was deleted, or no delivery failed'),
+  code: text.describe('The error code, for programs'),
+  reason: text.describe('Why it failed, for people'),
+  state: z.enum(['open', 'redriven', 'discarded']).describe('Whether an operator has decided about it'),
+  createdAt,
+  settledAt: iso.nullable().describe('When an operator decided; null: it is open'),
 });
 export type DeadLetterView = z.output<typeof deadLetter>;
 
 export const deadLetterGroup = z.strictObject({
-  kind: z.string(),
-  code: z.string(),
-  count,
-  firstAt: iso,
-  lastAt: iso,
-  perHour: z.strictObject({ startsAt: iso, counts: z.array(count) }),
-  letters: z.array(deadLetter),
+  kind: text.describe('What failed: `turn`, `delivery` or `announcement`'),
+  code: text.describe('The error code that the letters of the group have'),
+  count: count.describe('The number of letters in the group'),
+  firstAt: iso.describe('When the oldest letter was created'),
+  lastAt: iso.describe('When the newest letter was created'),
+  perHour: z
+    .strictObject({
+      startsAt: iso.describe('When the first hour starts'),
+      counts: z.array(count).describe('The letters of each hour, oldest first; the last hour is not complete'),
+    })
+    .describe('The letters of the group that were created in each of the last 24 hours'),
+  letters: z.array(deadLetter).describe('The newest dead letters of the group'),
 });
 export type DeadLetterGroupView = z.output<typeof deadLetterGroup>;
 
@@ -39,30 +42,34 @@ export const letterCode = z.string().min(1).max(200);
 export const letterFilter = z
   .strictObject({
     ...pacing,
-    ids: z.array(uuid).min(1).max(IDS_MAX).exactOptional(),
-    kind: z.enum(LETTER_KINDS).exactOptional(),
-    code: letterCode.exactOptional(),
+    ids: z.array(uuid).min(1).max(IDS_MAX).exactOptional().describe('Only letters with these ids'),
+    kind: z.enum(LETTER_KINDS).exactOptional().describe('Only letters of this kind'),
+    code: letterCode.exactOptional().describe('Only letters with this error code'),
   })
   .refine(({ ids, kind, code }) => [ids, kind, code].some((value) => value !== undefined), {
     error: 'expected ids, kind or code, at least one of them',
   });
 
 export const redrivenLetters = z.strictObject({
-  redriven: count,
-  skipped: count,
+  redriven: count.describe('The number of letters whose work starts again'),
+  skipped: count.describe('The number of letters that were skipped, each with a reason'),
   remaining: count.describe(
     'Open letters that match this request and were not processed; send it again for them. Without those of batch items, which come last and are skipped',
   ),
-  letters: z.array(
-    z.strictObject({
-      id: uuid,
-      result: z.enum(['redriven', 'skipped']),
-      reason: z.string().nullable(),
-      messageIds: z.array(uuid).describe('The messages that wait because of it'),
-    }),
-  ),
+  letters: z
+    .array(
+      z.strictObject({
+        id: uuid.describe('The id of the letter'),
+        result: z.enum(['redriven', 'skipped']).describe('Whether its work starts again'),
+        reason: text.nullable().describe('Why it was skipped; null: it was not'),
+        messageIds: z.array(uuid).describe('The messages that wait because of it'),
+      }),
+    )
+    .describe('What happened to each letter'),
 });
 export type RedrivenLetters = z.output<typeof redrivenLetters>;
 
-export const discardedLetters = z.strictObject({ discarded: count });
+export const discardedLetters = z.strictObject({
+  discarded: count.describe('The number of letters that were discarded'),
+});
 export type DiscardedLetters = z.output<typeof discardedLetters>;

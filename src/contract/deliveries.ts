@@ -2,23 +2,60 @@
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from '../core/statuses.ts';
 import { pacing } from './bulk-actions.ts';
-import { delivery } from './views.ts';
+import { text, flag, uuid, iso, count, sessionKey, createdAt } from './fields.ts';
 
-const count = z.int().min(0);
 const status = z.enum(DELIVERY_STATUSES);
 
+export const delivery = z.strictObject({
+  id: uuid.describe('The id of the delivery'),
+  sessionKey,
+  turnId: uuid.nullable().describe('The turn that it comes from; null: it comes from none'),
+  seq: count.describe('Its place in the order of its session'),
+  channel: text.describe('The channel that it is sent through'),
+  target: z
+    .looseObject({ url: text.optional().describe('The URL of the receiver') })
+    .describe('Where it is sent, without credentials'),
+  payload: z
+    .looseObject({
+      type: text.optional().describe('The type of the delivery'),
+      sessionKey: text.optional().describe('The key of the session'),
+      turnId: uuid.nullish().describe('The turn that it comes from; null: a chat command without a turn'),
+      messageIds: z.array(uuid).optional().describe('The ids of the messages that it answers'),
+      text: text.optional().describe('The text to send'),
+    })
+    .describe('The body that is sent'),
+  status: z.enum(DELIVERY_STATUSES).describe('Whether it waits, was sent, or how it failed'),
+  attempts: count.describe('The number of attempts so far'),
+  dueAt: iso.describe('When the next attempt is due'),
+  expiresAt: iso.describe('When no further attempts to deliver are made'),
+  lastStatus: z.int().nullable().describe('The HTTP status of the last answer; null: there was no answer'),
+  lastError: text.nullable().describe('Why the last attempt failed; null: it did not fail, or there was no attempt'),
+  createdAt,
+  settledAt: iso.nullable().describe('When it was sent or given up; null: neither yet'),
+});
+export type DeliveryView = z.output<typeof delivery>;
+
 export const deliveryDetails = delivery.extend({
-  log: z.array(z.strictObject({ attempt: count, at: z.iso.datetime(), status, httpStatus: z.int().nullable() })),
+  log: z
+    .array(
+      z.strictObject({
+        attempt: count.describe('The number of the attempt, counted from 1; it starts again after a redrive'),
+        at: iso.describe('When the result was stored'),
+        status: status.describe('The state of the delivery after the attempt; `pending`: another attempt follows'),
+        httpStatus: z.int().nullable().describe('The HTTP status of the answer; null: there was no answer'),
+      }),
+    )
+    .describe('The results of its attempts, oldest first, as far back as the event log reaches'),
 });
 export type DeliveryDetails = z.output<typeof deliveryDetails>;
 
 export const deliveryCount = z.strictObject({
-  status,
-  count,
-  isCapped: z.boolean(),
-  oldestAt: z.iso.datetime().nullable(),
+  status: status.describe('The state of these deliveries'),
+  count: count.describe('The number of deliveries in the state, up to a limit'),
+  isCapped: flag.describe('Whether the limit of the count was reached, so that there may be more'),
+  oldestAt: iso.nullable().describe('When the oldest of them was created; null: there is none'),
 });
 export type DeliveryCount = z.output<typeof deliveryCount>;
 
-/** The body of a discard; it may be absent. The reason is kept in the audit log. */
+/** The body of a discard; it may be absent. */
 export const discardRequest = z.strictObject({ reason: pacing.reason });

@@ -1,141 +1,203 @@
 // Live events: their types, which a filter can name, and the data of each.
 import { z } from 'zod';
 import { PRICE_TIERS } from '../core/prices/call-cost.ts';
-import { BATCH_OUTCOMES, HOP_VIAS, PAUSE_REASONS } from '../core/batch/batch.ts';
+import { BATCH_OUTCOMES, PAUSE_REASONS } from '../core/batch/batch.ts';
 import { BULK_STATUSES } from '../core/bulk/bulk-action.ts';
-import { BUDGET_PERIODS } from '../core/budget/budget.ts';
 import { MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
+import { counts, hop } from './batches.ts';
+import { budget } from './budgets.ts';
 import { costFields, costOf } from './costs.ts';
 import { fault } from './faults.ts';
 import { usage } from './views.ts';
+import { worker } from './workers.ts';
+import { text, flag, amount, uuid, count } from './fields.ts';
 
-const uuid = z.uuid();
-const count = z.int().min(0);
-const disposition = z.string();
+const messageId = uuid.describe('The id of the message');
+const batchId = uuid.describe('The id of the batch');
+const compactionId = uuid.describe('The id of the compaction');
+const attempt = count.describe('The number of the attempt, counted from 1');
+const call = count.describe('The number of the model call in its turn');
+const callId = text.describe('The id of the call in logs and traces');
+const toolCall = { callId: text.describe('The id of the tool call'), name: text.describe('The name of the tool') };
+const { name, host, pid, roles, version } = worker.shape;
+const { scope, per } = budget.shape;
+const { total, answered, silent, failed, cancelled, expired } = counts.shape;
+const { n, via, requests, cacheHitRate } = hop.shape;
 
 /** The dimensions by which roll-ups of usage are grouped. */
-const rolledUp = { agentId: z.string(), kind: z.string(), lane: z.string(), model: z.string().nullable() };
+const rolledUp = {
+  agentId: text.describe('The id of the agent'),
+  kind: text.describe('What the turn answers'),
+  lane: text.describe('The lane of the turn'),
+  model: text.nullable().describe('The model, as provider/model; null: not known'),
+};
 
 const progressCounts = z.strictObject({
-  total: count,
-  inFlight: count,
-  answered: count,
-  silent: count,
-  failed: count,
-  cancelled: count,
-  expired: count,
+  total,
+  inFlight: count.describe('Items that have started and have not ended'),
+  answered,
+  silent,
+  failed,
+  cancelled,
+  expired,
 });
 
 /** The fields of each type in addition to type, sessionKey, turnId and at. */
 const budgetFields = {
-  budgetId: uuid,
-  scope: z.string(),
-  per: z.enum(BUDGET_PERIODS),
-  limitMicros: count,
-  spentMicros: count,
-  reservedMicros: count,
+  budgetId: uuid.describe('The id of the budget; the cost cap of a batch has the id of the batch'),
+  scope,
+  per,
+  limitMicros: count.describe('The limit of a window in whole micro-dollars'),
+  spentMicros: count.describe('What the calls of the current window have cost, in whole micro-dollars'),
+  reservedMicros: count.describe('What is reserved for calls in flight, in whole micro-dollars'),
 };
 
-const workerFields = {
-  workerId: uuid,
-  name: z.string(),
-  host: z.string(),
-  pid: count,
-  roles: z.array(z.string()),
-  version: z.string(),
+const workerFields = { workerId: uuid.describe('The id of the process'), name, host, pid, roles, version };
+
+const attempted = {
+  deliveryId: uuid.describe('The id of the delivery'),
+  attempt,
+  status: text.describe('The state of the delivery after the attempt'),
+  httpStatus: z.int().nullish().describe('The HTTP status of the answer; null or absent: there was no answer'),
 };
 
 const FIELDS = {
-  'message.accepted': { messageId: uuid, seq: count, kind: z.string(), disposition },
-  'message.settled': { messageId: uuid, status: z.enum(MESSAGE_STATUSES) },
-  'turn.started': { kind: z.string(), messageIds: z.array(uuid), attempt: count },
-  'turn.parked': { code: z.string(), dueInMs: count },
-  'turn.resumed': { code: z.string().nullable(), waitedMs: z.number() },
+  'message.accepted': {
+    messageId,
+    seq: count.describe('Its number in the session'),
+    kind: text.describe('What the message is'),
+    disposition: text.describe('What happened to the message when it was accepted'),
+  },
+  'message.settled': { messageId, status: z.enum(MESSAGE_STATUSES).describe('How the message ended') },
+  'turn.started': {
+    kind: text.describe('What the turn answers'),
+    messageIds: z.array(uuid).describe('The messages that it claimed'),
+    attempt,
+  },
+  'turn.parked': {
+    code: text.describe('Why the turn waits: the `why.code` of the turn'),
+    dueInMs: count.describe('The time until it resumes at the latest, in milliseconds'),
+  },
+  'turn.resumed': {
+    code: text.nullable().describe('Why the turn waited; null: not known'),
+    waitedMs: z.number().describe('How long the turn was parked, in milliseconds'),
+  },
   'turn.ended': {
-    status: z.enum(TURN_STATUSES),
-    reply: z.string().nullable(),
-    error: fault,
+    status: z.enum(TURN_STATUSES).describe('How the turn ended'),
+    reply: text.nullable().describe('The text of the reply; null: there is none'),
+    error: fault.describe('Why the turn failed; null: it did not'),
     ...costFields,
     ...rolledUp,
   },
-  'model.started': { call: count, callId: z.string() },
-  'model.delta': { call: count, text: z.string() },
-  'model.reasoning': { call: count, text: z.string() },
+  'model.started': { call, callId },
+  'model.delta': { call, text: text.describe('A piece of the reply') },
+  'model.reasoning': { call, text: text.describe("A piece of the model's thinking") },
   'model.ended': {
-    call: count,
-    callId: z.string(),
-    status: z.enum(['ok', 'failed', 'aborted']),
-    stopReason: z.string().nullish(),
-    usage,
-    cacheWrite1hTokens: count,
+    call,
+    callId,
+    status: z.enum(['ok', 'failed', 'aborted']).describe('How the call ended'),
+    stopReason: z.string().nullish().describe('Why the model stopped; null or absent: it gave no complete answer'),
+    usage: usage.describe('The tokens of the call'),
+    cacheWrite1hTokens: count.describe('The part of `cacheWriteTokens` that the provider keeps for an hour'),
     ...costOf,
-    isEstimated: z.boolean(),
-    simulated: z.boolean(),
-    tier: z.enum(PRICE_TIERS),
+    isEstimated: flag.describe('Whether the call was interrupted: tokens and cost are those reported until then'),
+    simulated: flag.describe('Whether the scripted model answered, which costs nothing'),
+    tier: z.enum(PRICE_TIERS).describe('Which prices apply: standard, or those of provider batches'),
     ...rolledUp,
-    firstChunkMs: z.number().nullable(),
-    error: fault.optional(),
-    retryInMs: count.optional(),
+    firstChunkMs: amount.describe('The milliseconds to the first part of the answer; null: there was no answer'),
+    error: fault.optional().describe('Why the call failed; null or absent: it did not'),
+    retryInMs: count.optional().describe('The time until it is made again, in milliseconds; absent: it is not'),
   },
-  'model.blocked': { provider: z.string().nullable(), code: z.string(), text: z.string() },
-  'tool.started': { callId: z.string(), name: z.string(), step: count },
-  'tool.ended': { callId: z.string(), name: z.string(), status: z.string(), isError: z.boolean() },
-  'steer.injected': { messageIds: z.array(uuid) },
-  'compaction.started': { compactionId: uuid, reason: z.string(), attempt: count, tokensBefore: count },
+  'model.blocked': {
+    provider: text.nullable().describe('The provider or the model that does not answer; null: not known'),
+    code: text.describe('Why it does not answer: a `why.code`'),
+    text: text.describe('The same for people'),
+  },
+  'tool.started': { ...toolCall, step: count.describe('The number of the step in its turn, counted from 1') },
+  'tool.ended': {
+    ...toolCall,
+    status: text.describe('How the tool call ended'),
+    isError: flag.describe('Whether the tool failed'),
+  },
+  'steer.injected': { messageIds: z.array(uuid).describe('The messages that joined the running turn') },
+  'compaction.started': {
+    compactionId,
+    reason: text.describe('What requested the compaction'),
+    attempt,
+    tokensBefore: count.describe('Estimated tokens of the context before the compaction'),
+  },
   'compaction.ended': {
-    compactionId: uuid,
-    status: z.string(),
-    tokensBefore: count.nullable(),
-    tokensAfter: count.nullable(),
-    error: fault,
+    compactionId,
+    status: text.describe('How the compaction ended'),
+    tokensBefore: count.nullable().describe('Estimated tokens of the context before the compaction; null: not known'),
+    tokensAfter: count.nullable().describe('Estimated tokens of the context after it; null: it did not succeed'),
+    error: fault.describe('Why the compaction failed; null: it did not'),
   },
   'announce.queued': {
-    runId: uuid,
-    childSessionKey: z.string(),
-    messageId: uuid,
-    status: z.string(),
-    disposition,
+    runId: uuid.describe('The id of the run of the subagent'),
+    childSessionKey: text.describe('The session key of the subagent'),
+    messageId: uuid.describe('The id of the announcement'),
+    status: text.describe('How the run ended'),
+    disposition: text.describe('`steered`: it joins the running turn; `queued`: it waits for the next turn'),
   },
-  'delivery.sent': { deliveryId: uuid, attempt: count, status: z.string(), httpStatus: z.int().nullish() },
-  'delivery.failed': { deliveryId: uuid, attempt: count, status: z.string(), httpStatus: z.int().nullish() },
-  'cron.fired': { cronId: uuid, name: z.string(), scheduledFor: z.string(), messageId: uuid.nullable() },
+  'delivery.sent': attempted,
+  'delivery.failed': attempted,
+  'cron.fired': {
+    cronId: uuid.describe('The id of the cron'),
+    name: text.describe('The name of the cron'),
+    scheduledFor: text.describe('The slot that it is for'),
+    messageId: uuid.nullable().describe('The message that it queued; null: none'),
+  },
   'heartbeat.fired': {
-    heartbeatId: uuid,
-    agentId: z.string(),
-    trigger: z.enum(['interval', 'manual']),
-    scheduledFor: z.string(),
-    messageId: uuid.nullable(),
+    heartbeatId: uuid.describe('The id of the poll'),
+    agentId: text.describe('The id of the agent that is polled'),
+    trigger: z.enum(['interval', 'manual']).describe('Whether the interval or a request started it'),
+    scheduledFor: text.describe('When the poll was due'),
+    messageId: uuid.nullable().describe('The message that asks the agent; null: there is none'),
   },
-  'batch.created': { batchId: uuid, name: z.string().nullable(), items: count },
-  'batch.progress': { batchId: uuid, counts: progressCounts },
+  'batch.created': {
+    batchId,
+    name: text.nullable().describe('The name of the batch; null: it has no name'),
+    items: count.describe('The number of items'),
+  },
+  'batch.progress': { batchId, counts: progressCounts.describe('The number of items in each state') },
   'batch.hop': {
-    batchId: uuid,
-    n: count,
-    via: z.enum(HOP_VIAS),
-    requests: count,
-    cacheHitRate: z.number().nullable(),
-    costMicros: count.nullable(),
-    liveMicros: count.nullable(),
+    batchId,
+    n,
+    via,
+    requests,
+    cacheHitRate,
+    costMicros: count.nullable().describe('What the round cost, in whole micro-dollars; null: not known'),
+    liveMicros: count.nullable().describe('What live calls would cost, in whole micro-dollars; null: not known'),
   },
-  'batch.paused': { batchId: uuid, reason: z.enum(PAUSE_REASONS), detail: z.string().nullable() },
-  'batch.resumed': { batchId: uuid },
-  'batch.ended': { batchId: uuid, outcome: z.enum(BATCH_OUTCOMES) },
+  'batch.paused': {
+    batchId,
+    reason: z.enum(PAUSE_REASONS).describe('Why the batch is paused'),
+    detail: text.nullable().describe('More about the reason, for people; null: there is no more'),
+  },
+  'batch.resumed': { batchId },
+  'batch.ended': { batchId, outcome: z.enum(BATCH_OUTCOMES).describe('How the batch ended') },
   'budget.warned': budgetFields,
   'budget.reached': budgetFields,
-  'worker.started': { ...workerFields, isBack: z.boolean() },
-  'worker.lost': { ...workerFields, seenAt: z.string() },
+  'worker.started': { ...workerFields, isBack: flag.describe('Whether it was lost and reports again') },
+  'worker.lost': { ...workerFields, seenAt: text.describe('When it last reported') },
   'worker.drained': workerFields,
   'bulk.progress': {
-    bulkActionId: uuid,
-    status: z.enum(BULK_STATUSES),
-    total: count,
-    done: count,
-    skipped: count,
-    failed: count,
+    bulkActionId: uuid.describe('The id of the bulk action'),
+    status: z
+      .enum(BULK_STATUSES)
+      .describe('`cancelling`: the objects in progress finish; apart from `running`: how it ended'),
+    total: count.describe('The number of objects'),
+    done: count.describe('How many objects were changed'),
+    skipped: count.describe('How many objects were skipped, each with a reason'),
+    failed: count.describe('How many objects failed because of an error'),
   },
-  'session.reset': { transcriptNo: count, previousTranscriptNo: count, reason: z.string() },
+  'session.reset': {
+    transcriptNo: count.describe('The number of the new transcript, counted from 1'),
+    previousTranscriptNo: count.describe('The number of the transcript that was ended'),
+    reason: text.describe('What reset the session'),
+  },
 } as const satisfies Record<string, z.ZodRawShape>;
-
 export type EventType = keyof typeof FIELDS;
 
 /** The types of events, as values. */
@@ -143,16 +205,21 @@ export const EVENT_TYPES = Object.keys(FIELDS) as EventType[];
 
 const variants = EVENT_TYPES.map((type) =>
   z.looseObject({
-    type: z.literal(type),
-    sessionKey: z.string().nullable(),
-    turnId: uuid.nullable(),
-    at: z.string(),
+    type: z.literal(type).describe('The type of the event'),
+    sessionKey: text.nullable().describe('The key of the session; null: the event is of no session'),
+    turnId: uuid.nullable().describe('The turn that it is of; null: it is of no turn'),
+    at: text.describe('When it happened'),
     ...FIELDS[type],
   }),
 );
 
 /** Sent first, without an id, when events after the client's last id were deleted. No filter chooses it: every stream may begin with it. */
-const reset = z.looseObject({ type: z.literal('reset'), sessionKey: z.null(), turnId: z.null(), at: z.string() });
+const reset = z.looseObject({
+  type: z.literal('reset').describe('The type of the event'),
+  sessionKey: z.null().describe('Always null: the event is of no session'),
+  turnId: z.null().describe('Always null: the event is of no turn'),
+  at: text.describe('When it was sent'),
+});
 
 /** The `data` of an event. Further fields may be there. */
 export const liveEvent = z.union([reset, ...(variants as [(typeof variants)[number], ...(typeof variants)[number][]])]);

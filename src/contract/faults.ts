@@ -1,5 +1,12 @@
 // Why something failed, as rows keep it.
 import { z } from 'zod';
+import { text } from './fields.ts';
 
 /** A stable code and a text for people; null: nothing failed. Some faults carry more. */
-export const fault = z.looseObject({ code: z.string(), message: z.string() }).nullable();
+export const fault = z
+  .looseObject({
+    code: text.describe('The code of the error, for programs'),
+    message: text.describe('What went wrong, for people'),
+  })
+  .nullable();
+export type Fault = z.output<typeof fault>;

@@ -2,10 +2,10 @@
 // epoch milliseconds and are milliseconds inside.
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
-import { inputOptions } from '../config/schema-inputs.ts';
+import { inputOptions, messageVia } from '../config/schema-inputs.ts';
 import { deliveryUrl, timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';
-import { MESSAGE_VIAS, type InboundMessage } from '../core/inbound.ts';
+import type { InboundMessage } from '../core/inbound.ts';
 import { TIME_MS_MAX } from '../core/time-range.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
@@ -18,6 +18,7 @@ const CONTEXT_BLOCKS_MAX = 100;
 const URL_CHARS_MAX = 2000;
 
 const name = z.string().max(NAME_CHARS_MAX).exactOptional();
+const word = z.string().min(1).max(NAME_CHARS_MAX).exactOptional();
 const text = z.string().exactOptional();
 const time = z
   .union([timeText.transform((iso) => Date.parse(iso)), z.int().min(0).max(TIME_MS_MAX)], {
@@ -25,62 +26,106 @@ const time = z
   })
   .exactOptional();
 
-const sender = z.strictObject({ id: name, name, username: name, tag: name, e164: name });
+const sender = z.strictObject({
+  id: name.describe('The id of the sender on the platform'),
+  name: name.describe('The name of the sender'),
+  username: name.describe('The user name of the sender on the platform'),
+  tag: name.describe('The tag of the sender on the platform'),
+  e164: name.describe('The phone number of the sender, as +491701234567'),
+});
 const group = z.strictObject({
-  subject: name,
-  channel: name,
-  space: name,
-  members: z.array(z.string().max(NAME_CHARS_MAX)).max(MEMBERS_MAX).exactOptional(),
+  subject: name.describe('The name of the group'),
+  channel: name.describe('The name of the channel of the group'),
+  space: name.describe('The name of the space or server'),
+  members: z
+    .array(z.string().max(NAME_CHARS_MAX))
+    .max(MEMBERS_MAX)
+    .exactOptional()
+    .describe('The names of its members'),
 });
-const replyTo = z.strictObject({ id: name, senderLabel: name, body: text, isQuote: z.boolean().exactOptional() });
+const replyTo = z.strictObject({
+  id: name.describe('The platform id of the message that this one replies to'),
+  senderLabel: name.describe('The name of the sender of the quoted message'),
+  body: text.describe('The text of the quoted message'),
+  isQuote: z.boolean().exactOptional().describe('Whether only a part of the message is quoted'),
+});
 const forwarded = z.strictObject({
-  from: name,
-  type: name,
-  username: name,
-  title: name,
-  signature: name,
-  chatType: name,
-  date: time,
+  from: name.describe('The sender of the original message'),
+  type: name.describe('What the origin is, such as a user, a chat or a channel'),
+  username: name.describe('The user name of the origin on the platform'),
+  title: name.describe('The title of the chat or channel of the original message'),
+  signature: name.describe('The signature of the author of the original message'),
+  chatType: name.describe('The type of the chat of the original message'),
+  date: time.describe('When the original message was sent'),
 });
-const historyMessage = z.strictObject({ sender: name, timestamp: time, body: z.string() });
-const thread = z.strictObject({ id: name, label: name, starterBody: text, historyBody: text });
+const historyMessage = z.strictObject({
+  sender: name.describe('The name of its sender'),
+  timestamp: time.describe('When the message was sent, as ISO 8601 or epoch milliseconds'),
+  body: z.string().describe('The text of the earlier message'),
+});
+const thread = z.strictObject({
+  id: name.describe('The id of the thread on the platform'),
+  label: name.describe('The name of the thread'),
+  starterBody: text.describe('The first message of the thread'),
+  historyBody: text.describe('The messages of the thread before this one'),
+});
 const media = z.strictObject({
-  path: name,
-  type: name,
-  url: z.string().max(URL_CHARS_MAX).exactOptional(),
-  transcript: text,
+  path: name.describe('The path of the file in the workspace'),
+  type: name.describe('The MIME type of the file'),
+  url: z.string().max(URL_CHARS_MAX).exactOptional().describe('Where the file is, as an http or https URL'),
+  transcript: text.describe('The transcript of a voice message'),
 });
 
 const fields = z.strictObject({
-  text: z.string(),
-  messageId: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-  channel: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-  accountId: name,
-  chatId: name,
-  chatType: z.enum(['direct', 'group', 'channel']).exactOptional(),
-  provider: name,
-  surface: name,
-  timestamp: time,
-  sender: sender.exactOptional(),
-  group: group.exactOptional(),
-  conversationLabel: name,
-  wasMentioned: z.boolean().exactOptional(),
-  replyTo: replyTo.exactOptional(),
-  forwarded: forwarded.exactOptional(),
-  history: z.array(historyMessage).max(HISTORY_MESSAGES_MAX).exactOptional(),
-  thread: thread.exactOptional(),
-  media: z.array(media).max(MEDIA_MAX).exactOptional(),
-  untrustedContext: z.array(z.string()).max(CONTEXT_BLOCKS_MAX).exactOptional(),
-  groupSystemPrompt: text,
-  mode: z.enum(QUEUE_MODES).exactOptional(),
-  model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-  thinking: z.enum(THINKING_LEVELS).exactOptional(),
-  via: z.enum(MESSAGE_VIAS).exactOptional(),
-  deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
+  text: z.string().describe('The text of the message; it may be empty if there is media'),
+  messageId: word.describe('Its id on the platform, unique per channel, account and chat forever'),
+  channel: word.describe('The channel that the message came from, such as telegram'),
+  accountId: name.describe('The account of the bot on the platform'),
+  chatId: name.describe('The id of the chat on the platform'),
+  chatType: z.enum(['direct', 'group', 'channel']).exactOptional().describe('What kind of chat it is'),
+  provider: name.describe('The platform of the channel'),
+  surface: name.describe('The part of the platform that the message was sent from'),
+  timestamp: time.describe('When the message was sent, as ISO 8601 or epoch milliseconds'),
+  sender: sender.exactOptional().describe('Who sent the message'),
+  group: group.exactOptional().describe('The group chat that the message belongs to'),
+  conversationLabel: name.describe('The name of the conversation, as the platform shows it'),
+  wasMentioned: z.boolean().exactOptional().describe('Whether the agent was mentioned in a group'),
+  replyTo: replyTo.exactOptional().describe('The message that this one replies to'),
+  forwarded: forwarded.exactOptional().describe('The origin of a forwarded message'),
+  history: z
+    .array(historyMessage)
+    .max(HISTORY_MESSAGES_MAX)
+    .exactOptional()
+    .describe('Messages that the agent has not seen, oldest first'),
+  thread: thread.exactOptional().describe('The thread that the message belongs to'),
+  media: z.array(media).max(MEDIA_MAX).exactOptional().describe('Files and images of the message'),
+  untrustedContext: z
+    .array(z.string())
+    .max(CONTEXT_BLOCKS_MAX)
+    .exactOptional()
+    .describe('Texts of others, which the agent treats as data'),
+  groupSystemPrompt: text.describe("The operator's instructions to the agent for this group"),
+  mode: z
+    .enum(QUEUE_MODES)
+    .exactOptional()
+    .describe('What happens to it while the session is busy; absent: as configured'),
+  model: word.describe('The model, as provider/model or an alias; absent: as configured'),
+  thinking: z.enum(THINKING_LEVELS).exactOptional().describe('The thinking level of its turn; absent: as configured'),
+  via: messageVia.exactOptional(),
+  deliver: z
+    .strictObject({ url: deliveryUrl.describe('An http or https URL') })
+    .nullable()
+    .exactOptional()
+    .describe('Where the reply is delivered; null: nowhere; absent: as configured'),
   ...inputOptions,
-  expiresAt: time,
-  deliverAt: time,
-  priority: z.int().min(-PRIORITY_MAX).max(PRIORITY_MAX).exactOptional(),
+  expiresAt: time.describe('If its answer has not started by this time, the message fails with the code `expired`'),
+  deliverAt: time.describe('When it arrives in its session, as if it were sent then; until then it is `delayed`'),
+  priority: z
+    .int()
+    .min(-PRIORITY_MAX)
+    .max(PRIORITY_MAX)
+    .exactOptional()
+    .describe('Above 0: before others of its lane; below 0: after them'),
 });
 
 /** What `POST /v1/sessions/{key}/messages` takes. */
@@ -97,7 +142,7 @@ const CUSTOM_ID_CHARS_MAX = 200;
 export const batchItem = fields.omit({ mode: true, via: true, deliverAt: true, priority: true }).extend({
   text: z.string().min(1, 'must not be empty'),
   customId: z.string().min(1).max(CUSTOM_ID_CHARS_MAX).exactOptional(),
-  sessionKey: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-  agentId: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
+  sessionKey: word,
+  agentId: word,
   mode: z.literal('followup').exactOptional(),
 });

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { inputOptions } from '../config/schema-inputs.ts';
 import { TAGS_MAX } from '../core/input-options.ts';
+import { text } from './fields.ts';
 
 /** `metadata` of OpenAI's clients, in their bounds. They become tags. */
 export const clientMetadata = z
@@ -9,8 +10,9 @@ export const clientMetadata = z
   .refine((pairs) => Object.keys(pairs).length <= TAGS_MAX, `expected at most ${TAGS_MAX} pairs`)
   .nullish();
 
-/** Empty: none. */
-export const shownTags = z.record(z.string(), z.string()).describe('The tags; empty: none');
+export const shownTags = z.record(text, text).describe('Its tags, by their keys; empty: it has none');
 
-/** `tools` null: all of the agent's. */
-export const shownOptions = { tools: inputOptions.tools.unwrap().nullable(), tags: shownTags };
+export const shownOptions = {
+  tools: inputOptions.tools.unwrap().nullable().describe("Which of the agent's tools its turns have; null: all"),
+  tags: shownTags,
+};

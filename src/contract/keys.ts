@@ -2,27 +2,30 @@
 import { z } from 'zod';
 import { timeText } from '../config/schema-scalars.ts';
 import { KEY_ROLES } from '../core/access/key-role.ts';
+import { text, uuid, iso, createdAt } from './fields.ts';
 
-const role = z.enum(KEY_ROLES);
-const time = z.iso.datetime();
+const role = z
+  .enum(KEY_ROLES)
+  .describe('`viewer` can read, `operator` can also change what runs, `admin` can also manage keys');
 const secret = z.string().min(1).max(512);
 
 /** The body of `POST /v1/auth/sessions`: one of the two. */
 export const signInRequest = z
-  .strictObject({ key: secret.exactOptional(), code: secret.exactOptional() })
+  .strictObject({
+    key: secret.exactOptional().describe('An API key; alternatively, send `code`'),
+    code: secret.exactOptional().describe('A code of `POST /v1/auth/codes`; it can be used once'),
+  })
   .refine(({ key, code }) => (key === undefined) !== (code === undefined), 'expected key or code, and not both');
 
 export const signIn = z.strictObject({
-  principal: z.string(),
+  principal: text.describe('Who signed in: `admin`, or `key:<name>`'),
   role,
-  /** Null: a key, whose requests need no sign-in. */
-  expiresAt: time.nullable(),
+  expiresAt: iso.nullable().describe('When the sign-in of the browser expires; null: the request was sent with a key'),
 });
 
 export const signInCode = z.strictObject({
-  /** Null: the answer to a retry; codes are not stored. */
-  code: z.string().nullable(),
-  expiresAt: time,
+  code: text.nullable().describe('The code, valid once; null: the request was a retry, and codes are not stored'),
+  expiresAt: iso.describe('When the code expires'),
 });
 
 /** The body of `POST /v1/keys`. */
@@ -32,37 +35,37 @@ export const keyRequest = z.strictObject({
     .regex(
       /^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$/,
       '1 to 64 characters of letters, digits, . _ and -, the first a letter or a digit',
-    ),
+    )
+    .describe('The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys'),
   role,
-  expiresAt: timeText.exactOptional(),
+  expiresAt: timeText.exactOptional().describe('When the key expires; absent: never'),
 });
 
 export const apiKey = z.strictObject({
-  id: z.uuid(),
-  name: z.string(),
+  id: uuid.describe('The id of the key'),
+  name: text.describe('The name of its owner in budgets (`key:<name>`) and in the audit log; unique among valid keys'),
   role,
-  createdBy: z.string(),
-  createdAt: time,
-  expiresAt: time.nullable(),
-  lastUsedAt: time.nullable(),
-  revokedAt: time.nullable(),
+  createdBy: text.describe('Who created it: `admin`, or `key:<name>`'),
+  createdAt,
+  expiresAt: iso.nullable().describe('When the key expires; null: never'),
+  lastUsedAt: iso.nullable().describe('When it was last used, exact to a minute; null: never'),
+  revokedAt: iso.nullable().describe('When it was revoked; null: it was not revoked'),
 });
 export type ApiKeyView = z.output<typeof apiKey>;
 
 export const newKey = apiKey.extend({
-  /** Null: the answer to a retry; keys are not stored. */
-  key: z.string().nullable(),
+  key: text.nullable().describe('The key, shown only once; null: the request was a retry, and keys are not stored'),
 });
 
 export const auditEntry = z.strictObject({
-  id: z.uuid(),
-  at: time,
-  principal: z.string(),
+  id: uuid.describe('The id of the entry'),
+  at: iso.describe('When the request began'),
+  principal: text.describe('Who sent it: `admin`, or `key:<name>`'),
   role,
-  action: z.string(),
-  target: z.string(),
-  reason: z.string().nullable(),
-  requestId: z.string(),
-  outcome: z.string().nullable(),
+  action: text.describe('The name of the operation in this document'),
+  target: text.describe('The path of the request, with the id of the object that it created'),
+  reason: text.nullable().describe('The reason in the request; null: none'),
+  requestId: text.describe('The id of the request, as in the header x-request-id'),
+  outcome: text.nullable().describe('`ok`, or the code of the problem; null: it has not ended, or its process died'),
 });
 export type AuditView = z.output<typeof auditEntry>;

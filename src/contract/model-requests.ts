@@ -1,41 +1,50 @@
 // The view of the request of a model call: the body as it was sent, its proof, and the origin of each part.
 import { z } from 'zod';
 import type { RequestPart } from '../core/request-parts.ts';
-import { entry } from './views.ts';
-
-const count = z.int().min(0);
+import { entry } from './transcripts.ts';
+import { text, flag, uuid, count } from './fields.ts';
 
 const requestPart = z.strictObject({
-  path: z.string().describe('Where it stands in the body: system[0], tools[3], messages[4].content[1]'),
-  name: z.string().describe('A section, a tool, a part of a prompt, or the type of a block'),
-  origin: z.string().describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>, model'),
-  trust: z.enum(['trusted', 'untrusted', 'model']),
-  tokens: count.describe('An estimate'),
-  cacheMarker: z.boolean().describe('Whether the provider is asked to keep everything up to here in its cache'),
+  path: text.describe('Where it stands in the body: system[0], tools[3], messages[4].content[1]'),
+  name: text.describe('A section, a tool, a part of a prompt, or the type of a block'),
+  origin: text.describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>, model'),
+  trust: z.enum(['trusted', 'untrusted', 'model']).describe("Whose words it has: the operator's, others', the model's"),
+  tokens: count.describe('Its estimated tokens'),
+  cacheMarker: flag.describe('Whether the provider is asked to keep everything up to here in its cache'),
   span: z
-    .strictObject({ start: count, end: count })
+    .strictObject({
+      start: count.describe('The position of its first code unit'),
+      end: count.describe('The position after its last code unit'),
+    })
     .nullable()
-    .describe('The part of the text that it is, in UTF-16 units; null: all of it'),
+    .describe('The part of the text that it is, in UTF-16 code units; null: all of it'),
   entry: z
-    .strictObject({ id: z.uuid(), seq: count, kind: z.enum(entry.shape.kind.options), turnId: z.uuid() })
+    .strictObject({
+      id: uuid.describe('The id of the entry'),
+      seq: count.describe('The number of the entry in the session'),
+      kind: z.enum(entry.shape.kind.options).describe('What the entry is'),
+      turnId: uuid.describe('The turn that wrote the entry'),
+    })
     .nullable()
-    .describe('The entry of the transcript that it is of'),
+    .describe('The entry of the transcript that it is of; null: it is of none'),
 }) satisfies z.ZodType<RequestPart>;
 
 export const modelRequest = z.strictObject({
-  turnId: z.uuid(),
-  call: count,
-  step: count,
-  purpose: z.enum(['answer', 'compaction', 'flush']),
-  status: z.enum(['ok', 'failed', 'aborted']),
-  request: z
-    .record(z.string(), z.unknown())
-    .describe("The body of the call, in the shapes of Anthropic's Messages API"),
+  turnId: uuid.describe('The turn that made the call'),
+  call: count.describe('The number of the call in its turn, counted from 1'),
+  step: count.describe('The number of the step in its turn, counted from 1'),
+  purpose: z
+    .enum(['answer', 'compaction', 'flush'])
+    .describe('What it asks for: an answer, a summary, or notes before one'),
+  status: z.enum(['ok', 'failed', 'aborted']).describe('How the call ended'),
+  request: z.record(text, z.unknown()).describe("The body of the call, in the shapes of Anthropic's Messages API"),
   requestSha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .nullable()
-    .describe('Of the bytes that were sent; null: nothing was sent'),
-  matches: z.boolean().nullable().describe('Whether the body that is given here has the same hash'),
-  parts: z.array(requestPart).describe("In the order of the provider's cache: tools, system prompt, messages"),
+    .describe('The hash of the sent bytes; null: nothing was sent'),
+  matches: flag.nullable().describe('Whether the body that is given here has the same hash; null: nothing was sent'),
+  parts: z
+    .array(requestPart)
+    .describe("The parts of the body in the order of the provider's cache: tools, system, messages"),
 });

@@ -1,110 +1,150 @@
 // The overview, and what needs a person.
 import { z } from 'zod';
-import { LANES } from '../config.ts';
+import { LANES } from '../config/choices.ts';
 import { ATTENTION_KINDS, ATTENTION_STATES } from '../core/attention.ts';
+import { simulated } from './costs.ts';
 import { why } from './views.ts';
+import { text, flag, amount, uuid, iso, count, sessionKey, lane, reason } from './fields.ts';
 
-const count = z.int().min(0);
-const iso = z.iso.datetime();
 const column = z.array(z.number());
 /** A minute in which nothing was measured has null. */
-const measured = z.array(z.number().nullable());
+const measured = z.array(amount);
 
 export const overview = z.strictObject({
-  now: iso,
-  waiting: z.strictObject({ count, isCapped: z.boolean(), oldestAt: iso.nullable() }),
-  parked: count,
-  running: count,
-  slots: z.strictObject({ inUse: count, total: count }),
-  turnsPerMinute: z.number(),
-  successRate: z.number().nullable(),
-  firstChunkP95Ms: z.number().nullable(),
-  turnP95Ms: z.number().nullable(),
-  cacheHitRatio: z.number().nullable(),
-  spentTodayUsd: z.number(),
+  now: iso.describe('The current time of the database'),
+  waiting: z
+    .strictObject({
+      count: count.describe('The number of waiting messages'),
+      isCapped: flag.describe('Whether there are more'),
+      oldestAt: iso.nullable().describe('When the oldest waiting message arrived; null: none waits'),
+    })
+    .describe('Waiting messages; the count stops at 10,000'),
+  parked: count.describe('Turns that wait without a slot'),
+  running: count.describe('Turns that are running on a worker'),
+  slots: z
+    .strictObject({
+      inUse: count.describe('The number of slots with a turn'),
+      total: count.describe('The number of slots of workers that are neither draining nor lost'),
+    })
+    .describe('The slots for turns on all workers'),
+  turnsPerMinute: z.number().describe('Turns that ended per minute in the last five complete minutes'),
+  successRate: amount.describe(
+    'The share of turns of the last hour that neither failed nor timed out; null: none ended',
+  ),
+  firstChunkP95Ms: amount.describe(
+    'The 95th percentile of the milliseconds to the first part of an answer, of the newest 1,000 turns of the last hour; null: none ended',
+  ),
+  turnP95Ms: amount.describe('The 95th percentile of the milliseconds that these turns took; null: none ended'),
+  cacheHitRatio: amount.describe(
+    'The share of the input tokens of the last hour that were cached; null: there were none',
+  ),
+  spentTodayUsd: z.number().describe('The cost of calls since midnight UTC, in US dollars'),
   budget: z
     .strictObject({
-      id: z.uuid(),
-      name: z.string(),
-      limitUsd: z.number(),
-      spentUsd: z.number(),
-      usedPercent: z.number(),
+      id: uuid.describe('The id of the budget'),
+      name: text.describe('What the budget limits, for people'),
+      limitUsd: z.number().describe('The limit of a window in US dollars'),
+      spentUsd: z.number().describe('What the calls of the current window have cost, in US dollars'),
+      usedPercent: z.number().describe('The spent and reserved amount, in percent of the limit'),
     })
-    .nullable(),
-  simulated: z.boolean(),
-  points: z.strictObject({
-    startsAt: z.array(iso),
-    waiting: measured,
-    running: measured,
-    arrivals: column,
-    ends: column,
-    failures: column,
-    oldestWaitMs: column,
-    firstChunkP95Ms: measured,
-    turnP95Ms: measured,
-    inputTokens: column,
-    outputTokens: column,
-    cacheReadTokens: column,
-    cacheWriteTokens: column,
-    costUsd: column,
-  }),
-  lanes: z.array(
-    z.strictObject({
-      lane: z.enum(LANES),
-      depth: count,
-      parked: count,
-      oldestAt: iso.nullable(),
-      oldest: z.strictObject({ sessionKey: z.string(), why }).nullable(),
-      running: count,
-      slots: count,
-    }),
-  ),
+    .nullable()
+    .describe('The budget with the largest used share; null: there is no budget'),
+  simulated,
+  points: z
+    .strictObject({
+      startsAt: z.array(iso).describe('When each minute starts; the last one is not complete'),
+      waiting: measured.describe('The most messages that waited at once, up to 10,000; null: no scheduler ran'),
+      running: measured.describe('The most turns that ran at once; null: no scheduler ran'),
+      arrivals: column.describe('Messages that were accepted'),
+      ends: column.describe('All turns that ended'),
+      failures: column.describe('Turns that ended because they failed or timed out'),
+      oldestWaitMs: column.describe('The wait of the oldest waiting message, in milliseconds; 0: none waited'),
+      firstChunkP95Ms: measured.describe(
+        'The 95th percentile of the milliseconds to the first part of an answer; null: no turn ended',
+      ),
+      turnP95Ms: measured.describe('The 95th percentile of the milliseconds that turns took; null: none ended'),
+      inputTokens: column.describe('Input tokens that were not in the cache'),
+      outputTokens: column.describe('Output tokens'),
+      cacheReadTokens: column.describe("Input tokens read from the provider's cache"),
+      cacheWriteTokens: column.describe("Input tokens written to the provider's cache"),
+      costUsd: column.describe('The cost of the calls, in US dollars'),
+    })
+    .describe('The last 60 minutes, oldest first; each column has one value per minute'),
+  lanes: z
+    .array(
+      z.strictObject({
+        lane,
+        depth: count.describe('Sessions that have work but no worker, without those whose turn is parked'),
+        parked: count.describe('Sessions whose turn is parked'),
+        oldestAt: iso.nullable().describe('When the oldest waiting message of the lane arrived; null: none waits'),
+        oldest: z
+          .strictObject({ sessionKey, why: why.describe('Why the message waits') })
+          .nullable()
+          .describe('The session of the message that waits longest, and why the message waits; null: none waits'),
+        running: count.describe('Turns of the lane that are running on a worker'),
+        slots: count.describe('The number of turns that all workers together can run at once'),
+      }),
+    )
+    .describe('The lanes, each with its current load'),
 });
 
 export type Overview = z.output<typeof overview>;
 
-const mark = z.strictObject({ by: z.string(), at: iso, until: iso.nullable(), reason: z.string().nullable() });
+const mark = z.strictObject({
+  by: text.describe('Who decided it: `admin`, or `key:<name>`'),
+  at: iso.describe('When it was decided'),
+  until: iso.nullable().describe('The end of the snooze; null: it is acknowledged until it ends'),
+  reason: text.nullable().describe('The reason in the request; null: none was given'),
+});
 
 export const attentionEntry = z.strictObject({
-  id: z.string(),
-  kind: z.enum([...ATTENTION_KINDS, 'budget']),
-  severity: z.enum(['error', 'warning']),
-  text: z.string(),
-  count,
-  since: iso.nullable(),
-  href: z.string(),
-  fix: z.string(),
-  state: z.enum(ATTENTION_STATES),
-  mark: mark.nullable(),
+  id: text.describe('Its id, as long as the problem lasts'),
+  kind: z.enum([...ATTENTION_KINDS, 'budget']).describe('What the problem is'),
+  severity: z.enum(['error', 'warning']).describe('`error`: something fails; `warning`: something may fail soon'),
+  text: text.describe('What is wrong, for people'),
+  count: count.describe('How many objects have the problem'),
+  since: iso.nullable().describe('When the problem began; null: not known'),
+  href: text.describe('The path of the screen that shows it'),
+  fix: text.describe('What to do next, for people'),
+  state: z.enum(ATTENTION_STATES).describe('Unless it is `open`, it is not counted and is listed last'),
+  mark: mark.nullable().describe('What an operator has decided; null: nothing that still holds'),
 });
 
 export type AttentionEntry = z.output<typeof attentionEntry>;
 
-export const attention = z.strictObject({ items: z.array(attentionEntry) });
+export const attention = z.strictObject({
+  items: z
+    .array(attentionEntry)
+    .describe('The problems that need an operator, open errors first; empty: there are none'),
+});
 
 export type Attention = z.output<typeof attention>;
 
-const REASON_CHARS_MAX = 500;
 const SNOOZE_SECONDS_MAX = 30 * 86_400;
-const reason = z.string().trim().min(1).max(REASON_CHARS_MAX).exactOptional();
+const shownReason = reason.describe('Why; shown with the problem and stored in the audit log');
 
-export const acknowledgeRequest = z.strictObject({ reason });
+export const acknowledgeRequest = z.strictObject({ reason: shownReason });
 
 export const snoozeRequest = z.strictObject({
-  seconds: z.int().min(0).max(SNOOZE_SECONDS_MAX).exactOptional(),
-  reason,
+  seconds: z.int().min(0).max(SNOOZE_SECONDS_MAX).exactOptional().describe('For how long; 0: no longer; absent: 3600'),
+  reason: shownReason,
 });
 
 export const stats = z.strictObject({
-  sessions: count,
-  messages: z.record(z.string(), count),
-  turns: z.record(z.string(), count),
-  deliveries: z.record(z.string(), count),
-  oldestWaitMs: count.nullable(),
-  liveLocks: count,
-  queueDepth: z.record(z.enum(LANES), count),
-  systemEventsWaiting: count,
-  deadLetters: count,
-  attention: z.strictObject({ errors: count, warnings: count }),
+  sessions: count.describe('The number of all sessions'),
+  messages: z.record(text, count).describe('The number of messages by status'),
+  turns: z.record(text, count).describe('The number of turns by status'),
+  deliveries: z.record(text, count).describe('The number of deliveries by status'),
+  oldestWaitMs: count.nullable().describe('The wait of the oldest waiting message, in milliseconds; null: none waits'),
+  liveLocks: count.describe('The number of sessions that a worker has claimed'),
+  queueDepth: z.record(z.enum(LANES), count).describe('The number of jobs in the queue, by lane'),
+  systemEventsWaiting: count.describe('The number of waiting system events of all sessions'),
+  deadLetters: count.describe('The number of open dead letters'),
+  attention: z
+    .strictObject({
+      errors: count.describe('The number of problems of which each keeps something from working'),
+      warnings: count.describe('The number of problems that may stop something soon'),
+    })
+    .describe('The number of open problems that `GET /v1/attention` lists, at most a second old'),
 });
 export type StatsView = z.output<typeof stats>;

@@ -2,37 +2,36 @@
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
 import { nameText, sessionKeyText } from './queries.ts';
-
-const REASON_CHARS_MAX = 500;
+import { text, uuid, iso, reason } from './fields.ts';
 
 /** The scope of a pause: sessions that match all of it; empty: all sessions. */
 const scope = {
-  lane: z.enum(LANES).exactOptional(),
-  agent: nameText.exactOptional(),
-  session: sessionKeyText.exactOptional(),
+  lane: z.enum(LANES).exactOptional().describe('The lane whose sessions are paused; absent: every lane'),
+  agent: nameText.exactOptional().describe('The agent whose sessions are paused; absent: every agent'),
+  session: sessionKeyText.exactOptional().describe('The key of the session that is paused; absent: every session'),
 };
 
 export const pauseRequest = z.strictObject({
   ...scope,
-  reason: z.string().trim().min(1).max(REASON_CHARS_MAX).exactOptional(),
+  reason: reason.describe('Why; shown with what waits, and stored in the audit log'),
 });
 
-export const resumeRequest = z.strictObject({
-  ...scope,
-  reason: z.string().trim().min(1).max(REASON_CHARS_MAX).exactOptional(),
-});
+export const resumeRequest = z.strictObject({ ...scope, reason });
 
 export const pause = z.strictObject({
-  id: z.uuid(),
-  lane: z.enum(LANES).nullable(),
-  agent: z.string().nullable(),
-  session: z.string().nullable(),
-  reason: z.string().nullable(),
-  pausedBy: z.string(),
-  since: z.iso.datetime(),
+  id: uuid.describe('The id of the pause'),
+  lane: z.enum(LANES).nullable().describe('Only sessions of this lane; null: of every lane'),
+  agent: text.nullable().describe('Only sessions of this agent; null: of every agent'),
+  session: text.nullable().describe('Only this session; null: every session'),
+  reason: text.nullable().describe('The reason in the request; null: none was given'),
+  pausedBy: text.describe('Who created the pause: `admin`, or `key:<name>`'),
+  since: iso.describe('When the pause began'),
 });
 export type PauseView = z.output<typeof pause>;
 
-export const pauses = z.strictObject({ items: z.array(pause) });
+export const pauses = z.strictObject({ items: z.array(pause).describe('The pauses in force; empty: there is none') });
 
-export const resumed = z.strictObject({ ended: z.array(pause), remaining: z.array(pause) });
+export const resumed = z.strictObject({
+  ended: z.array(pause).describe('The pauses that this request ended; empty: there was no pause with this scope'),
+  remaining: z.array(pause).describe('The pauses that remain'),
+});

@@ -1,31 +1,33 @@
 // Submissions to the provider on the wire.
 import { z } from 'zod';
 import { SUBMISSION_STATUSES } from '../core/provider-batch/submission-status.ts';
-
-const iso = z.iso.datetime();
-const count = z.int().min(0);
+import { tokenCounts } from './costs.ts';
+import { text, flag, amount, uuid, iso, count, createdAt } from './fields.ts';
 
 export const providerBatch = z.strictObject({
-  id: z.uuid(),
-  providerId: z.string().nullable(),
-  status: z.enum(SUBMISSION_STATUSES),
-  isAdopted: z.boolean(),
-  requestCount: count,
-  counts: z.record(z.string(), count).nullable(),
+  id: uuid.describe('The id of the submission'),
+  providerId: text.nullable().describe("The provider's id of the batch; null: it is not known, or there is none"),
+  status: z.enum(SUBMISSION_STATUSES).describe('What happens to the submission'),
+  isAdopted: flag.describe(
+    "Whether it was found in the provider's list, because the answer to the submission was lost",
+  ),
+  requestCount: count.describe('The number of its requests'),
+  counts: z
+    .record(text, count)
+    .nullable()
+    .describe("The provider's counts of the requests, by status; null: not known"),
   wasted: z
     .strictObject({
-      answers: count,
-      inputTokens: count,
-      outputTokens: count,
-      cacheReadTokens: count,
-      cacheWriteTokens: count,
+      answers: count.describe('The number of these answers'),
+      ...tokenCounts,
     })
-    .nullable(),
-  wastedUsd: z.number().nullable(),
-  error: z.string().nullable(),
-  createdAt: iso,
-  submittedAt: iso.nullable(),
-  expiresAt: iso.nullable(),
-  endedAt: iso.nullable(),
+    .nullable()
+    .describe('The tokens of paid answers that no turn uses; null: there are none'),
+  wastedUsd: amount.describe('The cost of these answers in US dollars; null: there are none, or the cost is not known'),
+  error: text.nullable().describe('The last error; null: none'),
+  createdAt,
+  submittedAt: iso.nullable().describe('When the provider accepted it; null: not known'),
+  expiresAt: iso.nullable().describe('When the provider gives it up; null: not known'),
+  endedAt: iso.nullable().describe('When the provider ended it; null: it has not'),
 });
 export type ProviderBatchView = z.output<typeof providerBatch>;

@@ -1,6 +1,7 @@
 // Query parameters that several routes share. Values are text in a URL; `wire` gives their type in the document.
 import { z } from 'zod';
 import type { Tags } from '../core/input-options.ts';
+import { uuid } from './fields.ts';
 
 const CURSOR_CHARS_MAX = 1000;
 
@@ -19,7 +20,10 @@ export const offsetText = z
   .meta({ wire: { type: 'integer', minimum: 0, maximum: 999_999_999 } });
 
 /** `limit` and `cursor` of every list. */
-export const pageQuery = { limit: countText.optional(), cursor: z.string().max(CURSOR_CHARS_MAX).optional() };
+export const pageQuery = {
+  limit: countText.optional().describe('The maximum number of items on a page'),
+  cursor: z.string().max(CURSOR_CHARS_MAX).optional().describe('The `nextCursor` of the previous page'),
+};
 
 /** One or more of these values, separated by commas. */
 export function listText<const Values extends readonly string[]>(values: Values) {
@@ -55,7 +59,7 @@ const IDS_MAX = 200;
 export const idsText = z
   .string()
   .refine((text) => text.split(',').length <= IDS_MAX, { error: `expected at most ${IDS_MAX} ids` })
-  .refine((text) => text.split(',').every((id) => z.uuid().safeParse(id).success), {
+  .refine((text) => text.split(',').every((id) => uuid.safeParse(id).success), {
     error: 'expected UUIDs, separated by commas',
   })
   .transform((text) => text.toLowerCase().split(','))
@@ -67,4 +71,4 @@ export const tagText = z
   .max(600)
   .regex(/^[^:]+:/, 'expected the key of a tag, a colon and its value, such as customer:42')
   .transform((text): Tags => ({ [text.slice(0, text.indexOf(':'))]: text.slice(text.indexOf(':') + 1) }))
-  .meta({ wire: { type: 'string' }, description: 'Only what has this tag, as `key:value`' });
+  .meta({ wire: { type: 'string' } });

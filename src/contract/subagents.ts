@@ -5,15 +5,15 @@ import { inputOptions } from '../config/schema-inputs.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costFields } from './costs.ts';
+import { text, uuid, iso, count, createdAt, endedAt, tokens } from './fields.ts';
+
+export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 
 const TEXT_CHARS_MAX = 100_000;
 const NAME_CHARS_MAX = 200;
 const TIMEOUT_SECONDS_MAX = 7 * 86_400;
 
-const uuid = z.uuid();
-const iso = z.iso.datetime();
-const count = z.int().min(0);
-export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
+const name = z.string().min(1).max(NAME_CHARS_MAX);
 const words = z
   .string()
   .max(TEXT_CHARS_MAX)
@@ -21,58 +21,85 @@ const words = z
 
 /** What `POST /v1/sessions/{key}/spawn` takes. */
 export const spawnRequest = z.strictObject({
-  task: words,
-  label: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-  agentId: z.string().min(1).max(64).exactOptional(),
-  model: z.string().min(1).max(NAME_CHARS_MAX).exactOptional(),
-  thinking: z.enum(THINKING_LEVELS).exactOptional(),
-  runTimeoutSeconds: z.int().min(0).max(TIMEOUT_SECONDS_MAX).exactOptional(),
-  cleanup: z.enum(['keep', 'delete']).exactOptional(),
-  mode: z.enum(['run', 'session']).exactOptional(),
-  deliver: z.strictObject({ url: deliveryUrl }).nullable().exactOptional(),
+  task: words.describe('The task of the subagent'),
+  label: name.exactOptional().describe('A label for people'),
+  agentId: z.string().min(1).max(64).exactOptional().describe('The agent that runs; absent: that of the session'),
+  model: name.exactOptional().describe('The model, as provider/model or an alias; absent: as configured'),
+  thinking: z.enum(THINKING_LEVELS).exactOptional().describe('The thinking level of the run; absent: as configured'),
+  runTimeoutSeconds: z
+    .int()
+    .min(0)
+    .max(TIMEOUT_SECONDS_MAX)
+    .exactOptional()
+    .describe('Its time limit in seconds; 0: no limit; absent: as configured'),
+  cleanup: z.enum(['keep', 'delete']).exactOptional().describe('What happens to its session after the run'),
+  mode: z
+    .enum(['run', 'session'])
+    .exactOptional()
+    .describe('`run`: it ends with its task; `session`: it accepts further tasks'),
+  deliver: z
+    .strictObject({ url: deliveryUrl.describe('An http or https URL') })
+    .nullable()
+    .exactOptional()
+    .describe('Where the answer to the result is delivered; null: nowhere; absent: as configured'),
   ...inputOptions,
 });
 
-export const spawned = z.strictObject({ runId: uuid, childSessionKey: z.string() });
+export const spawned = z.strictObject({
+  runId: uuid.describe('The id of the run'),
+  childSessionKey: text.describe('The session key of the subagent'),
+});
 
 export const subagent = z.strictObject({
-  runId: uuid,
-  childSessionKey: z.string(),
-  parentSessionKey: z.string(),
-  label: z.string().nullable(),
-  task: z.string(),
-  depth: count,
-  status: z.enum(RUN_STATUSES),
-  mode: z.enum(['run', 'session']),
-  cleanup: z.enum(['keep', 'delete']),
-  result: z.string().nullable(),
-  error: z.string().nullable(),
-  tokens: z.strictObject({ input: count, output: count }),
+  runId: uuid.describe('The id of the run'),
+  childSessionKey: text.describe('The session key of the subagent'),
+  parentSessionKey: text.describe('The session that spawned it'),
+  label: text.nullable().describe('A label for people; null: it has none'),
+  task: text.describe('The task of the subagent'),
+  depth: count.describe('The number of sessions above it: 1 for a subagent of an ordinary session'),
+  status: z.enum(RUN_STATUSES).describe('How the run ended, or that it runs'),
+  mode: z.enum(['run', 'session']).describe('`run`: it ends with its task; `session`: it accepts further tasks'),
+  cleanup: z.enum(['keep', 'delete']).describe('What happens to its session after the run'),
+  result: text.nullable().describe('Its last text; null: it has not ended, or there is none'),
+  error: text.nullable().describe('Why the run failed; null: it did not'),
+  tokens: tokens.describe('The tokens of its calls'),
   ...costFields,
-  createdAt: iso,
-  deadlineAt: iso.nullable(),
-  endedAt: iso.nullable(),
+  createdAt,
+  deadlineAt: iso.nullable().describe('When the run times out; null: there is no limit'),
+  endedAt,
   announcement: z
-    .strictObject({ messageId: uuid, sessionKey: z.string(), status: z.enum(MESSAGE_STATUSES) })
-    .nullable(),
+    .strictObject({
+      messageId: uuid.describe('The id of the announcement'),
+      sessionKey: text.describe('The key of the session that receives it'),
+      status: z.enum(MESSAGE_STATUSES).describe('What happened to the announcement'),
+    })
+    .nullable()
+    .describe('The message that reports the result; null: the run has not ended, or no session was left to receive it'),
 });
 export type SubagentView = z.output<typeof subagent>;
 
 /** What `POST /v1/subagents/{runId}/kill` takes. */
-export const killRequest = z.strictObject({ below: z.enum(['keep', 'stop']).exactOptional() });
+export const killRequest = z.strictObject({
+  below: z.enum(['keep', 'stop']).exactOptional().describe('What happens to the runs below it; absent: stop'),
+});
 
-/** `killed`: how many runs have ended by it, those below it among them; 0: it had ended already. */
-export const killed = z.strictObject({ killed: count });
+export const killed = z.strictObject({
+  killed: count.describe('The number of stopped runs, with those below it; 0: the run had already ended'),
+});
 
 export const steerRequest = z
-  .strictObject({ text: words.exactOptional(), message: words.exactOptional() })
+  .strictObject({
+    text: words.exactOptional().describe('What the subagent is to do'),
+    message: words.exactOptional().describe('The same as `text`; send one of them'),
+  })
   .refine(({ text, message }) => (text === undefined) !== (message === undefined), {
     error: 'expected text (or message, which is the same), one of them',
   });
 
-/** `joins`: its running turn; `waits`: it is its next turn; `again`: it had ended, and has started again under `runId`. */
 export const steered = z.strictObject({
-  runId: uuid,
-  messageId: uuid.nullable(),
-  how: z.enum(['joins', 'waits', 'again']),
+  runId: uuid.describe('The id of the run that has the task'),
+  messageId: uuid.nullable().describe('The message with the task; null: it joins the running turn'),
+  how: z
+    .enum(['joins', 'waits', 'again'])
+    .describe('`joins`: the running turn; `waits`: for the next turn; `again`: it starts again as `runId`'),
 });

@@ -2,61 +2,107 @@
 import { z } from 'zod';
 import { fault } from './faults.ts';
 import { message, session, turn } from './views.ts';
+import { text, flag, uuid, iso, count, sessionKey, createdAt, startedAt, endedAt } from './fields.ts';
+
+export const entry = z.strictObject({
+  id: uuid.describe('The id of the entry'),
+  seq: count.describe('Its number in the session'),
+  parentId: uuid.nullable().describe('The entry before it; null: it is the first'),
+  kind: z.enum(['prompt', 'answer', 'results', 'steer', 'summary']).describe('What the entry is'),
+  role: z.enum(['user', 'assistant']).describe('Who speaks, as the model sees it'),
+  content: z
+    .array(z.looseObject({ type: text.describe('The type of the block') }))
+    .describe("Content blocks in the shapes of Anthropic's Messages API: text, tool_use, tool_result, thinking, image"),
+  parts: z
+    .array(
+      z.strictObject({
+        name: text.describe('The section or the part of a message that it is'),
+        origin: text.describe('Whose words it holds: holdfast, configuration, sender, tool:<name>, plugin:<id>'),
+        trust: z.enum(['trusted', 'untrusted']).describe('Whether the agent may follow it, or treats it as data'),
+        start: count.describe('The position of its first UTF-16 code unit in the text'),
+        end: count.describe('The position after its last UTF-16 code unit in the text'),
+      }),
+    )
+    .nullable()
+    .describe('What the first text of a prompt was put together from; null: not known, or it is not a prompt'),
+  turnId: uuid.describe('The turn that wrote the entry'),
+  state: z
+    .enum(['active', 'pruned', 'compacted', 'hidden'])
+    .describe('Whether later model requests contain it: only those that are `active`'),
+  createdAt,
+});
+export type EntryView = z.output<typeof entry>;
+export type EntryBlock = EntryView['content'][number];
 
 const INSTRUCTIONS_CHARS_MAX = 800;
-const uuid = z.uuid();
-const iso = z.iso.datetime();
-const count = z.int().min(0);
 
 export const compactRequest = z.strictObject({
-  /** Instructions for the summary. */
-  instructions: z.string().max(INSTRUCTIONS_CHARS_MAX).exactOptional(),
+  instructions: z.string().max(INSTRUCTIONS_CHARS_MAX).exactOptional().describe('What the summary must keep'),
 });
 
 export const compaction = z.strictObject({
-  id: uuid,
-  sessionKey: z.string(),
-  transcriptNo: count,
-  turnId: uuid,
-  reason: z.enum(['manual', 'threshold', 'overflow']),
-  status: z.enum(['running', 'completed', 'failed', 'timedOut', 'restored']),
-  attempt: count,
-  tokensBefore: count,
-  tokensAfter: count.nullable(),
-  summaryEntryId: uuid.nullable(),
-  retiredEntries: count,
-  memoryPath: z.string().nullable(),
-  audit: z.looseObject({}).nullable(),
-  error: fault,
-  isRestorable: z.boolean(),
-  startedAt: iso,
-  endedAt: iso.nullable(),
+  id: uuid.describe('The id of the compaction'),
+  sessionKey,
+  transcriptNo: count.describe('The number of the transcript, counted from 1'),
+  turnId: uuid.describe('The turn that compacted'),
+  reason: z.enum(['manual', 'threshold', 'overflow']).describe('What requested the compaction'),
+  status: z
+    .enum(['running', 'completed', 'failed', 'timedOut', 'restored'])
+    .describe('How the compaction ended; `restored`: it was undone'),
+  attempt: count.describe('The number of the attempt, counted from 1'),
+  tokensBefore: count.describe('Estimated tokens of the context before the compaction'),
+  tokensAfter: count.nullable().describe('Estimated tokens of the context after it; null: it did not succeed'),
+  summaryEntryId: uuid.nullable().describe('The entry of the summary; null: there is none'),
+  retiredEntries: count.describe('The number of entries that the summary replaces'),
+  memoryPath: text.nullable().describe('The file to which notes were added; null: none'),
+  audit: z.looseObject({}).nullable().describe('Which workspace files later requests still contain; null: not known'),
+  error: fault.describe('Why the compaction failed; null: it did not'),
+  isRestorable: flag.describe('Whether it can be undone now'),
+  startedAt,
+  endedAt,
 });
 export type CompactionView = z.output<typeof compaction>;
 
-export const compactionRequested = z.strictObject({ message, session });
+export const compactionRequested = z.strictObject({
+  message: message.describe('The message that requests the compaction'),
+  session: session.describe('The session with the message'),
+});
 
-export const compacted = z.strictObject({ message, turn: turn.nullable(), compaction: compaction.nullable() });
+export const compacted = z.strictObject({
+  message: message.describe('The message that requested the compaction'),
+  turn: turn.nullable().describe('The turn that compacted; null: no turn has claimed the message'),
+  compaction: compaction.nullable().describe('The compaction that ran; null: none did'),
+});
 
-export const restored = z.strictObject({ compaction, session });
+export const restored = z.strictObject({
+  compaction: compaction.describe('The compaction that was undone'),
+  session: session.describe('The session with its restored transcript'),
+});
 
-export const resetRequest = z.strictObject({ abort: z.boolean().exactOptional() });
+export const resetRequest = z.strictObject({
+  abort: flag.exactOptional().describe('True: abort a running turn first'),
+});
 
-export const reset = z.strictObject({ session, transcriptNo: count, previousTranscriptNo: count });
+export const reset = z.strictObject({
+  session: session.describe('The session with its new transcript'),
+  transcriptNo: count.describe('The number of the new transcript, counted from 1'),
+  previousTranscriptNo: count.describe('The number of the transcript that was ended'),
+});
 
 export const transcript = z.strictObject({
-  transcriptNo: count,
-  isCurrent: z.boolean(),
-  entries: count,
-  endedAt: iso.nullable(),
+  transcriptNo: count.describe('The number of the transcript, counted from 1'),
+  isCurrent: flag.describe('Whether it is the current transcript, which receives new entries'),
+  entries: count.describe('The number of its entries'),
+  endedAt: iso.nullable().describe('When a reset ended it; null: it is the current one'),
 });
 export type TranscriptView = z.output<typeof transcript>;
 
 export const forkRequest = z.strictObject({
-  /** The key of the new session. */
-  key: z.string().min(1).max(1000),
-  /** The last entry that is copied; absent: all of them. */
-  entryId: uuid.exactOptional(),
+  key: z.string().min(1).max(1000).describe('The key of the new session'),
+  entryId: uuid.exactOptional().describe('The last entry to copy; absent: copy all entries'),
 });
 
-export const forked = z.strictObject({ session, entries: count });
+export const forked = z.strictObject({
+  session: session.describe('The new session'),
+  entries: count.describe('The number of copied entries'),
+});

@@ -3,13 +3,13 @@ import { z } from 'zod';
 import { shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
 import { PRICE_TIERS } from '../core/prices/call-cost.ts';
-import { REASONING_LEVELS } from '../core/reasoning.ts';
-import { LANES, QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
-import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
+import { QUEUE_DROPS, QUEUE_MODES } from '../config/choices.ts';
+import { MESSAGE_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { TURN_KINDS } from '../core/turn-kind.ts';
 import type { Why } from '../core/waiting/why.ts';
-import { costFields, costOf } from './costs.ts';
+import { costFields, costOf, tokenCounts } from './costs.ts';
 import { fault } from './faults.ts';
+import { text, flag, uuid, iso, count, sessionKey, lane, createdAt, startedAt, endedAt, tokens } from './fields.ts';
 
 export const MESSAGE_KINDS = [
   'message',
@@ -22,277 +22,254 @@ export const MESSAGE_KINDS = [
 ] as const;
 const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
-const uuid = z.uuid();
-const iso = z.iso.datetime();
-const count = z.int().min(0);
-
 export const why = z.strictObject({
-  code: z.string(),
-  text: z.string(),
-  since: iso,
-  until: iso.nullable(),
-  by: z.string().nullable(),
+  code: text.describe('The reason, for programs'),
+  text: text.describe('The reason, for people'),
+  since: iso.describe('When it began to wait for this reason'),
+  until: iso.nullable().describe('When the wait ends at the latest; null: not known'),
+  by: text.nullable().describe('The name of what it waits for; null: it has no name'),
 }) satisfies z.ZodType<Why>;
 
 export const message = z.strictObject({
-  id: uuid,
-  sessionKey: z.string(),
-  seq: count,
-  kind: z.enum(MESSAGE_KINDS),
-  text: z.string(),
+  id: uuid.describe('The id of the message'),
+  sessionKey,
+  seq: count.describe('Its number in the session'),
+  kind: z.enum(MESSAGE_KINDS).describe('What the message is'),
+  text: text.describe('The text of the message'),
   tags: shownTags,
-  status: z.enum(MESSAGE_STATUSES),
-  turnId: uuid.nullable(),
-  retryOf: uuid.nullable(),
-  reply: z.string().nullable(),
-  error: fault,
-  why: why.nullable(),
-  receivedAt: iso,
-  settledAt: iso.nullable(),
+  status: z.enum(MESSAGE_STATUSES).describe('Whether the message waits, is in a turn, or how it ended'),
+  turnId: uuid.nullable().describe('The turn that claimed it; null: no turn has claimed it'),
+  retryOf: uuid.nullable().describe('The failed message that this message repeats; null: it repeats none'),
+  reply: text.nullable().describe('The text of the reply; null: there is none'),
+  error: fault.describe('Why it failed; null: it did not'),
+  why: why.nullable().describe('Why it waits; null: it does not wait'),
+  receivedAt: iso.describe('When the message was accepted'),
+  settledAt: iso.nullable().describe('When it was settled; null: it has not been settled'),
 });
 export type MessageView = z.output<typeof message>;
 
 export const session = z.strictObject({
-  id: uuid,
-  key: z.string(),
-  agentId: z.string(),
-  kind: z.enum(SESSION_KINDS),
-  status: z.enum(['idle', 'waiting', 'running']),
-  parentKey: z.string().nullable(),
-  label: z.string().nullable(),
-  channel: z.string().nullable(),
-  queueMode: z.enum(QUEUE_MODES).nullable(),
-  queueDebounceMs: count.nullable(),
-  queueCap: count.nullable(),
-  queueDrop: z.enum(QUEUE_DROPS).nullable(),
-  model: z.string().nullable(),
-  thinking: z.string().nullable(),
-  reasoning: z.string().nullable(),
-  epoch: count,
-  turnId: uuid.nullable(),
-  waitingMessages: count,
-  systemEvents: count,
-  tokens: z.strictObject({ input: count, output: count, context: count }),
+  id: uuid.describe('The id of the session'),
+  key: sessionKey,
+  agentId: text.describe('The id of its agent'),
+  kind: z.enum(SESSION_KINDS).describe('What the session is for, by the form of its key'),
+  status: z
+    .enum(['idle', 'waiting', 'running'])
+    .describe('`waiting`: it has work, but no turn; `running`: it has a turn'),
+  parentKey: text.nullable().describe('The session that spawned it; null: it was not spawned'),
+  label: text.nullable().describe('A label for people; null: it has none'),
+  channel: text.nullable().describe('The channel of its last message; null: it has none'),
+  queueMode: z
+    .enum(QUEUE_MODES)
+    .nullable()
+    .describe('What happens to a message while the session is busy; null: as configured'),
+  queueDebounceMs: count
+    .nullable()
+    .describe('A turn starts so many milliseconds after the last message; null: as configured'),
+  queueCap: count.nullable().describe('The maximum number of messages in a turn; null: as configured'),
+  queueDrop: z.enum(QUEUE_DROPS).nullable().describe('What happens to messages above the cap; null: as configured'),
+  model: text.nullable().describe('The model, as provider/model or an alias; null: as configured'),
+  thinking: text.nullable().describe('The thinking level of its turns; null: as configured'),
+  reasoning: text.nullable().describe('Shows its thinking: `on`: before replies; `stream`: as events; null: off'),
+  epoch: count.describe('The fencing token of its lock, which each claim raises by one'),
+  turnId: uuid.nullable().describe('Its open turn; null: there is none'),
+  waitingMessages: count.describe('The number of its waiting messages'),
+  systemEvents: count.describe('The number of its system events that wait'),
+  tokens: tokens.extend({ context: count.describe('The size of its context') }).describe('All tokens that it has used'),
   ...costFields,
-  createdAt: iso,
-  updatedAt: iso,
+  createdAt,
+  updatedAt: iso.describe('When it was last changed'),
 });
 export type SessionFacts = z.output<typeof session>;
 
 /** A session as its own routes show it. */
 export const sessionDetails = session.extend({
-  lock: z.strictObject({ holder: z.string(), until: iso }).nullable(),
-  why: why.nullable().exactOptional(),
-  contextWindow: count,
-  apiQueueMode: z.enum(QUEUE_MODES),
+  lock: z
+    .strictObject({
+      holder: text.describe('The name of the process'),
+      until: iso.describe('When its lease ends unless it is renewed; in the past if the process has crashed'),
+    })
+    .nullable()
+    .describe('The process that runs a turn of the session; null: none does'),
+  why: why
+    .nullable()
+    .exactOptional()
+    .describe('Why its turn, its oldest message or else its oldest delivery waits; null: none does; absent in lists'),
+  contextWindow: count.describe("The size of the context window in tokens, as configured for the session's agent"),
+  apiQueueMode: z.enum(QUEUE_MODES).describe('The queue mode of its messages that have neither `channel` nor `mode`'),
 });
 export type SessionDetails = z.output<typeof sessionDetails>;
 
-export const sessionPatch = z.strictObject({
-  queueMode: z.enum(QUEUE_MODES).nullish(),
-  queueDebounceMs: z.int().min(0).max(3_600_000).nullish(),
-  queueCap: z.int().min(1).max(10_000).nullish(),
-  queueDrop: z.enum(QUEUE_DROPS).nullish(),
-  model: z.string().min(1).max(1000).nullish(),
-  thinking: z.enum(THINKING_LEVELS).nullish(),
-  reasoning: z.enum(REASONING_LEVELS).nullish(),
-  label: z.string().max(1000).nullish(),
-});
-
-export const entry = z.strictObject({
-  id: uuid,
-  seq: count,
-  parentId: uuid.nullable(),
-  kind: z.enum(['prompt', 'answer', 'results', 'steer', 'summary']),
-  role: z.enum(['user', 'assistant']),
-  content: z
-    .array(z.looseObject({ type: z.string() }))
-    .describe("Content blocks in the shapes of Anthropic's Messages API: text, tool_use, tool_result, thinking, image"),
-  parts: z
-    .array(
-      z.strictObject({
-        name: z.string(),
-        origin: z.string(),
-        trust: z.enum(['trusted', 'untrusted']),
-        start: count,
-        end: count,
-      }),
-    )
-    .nullable()
-    .describe(
-      'Of a prompt: what its first text was put together from, with the position of each part in the whole text, in UTF-16 units. null: not known, or no prompt',
-    ),
-  turnId: uuid,
-  state: z.enum(['active', 'pruned', 'compacted', 'hidden']),
-  createdAt: iso,
-});
-export type EntryView = z.output<typeof entry>;
-export type EntryBlock = EntryView['content'][number];
-
-export const usage = z.strictObject({
-  inputTokens: count,
-  outputTokens: count,
-  cacheReadTokens: count,
-  cacheWriteTokens: count,
-});
+export const usage = z.strictObject(tokenCounts);
 export type TokenUsage = z.output<typeof usage>;
 
 const callNotes = z.strictObject({
-  requestBytes: count,
-  responseBytes: count,
-  firstByteMs: count.nullable(),
-  durationMs: count,
-  rateWaitMs: count.optional(),
-  repairs: z.array(z.strictObject({ step: z.string(), callId: z.string().nullable(), was: z.string() })).optional(),
-  way: z.string().exactOptional(),
+  requestBytes: count.describe('The size of the request, in bytes'),
+  responseBytes: count.describe('The size of the answer, in bytes'),
+  firstByteMs: count.nullable().describe('The milliseconds to the first byte of the answer; null: there was none'),
+  durationMs: count.describe('How long the call took, in milliseconds'),
+  rateWaitMs: count
+    .optional()
+    .describe('How long it waited for a limit or a block, in milliseconds; absent: it did not'),
+  repairs: z
+    .array(
+      z.strictObject({
+        step: text.describe('What was repaired'),
+        callId: text.nullable().describe('The id of the tool call that was repaired; null: it was no tool call'),
+        was: text.describe("The model's answer before the repair"),
+      }),
+    )
+    .optional()
+    .describe("The repairs of the model's answer; absent: there were none"),
+  way: text
+    .exactOptional()
+    .describe('Why it was made live although a provider batch was allowed; absent: neither is so'),
 });
 
 const modelCall = z.strictObject({
-  n: count,
-  purpose: z.enum(['answer', 'compaction']),
-  status: z.enum(['ok', 'failed', 'aborted']),
-  stopReason: z.string().nullable(),
-  error: fault,
-  model: z.string().nullable(),
-  usage,
-  cacheWrite1hTokens: count,
+  n: count.describe('The number of the model call, counted from 1'),
+  purpose: z
+    .enum(['answer', 'compaction'])
+    .describe('`answer`: an answer of the turn; `compaction`: the summary of a compaction'),
+  status: z.enum(['ok', 'failed', 'aborted']).describe('How the call ended'),
+  stopReason: text.nullable().describe('Why the model stopped; null: it gave no complete answer'),
+  error: fault.describe('Why the call failed; null: it did not'),
+  model: text.nullable().describe('The model that was called, as provider/model; null: not known'),
+  usage: usage.describe('The tokens of the call'),
+  cacheWrite1hTokens: count.describe('The part of `cacheWriteTokens` that the provider keeps for an hour'),
   ...costOf,
-  priceVersion: z.string().nullable(),
-  tier: z.enum(PRICE_TIERS),
-  isEstimated: z.boolean(),
-  simulated: z.boolean(),
-  startedAt: iso,
-  firstChunkAt: iso.nullable(),
-  endedAt: iso,
-  notes: callNotes.nullable(),
+  priceVersion: text.nullable().describe('The version of the price table that was used; null: it has no price'),
+  tier: z.enum(PRICE_TIERS).describe('Which prices apply: standard, or those of provider batches'),
+  isEstimated: flag.describe('Whether the call was interrupted: tokens and cost are those reported until then'),
+  simulated: flag.describe('Whether the scripted model answered, which costs nothing'),
+  startedAt,
+  firstChunkAt: iso.nullable().describe('When the first part of the answer arrived; null: no part arrived'),
+  endedAt: iso.describe('When it ended'),
+  notes: callNotes.nullable().describe('Measurements of the call; null: it was never sent'),
 });
 export type ModelCallView = z.output<typeof modelCall>;
 
 export const toolCall = z.strictObject({
-  callId: z.string(),
-  name: z.string(),
-  status: z.enum(['intent', 'done', 'failed', 'unknown', 'skipped']),
-  isIdempotent: z.boolean(),
-  runs: count,
-  startedAt: iso,
-  endedAt: iso.nullable(),
+  callId: text.describe('The id of the tool call'),
+  name: text.describe('The name of the tool'),
+  status: z
+    .enum(['intent', 'done', 'failed', 'unknown', 'skipped'])
+    .describe('How it ended; `intent`: it has not; `unknown`: a crash interrupted it'),
+  isIdempotent: flag.describe('Whether the call may run again after a crash'),
+  runs: count.describe('How often the call was started'),
+  startedAt,
+  endedAt,
 });
 export type ToolCallView = z.output<typeof toolCall>;
 
 export const step = z.strictObject({
-  n: count,
-  calls: z.array(modelCall),
-  tools: z.array(toolCall),
+  n: count.describe('The number of the step, counted from 1'),
+  calls: z.array(modelCall).describe('The model calls of the step'),
+  tools: z.array(toolCall).describe('The tool calls of the step'),
 });
 export type StepView = z.output<typeof step>;
 
 export const span = z.strictObject({
-  kind: z.enum([
-    'accept',
-    'gather',
-    'lock.wait',
-    'queue.wait',
-    'prompt.assemble',
-    'rate.wait',
-    'provider.wait',
-    'worker.lost',
-    'model.call',
-    'compaction',
-    'tool.exec',
-    'deliver',
-    'announce',
-  ]),
-  name: z.string(),
-  n: count.nullable(),
-  startedAt: iso,
-  endedAt: iso.nullable(),
+  kind: z
+    .enum([
+      'accept',
+      'gather',
+      'lock.wait',
+      'queue.wait',
+      'prompt.assemble',
+      'rate.wait',
+      'provider.wait',
+      'worker.lost',
+      'model.call',
+      'compaction',
+      'tool.exec',
+      'deliver',
+      'announce',
+    ])
+    .describe('What took the time'),
+  name: text.describe('The name of the model, the tool or the channel, or of the wait'),
+  n: count.nullable().describe('The number of the call or the step; null: it has none'),
+  startedAt,
+  endedAt,
 });
 export type SpanView = z.output<typeof span>;
 
 const attempt = z.strictObject({
-  attempt: count,
-  worker: z.string(),
-  epoch: count,
-  claimedAt: iso,
-  endedAt: iso.nullable(),
-  how: z.enum(['lost', 'released', 'parked']).nullable(),
+  attempt: count.describe('The number of the attempt, counted from 1'),
+  worker: text.describe('The process that ran the attempt'),
+  epoch: count.describe('The fencing token of the lock in the attempt'),
+  claimedAt: iso.describe('When a worker claimed the session for the turn'),
+  endedAt: iso.nullable().describe('When it ended; null: it has not, or that is not known'),
+  how: z
+    .enum(['lost', 'released', 'parked'])
+    .nullable()
+    .describe('How its worker left the turn; null: this is the last attempt'),
 });
 export type AttemptView = z.output<typeof attempt>;
 
 export const turn = z.strictObject({
-  id: uuid,
-  sessionKey: z.string(),
-  kind: z.enum(TURN_KINDS),
-  lane: z.enum(LANES),
-  status: z.enum(TURN_STATUSES),
-  attempt: count,
-  attempts: z.array(attempt).exactOptional(),
-  previousTurnId: uuid.nullable().exactOptional(),
-  nextTurnId: uuid.nullable().exactOptional(),
-  epoch: count,
-  worker: z.string(),
-  model: z.string(),
-  askedModel: z.string().nullable(),
+  id: uuid.describe('The id of the turn'),
+  sessionKey,
+  kind: z.enum(TURN_KINDS).describe('What the turn answers'),
+  lane,
+  status: z.enum(TURN_STATUSES).describe('Whether the turn runs, waits, or how it ended'),
+  attempt: count.describe('The number of its last attempt, counted from 1'),
+  attempts: z
+    .array(attempt)
+    .exactOptional()
+    .describe('Its attempts, oldest first; absent in lists without steps and with messages'),
+  previousTurnId: uuid
+    .nullable()
+    .exactOptional()
+    .describe('The previous turn; null: none is left; absent when `attempts` is'),
+  nextTurnId: uuid.nullable().exactOptional().describe('The next turn; null: none; absent when `attempts` is'),
+  epoch: count.describe('The fencing token of its lock'),
+  worker: text.describe('The process that last ran the turn'),
+  model: text.describe('The model that answered, until then the first; with its provider unless anthropic'),
+  askedModel: text.nullable().describe('The model that it was opened with, if another one answered; null: the same'),
   tags: shownTags,
-  harness: z.strictObject({ id: z.string(), reason: z.enum(HARNESS_REASONS) }).nullable(),
-  reply: z.string().nullable(),
-  error: fault,
-  why: why.nullable(),
-  usage,
+  harness: z
+    .strictObject({
+      id: text.describe('The id of the harness'),
+      reason: z.enum(HARNESS_REASONS).describe('Why the harness was chosen'),
+    })
+    .nullable()
+    .describe('What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction'),
+  reply: text.nullable().describe('The text of the reply; null: there is none'),
+  error: fault.describe('Why the turn failed; null: it did not'),
+  why: why
+    .nullable()
+    .describe('Why no worker runs it: it is parked, or its worker is lost; null: one does, or it ended'),
+  usage: usage.describe('The tokens that its calls used'),
   ...costFields,
-  queuedAt: iso,
-  claimedAt: iso,
-  startedAt: iso,
-  endedAt: iso.nullable(),
-  stepCount: count,
-  steps: z.array(step),
-  spans: z.array(span),
+  queuedAt: iso.describe('When its first message was accepted'),
+  claimedAt: iso.describe('When a worker claimed the session for the turn'),
+  startedAt,
+  endedAt,
+  stepCount: count.describe('The number of steps of the turn'),
+  steps: z.array(step).describe('The steps of the turn'),
+  spans: z.array(span).describe('How long each part of the turn took'),
 });
 export type TurnView = z.output<typeof turn>;
 export type TurnStatus = TurnView['status'];
 
 /** A turn of a list: with its last steps, or without any. */
 export const listedTurn = turn.extend({
-  steps: turn.shape.steps.exactOptional(),
-  spans: turn.shape.spans.exactOptional(),
+  steps: turn.shape.steps.exactOptional().describe('The last steps of the turn; absent with `steps=none`'),
+  spans: turn.shape.spans.exactOptional().describe('How long its last parts took; absent with `steps=none`'),
 });
 export type ListedTurn = z.output<typeof listedTurn>;
 
 export const systemEvent = z.strictObject({
-  id: uuid,
-  sessionKey: z.string(),
-  text: z.string(),
-  contextKey: z.string().nullable(),
-  trusted: z.boolean(),
-  state: z.enum(['queued', 'consumed', 'dropped']),
-  turnId: uuid.nullable(),
-  dropReason: z.string().nullable(),
-  createdAt: iso,
-  settledAt: iso.nullable(),
+  id: uuid.describe('The id of the system event'),
+  sessionKey,
+  text: text.describe('The line for the next prompt'),
+  contextKey: text.nullable().describe('A name that groups system events of the same origin; null: it has none'),
+  trusted: flag.describe('Whether its text comes from the operator'),
+  state: z.enum(['queued', 'consumed', 'dropped']).describe('Whether it waits, is in a prompt, or was dropped'),
+  turnId: uuid.nullable().describe('The turn whose prompt has it; null: no turn yet'),
+  dropReason: text.nullable().describe('Why it was dropped; null: it was not dropped'),
+  createdAt,
+  settledAt: iso.nullable().describe('When it was consumed or dropped; null: it waits'),
 });
 export type SystemEventView = z.output<typeof systemEvent>;
-
-export const delivery = z.strictObject({
-  id: uuid,
-  sessionKey: z.string(),
-  turnId: uuid.nullable(),
-  seq: count,
-  channel: z.string(),
-  target: z.looseObject({ url: z.string().optional() }),
-  payload: z.looseObject({
-    type: z.string().optional(),
-    sessionKey: z.string().optional(),
-    turnId: uuid.nullish(),
-    messageIds: z.array(uuid).optional(),
-    text: z.string().optional(),
-  }),
-  status: z.enum(DELIVERY_STATUSES),
-  attempts: count,
-  dueAt: iso,
-  expiresAt: iso,
-  lastStatus: z.int().nullable(),
-  lastError: z.string().nullable(),
-  createdAt: iso,
-  settledAt: iso.nullable(),
-});
-export type DeliveryView = z.output<typeof delivery>;

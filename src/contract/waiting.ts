@@ -1,19 +1,19 @@
 // Waiting messages on the wire.
 import { z } from 'zod';
-import { LANES } from '../config/choices.ts';
 import { WAITING_COUNT_MAX } from '../core/waiting/why.ts';
 import { listOf } from './answers.ts';
 import { message, why } from './views.ts';
+import { flag, lane } from './fields.ts';
 
 export const waitingMessage = message.extend({
-  status: z.enum(['waiting', 'claimed']),
-  lane: z.enum(LANES),
-  position: z.int().min(1).max(WAITING_COUNT_MAX),
-  why,
+  status: z.enum(['waiting', 'claimed']).describe('`waiting`, or `claimed` while its turn is parked'),
+  lane,
+  position: z.int().min(1).max(WAITING_COUNT_MAX).describe('Its position in the queue of its session, counted from 1'),
+  why: why.describe('Why it waits'),
 });
 export type WaitingView = z.output<typeof waitingMessage>;
 
 export const waitingList = listOf(waitingMessage).extend({
-  count: z.int().min(0).max(WAITING_COUNT_MAX),
-  isCapped: z.boolean(),
+  count: z.int().min(0).max(WAITING_COUNT_MAX).describe('The number of waiting messages, up to 10,000'),
+  isCapped: flag.describe('Whether the limit of the count was reached, so that there may be more'),
 });

@@ -6,72 +6,83 @@ import { DELIVERY_TYPES, type DeliveryType } from '../core/delivery-payload.ts';
 
 const recipient = z
   .strictObject({
-    channel: z.string(),
-    accountId: z.string().exactOptional(),
-    chatId: z.string().exactOptional(),
+    channel: z.string().describe('The name of the channel'),
+    accountId: z.string().exactOptional().describe('The account of the agent in the channel'),
+    chatId: z.string().exactOptional().describe('The id of the chat on the platform'),
     id: z.string().exactOptional().describe('In a direct chat: the id of the person'),
   })
   .describe('The receiver of the delivery');
 
 const common = {
   sessionKey: z.string().describe('The session that it comes from'),
-  turnId: z.uuid().nullable().describe('The turn that it comes from; null for a chat command without a turn'),
-  messageIds: z.array(z.uuid()).describe('Ids of the messages that it answers, as the API returned them'),
+  turnId: z.uuid().nullable().describe('The turn that it comes from; null: a chat command without a turn'),
+  messageIds: z.array(z.uuid()).describe('The ids of the messages that it answers'),
   text: z.string().describe('The text to send'),
   channel: z.string().exactOptional().describe('The channel that the message named'),
   accountId: z.string().exactOptional().describe('The account of the agent that the message named'),
   chatId: z.string().exactOptional().describe('The chat that the message named'),
   chatType: z.enum(['direct', 'group', 'channel']).exactOptional().describe('The kind of that chat'),
   threadId: z.string().exactOptional().describe('The id of its thread, else the label of its thread'),
-  recipient: recipient.exactOptional(),
+  recipient: recipient.exactOptional().describe('The receiver of the delivery'),
   replyToMessageId: z.string().exactOptional().describe('The platform id of the message to be quoted'),
   deliveryId: z.uuid().describe('The same at every attempt, and equal to the header webhook-id'),
 };
 
 const media = z.union([
   z.strictObject({ url: z.string().describe('Where to fetch it') }),
-  z.strictObject({ path: z.string().describe('Its path on the machine of the worker'), name: z.string() }),
+  z.strictObject({
+    path: z.string().describe('Its path on the machine of the worker'),
+    name: z.string().describe('The name of the file'),
+  }),
 ]);
 
 const button = z.strictObject({
-  text: z.string(),
-  callback_data: z.string(),
-  style: z.enum(['primary', 'success', 'danger']).exactOptional(),
+  text: z.string().describe('The label of the button'),
+  callback_data: z.string().describe('What the platform sends back when the button is pressed'),
+  style: z.enum(['primary', 'success', 'danger']).exactOptional().describe('How the button looks'),
 });
 
 /** The body of each type of delivery. */
 export const webhookPayloads = {
-  reply: z.strictObject({ type: z.literal('reply'), ...common }),
+  reply: z.strictObject({ type: z.literal('reply').describe('The type of the delivery'), ...common }),
   message: z.strictObject({
-    type: z.literal('message'),
+    type: z.literal('message').describe('The type of the delivery'),
     ...common,
     media: z.array(media).exactOptional().describe('Files to be sent with it'),
     react: z
-      .strictObject({ emoji: z.string().describe('The reaction'), messageId: z.string() })
+      .strictObject({
+        emoji: z.string().describe('The emoji of the reaction'),
+        messageId: z.string().describe('The platform id of the message that is reacted to'),
+      })
       .exactOptional()
-      .describe('A reaction to the message with this platform id; then the text is empty'),
+      .describe('A reaction to a message; then the text is empty'),
     buttons: z.array(z.array(button)).exactOptional().describe('Rows of inline buttons'),
   }),
   failure: z.strictObject({
-    type: z.literal('failure'),
+    type: z.literal('failure').describe('The type of the delivery'),
     ...common,
-    error: z.strictObject({ code: z.string(), message: z.string() }).describe('Why there is no answer'),
+    error: z
+      .strictObject({
+        code: z.string().describe('The error code, for programs'),
+        message: z.string().describe('What went wrong, for people'),
+      })
+      .describe('Why there is no answer'),
   }),
-  command: z.strictObject({ type: z.literal('command'), ...common }),
+  command: z.strictObject({ type: z.literal('command').describe('The type of the delivery'), ...common }),
   batch: z.strictObject({
-    type: z.literal('batch'),
+    type: z.literal('batch').describe('The type of the delivery'),
     ...common,
     batch: z
       .strictObject({
         id: z.uuid().describe('The id of the batch'),
-        name: z.string().nullable().describe('Its name'),
-        outcome: z.enum(BATCH_OUTCOMES).describe('How it ended'),
+        name: z.string().nullable().describe('The name of the batch; null: it has no name'),
+        outcome: z.enum(BATCH_OUTCOMES).describe('How the batch ended'),
         counts: z
           .record(z.enum(['total', 'answered', 'silent', 'failed', 'cancelled', 'expired']), z.int())
-          .describe('How many items ended in which way'),
-        costMicros: z.int().nullable().describe('What it cost in micro-dollars; null: no price is known'),
+          .describe('The number of items by how they ended'),
+        costMicros: z.int().nullable().describe('What the batch cost, in whole micro-dollars; null: no price is known'),
       })
-      .describe('The batch'),
+      .describe('The batch that has ended'),
   }),
 } satisfies Record<DeliveryType, z.ZodType>;
 

@@ -1,22 +1,28 @@
 // Processes on the wire.
 import { z } from 'zod';
 import { WORKER_STATES } from '../core/waiting/worker-state.ts';
-
-const iso = z.iso.datetime();
-const count = z.int().min(0);
+import { text, uuid, iso, count, startedAt } from './fields.ts';
 
 export const worker = z.strictObject({
-  id: z.uuid(),
-  name: z.string(),
-  host: z.string(),
-  pid: count,
-  roles: z.array(z.string()),
-  version: z.string(),
-  state: z.enum(WORKER_STATES),
-  startedAt: iso,
-  seenAt: iso,
-  drainingAt: iso.nullable(),
-  queueAwaySince: iso.nullable(),
-  lanes: z.record(z.string(), z.strictObject({ slots: count, inUse: count })),
+  id: uuid.describe('The id of the process'),
+  name: text.describe('The name under which it holds locks: the `worker` of turns'),
+  host: text.describe('The name of its host'),
+  pid: count.describe('The process id on its host'),
+  roles: z.array(text).describe('The roles of the process'),
+  version: text.describe('The version of Holdfast that the process runs'),
+  state: z.enum(WORKER_STATES).describe('`running`, `draining`, or `lost` because it missed three reports'),
+  startedAt,
+  seenAt: iso.describe('When it last reported'),
+  drainingAt: iso.nullable().describe('When it started to drain or was asked to; null: it is not draining'),
+  queueAwaySince: iso.nullable().describe('When it lost the connection to the queue; null: it is connected'),
+  lanes: z
+    .record(
+      text,
+      z.strictObject({
+        slots: count.describe('The number of jobs that the lane runs at once'),
+        inUse: count.describe('The number of jobs that the lane is running'),
+      }),
+    )
+    .describe('The slots of its lanes and how many are in use, by lane; empty without the role worker'),
 });
 export type WorkerView = z.output<typeof worker>;

@@ -68,6 +68,42 @@ function visit(value: unknown, at: string[], call: (value: object, at: string[])
   for (const [name, part] of Object.entries(value)) visit(part, [...at, name], call);
 }
 
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  items?: Schema;
+  properties?: Record<string, Schema>;
+  required?: string[];
+  description?: string;
+}
+
+/** Every field of a schema and every parameter of a query. */
+function allFields(): { at: string; name: string; schema: Schema; description: string; isRequired: boolean }[] {
+  const fields: ReturnType<typeof allFields> = [];
+  visit(document, [], (value, at) => {
+    const { properties = {}, required = [] } = value as Schema;
+    for (const [name, schema] of at.at(-1) === 'properties' ? [] : Object.entries(properties)) {
+      const { description = '' } = schema;
+      fields.push({ at: [...at, name].join('.'), name, schema, description, isRequired: required.includes(name) });
+    }
+    if (at.at(-2) !== 'parameters') return;
+    const parameter = value as { name: string; in: string; schema: Schema; description: string; required: boolean };
+    fields.push({ ...parameter, at: [...at.slice(0, -1), parameter.name].join('.'), isRequired: parameter.required });
+  });
+  return fields;
+}
+
+/** Undefined for a value of any type. */
+function isNullable({ $ref, type, anyOf, oneOf, items }: Schema): boolean | undefined {
+  if ($ref !== undefined) return isNullable(document.components.schemas[$ref.split('/').at(-1) ?? ''] as Schema);
+  const variants = anyOf ?? oneOf;
+  if (variants !== undefined) return variants.some((variant) => isNullable(variant) === true);
+  if (items !== undefined && isNullable(items) === true) return true;
+  return type === undefined ? undefined : [type].flat().includes('null');
+}
+
 const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
 
 describe('openapi.json', () => {
@@ -124,6 +160,34 @@ describe('openapi.json', () => {
         bare.push(at.join('.'));
     });
     expect(bare).toEqual([]);
+  });
+
+  test('says what null means of every field that may be null, and of no other', () => {
+    const wrong = allFields().filter(({ schema, description }) => {
+      const saysNull = /\bnull\b/i.test(description);
+      return (isNullable(schema) ?? saysNull) !== saysNull;
+    });
+    expect(wrong.map(({ at, description }) => `${at}: ${description}`)).toEqual([]);
+  });
+
+  test('says of no required field what it means to leave it out', () => {
+    const wrong = allFields().filter(({ description, isRequired }) => isRequired && /\babsent\b/i.test(description));
+    expect(wrong.map(({ at, description }) => `${at}: ${description}`)).toEqual([]);
+  });
+
+  test('describes fields of different names differently, and each by more than its name', () => {
+    const namesByText = Map.groupBy(allFields(), ({ description }) => description);
+    const shared = [...namesByText].flatMap(([description, fields]) => {
+      const names = [...new Set(fields.map(({ name }) => name))];
+      const shortest = names.toSorted((one, other) => one.length - other.length)[0]?.toLowerCase() ?? '';
+      // The `id` of a thing and its `messageId` elsewhere mean the same.
+      return names.some((name) => !name.toLowerCase().endsWith(shortest))
+        ? [`${names.join(', ')}: ${description}`]
+        : [];
+    });
+    expect(shared).toEqual([]);
+    const empty = allFields().filter(({ description }) => /^(?:an?|the|its) \w+(?:;|$)/i.test(description));
+    expect(empty.map(({ at, description }) => `${at}: ${description}`)).toEqual([]);
   });
 
   test('has no untyped field, and gives the type of numbers and lists in a query', () => {

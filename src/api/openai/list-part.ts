@@ -7,9 +7,9 @@ const LIMIT_DEFAULT = 20;
 const LIMIT_MAX = 100;
 
 export const LIST_QUERY = z.strictObject({
-  after: z.string().optional(),
-  limit: z.string().optional(),
-  order: z.literal('desc', { error: 'only desc is supported' }).optional(),
+  after: z.string().optional().describe('Only items after the one with this id: the last id of the previous page'),
+  limit: z.string().optional().describe('The maximum number of items on a page'),
+  order: z.literal('desc', { error: 'only desc is supported' }).optional().describe('Always `desc`: newest first'),
 });
 
 /** Which part a query asks for. Throws `Problem`. */

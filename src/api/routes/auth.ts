@@ -89,7 +89,9 @@ const deleteSession = defineRoute({
   path: '/v1/auth/sessions/current',
   summary: 'Sign out',
   role: 'viewer',
-  query: z.strictObject({ all: z.enum(['true', 'false']).optional() }),
+  query: z.strictObject({
+    all: z.enum(['true', 'false']).optional().describe('True: sign out every browser that signed in with the same key'),
+  }),
   answers: { 204: NO_CONTENT, 404: { description: 'The request was sent with a key, so there is no sign-in to end' } },
   async handle({ principal, query, reply }, { context, services }) {
     const { request } = reply;

@@ -12,6 +12,7 @@ import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
+import * as requests from '../../contract/batch-requests.ts';
 import * as schemas from '../../contract/batches.ts';
 import { pageQuery } from '../../contract/queries.ts';
 import { estimateLines, estimateList, submitLines, submitList } from '../submit-batch.ts';
@@ -29,8 +30,8 @@ const postBatch = defineRoute({
     'Submit a batch, as JSON with items or as application/x-ndjson with an item per line and the settings in the query',
   isLong: true,
   takesLines: { bodyBytesMax: JSON_BYTES_MAX },
-  query: schemas.batchQuery,
-  body: schemas.batchRequest,
+  query: requests.batchQuery,
+  body: requests.batchRequest,
   answers: {
     200: { description: 'With dryRun: what it would cost; nothing is stored', schema: schemas.batchEstimate },
     201: { description: 'The batch', schema: schemas.batch },
@@ -67,7 +68,7 @@ const getBatches = defineRoute({
   method: 'GET',
   path: '/v1/batches',
   summary: 'Batches, newest first',
-  query: z.strictObject({ ...pageQuery, ...schemas.batchFilter }),
+  query: z.strictObject({ ...pageQuery, ...requests.batchFilter }),
   answers: { 200: { description: 'A page of batches', schema: listOf(schemas.batch) } },
   async handle(request, { context }) {
     const { query } = request;
@@ -95,7 +96,7 @@ const patchBatch = defineRoute({
   method: 'PATCH',
   path: '/v1/batches/{id}',
   summary: 'Change settings of a batch that has not ended',
-  body: schemas.batchPatch,
+  body: requests.batchPatch,
   answers: shown,
   async handle({ params, body }, { context }) {
     const { maxCostUsd, ...rest } = body;
@@ -122,7 +123,7 @@ const getItems = defineRoute({
   method: 'GET',
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
-  query: z.strictObject({ ...pageQuery, ...schemas.itemFilter }),
+  query: z.strictObject({ ...pageQuery, ...requests.itemFilter }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.batchItemView) } },
   async handle(request, { context }) {
     const { params, query } = request;
@@ -140,7 +141,7 @@ const getResults = defineRoute({
   path: '/v1/batches/{id}/results',
   summary: 'The results of a batch as lines, in input order, also while it runs',
   isLong: true,
-  query: schemas.resultsQuery,
+  query: requests.resultsQuery,
   answers: {
     200: {
       description: 'A line per item: a `BatchResult`, or with `format=openai` a line of its batch files',
@@ -209,7 +210,7 @@ const cancelBatch = commandRoute({
   verb: 'cancel',
   summary:
     'Cancel a batch: items that have not started are cancelled; with running "stop", its running turns are aborted',
-  body: schemas.cancelRequest,
+  body: requests.cancelRequest,
   done: 'be cancelled',
   command: ({ running }) => ({ kind: 'cancel', stopsRunning: running === 'stop' }),
 });
@@ -218,7 +219,7 @@ const retryFailed = commandRoute({
   operationId: 'retryFailedItems',
   verb: 'retry-failed',
   summary: 'Retry failed and expired items: all, those with one error code, or a list',
-  body: schemas.retryRequest,
+  body: requests.retryRequest,
   done: 'retry its items',
   command: ({ code, n }) => ({ kind: 'retry-failed', code: code ?? null, ns: n ?? null }),
 });

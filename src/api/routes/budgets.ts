@@ -62,7 +62,10 @@ const deleteBudget = defineRoute({
   path: '/v1/budgets/{id}',
   summary: 'Delete a budget; turns that wait for it resume',
   answers: {
-    200: { description: 'Removed', schema: z.strictObject({ deleted: z.literal(true) }) },
+    200: {
+      description: 'Removed',
+      schema: z.strictObject({ deleted: z.literal(true).describe('True: the budget was removed') }),
+    },
     409: conflictDoc,
   },
   async handle({ params }, { context }) {

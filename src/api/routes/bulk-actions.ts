@@ -130,7 +130,10 @@ const getBulkItems = defineRoute({
   method: 'GET',
   path: '/v1/bulk-actions/{id}/items',
   summary: 'The objects of a bulk action, in the order of execution, each with its result',
-  query: z.strictObject({ ...pageQuery, status: z.enum(schemas.bulkItem.shape.status.options).optional() }),
+  query: z.strictObject({
+    ...pageQuery,
+    status: z.enum(schemas.bulkItem.shape.status.options).optional().describe('Only objects in this state'),
+  }),
   answers: { 200: { description: 'A page of items', schema: listOf(schemas.bulkItem) } },
   async handle(request, { context }) {
     const { id } = request.params;

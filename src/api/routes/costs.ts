@@ -53,11 +53,13 @@ const getUsage = defineRoute({
   path: '/v1/usage',
   summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
   query: z.strictObject({
-    by: z.enum(USAGE_STEPS).optional(),
-    from: timeText.optional(),
-    to: timeText.optional(),
-    group: z.enum(USAGE_GROUPS).optional(),
-    tag: tagText.optional(),
+    by: z.enum(USAGE_STEPS).optional().describe('The length of an interval; absent: day'),
+    from: timeText
+      .optional()
+      .describe('Only intervals from this time on; absent: an hour, a day or 30 days ago, by their length'),
+    to: timeText.optional().describe('Only intervals that start before this time; absent: now'),
+    group: z.enum(USAGE_GROUPS).optional().describe('What the usage is grouped by; absent: one item per interval'),
+    tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   }),
   answers: { 200: { description: 'The intervals with usage', schema: usageReport } },
   async handle({ query }, { context }) {
@@ -90,9 +92,9 @@ const getTopCosts = defineRoute({
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
   query: z.strictObject({
-    from: timeText.optional(),
-    limit: countText.optional(),
-    tag: tagText.optional(),
+    from: timeText.optional().describe('Only turns that started at this time or later; absent: a day ago'),
+    limit: countText.optional().describe('The number of turns, of sessions and of crons; absent: 10; at most 100'),
+    tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   }),
   answers: { 200: { description: 'The most expensive first', schema: topCosts } },
   async handle({ query }, { context }) {

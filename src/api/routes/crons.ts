@@ -33,8 +33,8 @@ const getCrons = defineRoute({
   summary: 'Crons, newest first',
   query: z.strictObject({
     ...pageQuery,
-    agent: z.string().max(100).optional(),
-    enabled: z.enum(['true', 'false']).optional(),
+    agent: z.string().max(100).optional().describe('Only crons of this agent'),
+    enabled: z.enum(['true', 'false']).optional().describe('`true`: only enabled crons; `false`: only disabled ones'),
   }),
   answers: { 200: { description: 'A page of crons', schema: listOf(cron) } },
   async handle(request, { context }) {
@@ -107,7 +107,10 @@ const deleteCron = defineRoute({
   path: '/v1/crons/{id}',
   summary: 'Delete a cron and its fires; the transcripts of its runs stay',
   answers: {
-    200: { description: 'Deleted', schema: z.strictObject({ deleted: z.literal(true) }) },
+    200: {
+      description: 'Deleted',
+      schema: z.strictObject({ deleted: z.literal(true).describe('True: the cron was deleted') }),
+    },
     409: conflictDoc,
   },
   async handle({ params }, { context }) {
@@ -163,7 +166,7 @@ const getNext = defineRoute({
   method: 'GET',
   path: '/v1/crons/{id}/next',
   summary: 'The next slots of a cron as if it were enabled; the request changes nothing',
-  query: z.strictObject({ count: countText.optional() }),
+  query: z.strictObject({ count: countText.optional().describe('The number of slots; absent: 5') }),
   answers: { 200: { description: 'The slots, earliest first', schema: cronSlots } },
   async handle({ params, query }, { context }) {
     const kept = await cronOf(context, params.id);
@@ -181,7 +184,7 @@ const getSummaries = defineRoute({
   method: 'GET',
   path: '/v1/crons/summaries',
   summary: 'The next slots, the last fires with their costs, and the expected cost per month of several crons',
-  query: z.strictObject({ ids: idsText }),
+  query: z.strictObject({ ids: idsText.describe('The ids of the crons') }),
   answers: { 200: { description: 'The crons that exist, newest first', schema: cronSummaries } },
   async handle({ query }, { context }) {
     const nowMs = await readDatabaseTime(context.service.database);

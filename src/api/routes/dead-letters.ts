@@ -30,8 +30,8 @@ const getDeadLetters = defineRoute({
   summary: 'Dead letters by kind and error, each group with its newest letters',
   query: z.strictObject({
     ...pageQuery,
-    state: z.enum(deadLetter.shape.state.options).optional(),
-    code: letterCode.optional(),
+    state: z.enum(deadLetter.shape.state.options).optional().describe('Only letters in this state; absent: open ones'),
+    code: letterCode.optional().describe('Only letters with this error code'),
   }),
   answers: { 200: { description: 'A page of groups', schema: listOf(deadLetterGroup) } },
   async handle(request, { context }) {

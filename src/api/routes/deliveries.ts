@@ -12,8 +12,7 @@ import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../../contract/queries.ts';
-import { deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
-import { delivery } from '../../contract/views.ts';
+import { delivery, deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
 
 const conflictDoc = { description: 'Its status does not allow it' };
 
@@ -24,11 +23,15 @@ const getDeliveries = defineRoute({
   summary: 'Deliveries, newest first',
   query: z.strictObject({
     ...pageQuery,
-    session: sessionKeyText.optional(),
-    turn: z.uuid().optional(),
-    status: listText(DELIVERY_STATUSES).optional(),
-    channel: nameText.optional(),
-    q: searchText.optional(),
+    session: sessionKeyText.optional().describe('Only deliveries of this session'),
+    turn: z.uuid().optional().describe('Only deliveries of this turn'),
+    status: listText(DELIVERY_STATUSES).optional().describe('Only deliveries in one of these states'),
+    channel: nameText.optional().describe('Only deliveries to this channel: webhook, or the name of a channel'),
+    q: searchText
+      .optional()
+      .describe(
+        'The id of a delivery, a turn or a message or its last 6 to 12 digits, or a part of a session key or of the last error',
+      ),
   }),
   answers: { 200: { description: 'A page of deliveries', schema: listOf(delivery) } },
   async handle(request, { context }) {

@@ -1,5 +1,5 @@
 // The entries of a session's transcript, and the text of one part of an entry.
-import type { EntryView } from '../../contract/views.ts';
+import type { EntryView } from '../../contract/transcripts.ts';
 import { z } from 'zod';
 import { pieceOf } from '../../core/cut-text.ts';
 import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';
@@ -10,7 +10,7 @@ import { notFound } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { countText, offsetText, pageQuery } from '../../contract/queries.ts';
-import { entry } from '../../contract/views.ts';
+import { entry } from '../../contract/transcripts.ts';
 
 const ENTRIES_DEFAULT = 100;
 
@@ -21,11 +21,18 @@ const getTranscript = defineRoute({
   summary: 'Active entries, oldest first (order=desc: newest first); with state=all, all entries',
   query: z.strictObject({
     ...pageQuery,
-    state: z.enum(['active', 'all']).optional(),
-    order: z.enum(['asc', 'desc']).optional(),
+    state: z
+      .enum(['active', 'all'])
+      .optional()
+      .describe('`all`: also entries that the model no longer sees; absent: active'),
+    order: z.enum(['asc', 'desc']).optional().describe('`asc`: oldest first; `desc`: newest first; absent: asc'),
     /** The number of an earlier transcript, from before a reset; absent: the current one. */
-    transcript: countText.optional(),
-    partChars: countText.optional(),
+    transcript: countText.optional().describe('The number of an earlier transcript; absent: the current one'),
+    partChars: countText
+      .optional()
+      .describe(
+        'Longer parts are cut after this many characters. They have `omittedChars` and `href`, the path of the whole text. The arguments of a cut tool call are the beginning of their JSON text',
+      ),
   }),
   answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
   async handle(request, { context }) {
@@ -64,7 +71,10 @@ const getPart = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/entries/{id}/parts/{n}',
   summary: 'The text of one part of an entry, or a range of it',
-  query: z.strictObject({ offset: offsetText.optional(), length: countText.optional() }),
+  query: z.strictObject({
+    offset: offsetText.optional().describe('The position of the first character, counted from 0'),
+    length: countText.optional().describe('The number of characters; absent: all until the end'),
+  }),
   answers: { 200: { description: 'The text', contentType: 'text/plain' } },
   async handle({ params: { key, id, n }, query: { offset = 0, length } }, { context }) {
     const session = await findSession(context.views, key);

@@ -32,8 +32,8 @@ const exportSession = defineRoute({
 
 /** Of an erasure. `dryRun`: nothing is stopped and nothing is removed. */
 const erasureQuery = z.strictObject({
-  dryRun: z.enum(['true', 'false']).optional(),
-  reason: z.string().max(REASON_CHARS_MAX).optional(),
+  dryRun: z.enum(['true', 'false']).optional().describe('True: count the rows and remove nothing'),
+  reason: z.string().max(REASON_CHARS_MAX).optional().describe('Why; stored in the audit log'),
 });
 
 const deleteSession = defineRoute({
@@ -63,7 +63,17 @@ const deleteSubject = defineRoute({
   summary: 'Erase all sessions in which only this person wrote, and the items of batches with their words',
   role: 'admin',
   isLong: true,
-  query: erasureQuery.extend({ channel: z.string().max(200).optional(), shared: z.enum(['keep', 'erase']).optional() }),
+  query: erasureQuery.extend({
+    channel: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only sessions with messages of this channel. Two channels may use the same id for two people'),
+    shared: z
+      .enum(['keep', 'erase'])
+      .optional()
+      .describe('What happens to sessions in which others wrote too; absent: keep'),
+  }),
   answers: {
     200: { description: 'What was removed of each session; with dryRun, what would be', schema: subjectErasure },
     409: {

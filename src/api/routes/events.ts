@@ -37,7 +37,7 @@ const getTurnEvents = defineRoute({
   path: '/v1/turns/{id}/events',
   summary: 'The events of one turn from its start, until it has ended',
   isLong: true,
-  query: z.strictObject({ after: afterText }),
+  query: z.strictObject({ after: afterText.describe('Resume after the event with this id') }),
   headers: lastIdHeader,
   answers: { 200: streamDoc, 204: { description: 'The turn has ended, and it has no event after the last id' } },
   async handle(request, { context, services }) {
@@ -86,9 +86,9 @@ const getEvents = defineRoute({
   summary: 'Live events, from now or after a given event id; optionally of one session or of some types',
   isLong: true,
   query: z.strictObject({
-    after: afterText,
-    session: sessionKeyText.optional(),
-    types: listText(EVENT_TYPES).optional(),
+    after: afterText.describe('Resume after the event with this id'),
+    session: sessionKeyText.optional().describe('Only events of this session'),
+    types: listText(EVENT_TYPES).optional().describe('Only events of these types'),
   }),
   headers: lastIdHeader,
   answers: { 200: streamDoc },

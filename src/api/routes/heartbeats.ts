@@ -17,8 +17,8 @@ const getHeartbeats = defineRoute({
   summary: 'Polls, newest first: made or skipped, with their results',
   query: z.strictObject({
     ...pageQuery,
-    agent: z.string().max(100).optional(),
-    status: z.enum(heartbeat.shape.status.options).optional(),
+    agent: z.string().max(100).optional().describe('Only polls of this agent'),
+    status: z.enum(heartbeat.shape.status.options).optional().describe('Only polls in this state'),
   }),
   answers: { 200: { description: 'A page of polls', schema: listOf(heartbeat) } },
   async handle(request, { context }) {

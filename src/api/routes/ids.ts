@@ -12,8 +12,11 @@ const getIds = defineRoute({
   path: '/v1/ids',
   summary: 'The things whose ids end with these digits, newest first, among the newest of each kind',
   query: z.strictObject({
-    endsWith: z.string().refine(isIdEnd, { error: 'expected 6 to 12 hexadecimal digits' }),
-    kinds: listText(ID_KINDS).optional(),
+    endsWith: z
+      .string()
+      .refine(isIdEnd, { error: 'expected 6 to 12 hexadecimal digits' })
+      .describe('The end of an id: 6 to 12 digits'),
+    kinds: listText(ID_KINDS).optional().describe('Only ids of these kinds; absent: of all'),
   }),
   answers: { 200: { description: 'The ids; more than one: pass more digits', schema: foundIds } },
   async handle({ query: { endsWith, kinds } }, { context }) {

@@ -94,8 +94,8 @@ const getAudit = defineRoute({
   role: 'admin',
   query: z.strictObject({
     ...pageQuery,
-    principal: z.string().max(200).optional(),
-    action: z.string().max(100).optional(),
+    principal: z.string().max(200).optional().describe('Only requests of this caller: `admin`, or `key:<name>`'),
+    action: z.string().max(100).optional().describe('Only requests of this operation, by its name in this document'),
   }),
   answers: { 200: { description: 'A page of changes', schema: listOf(schemas.auditEntry) } },
   async handle(request, { context }) {

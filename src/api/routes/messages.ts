@@ -118,10 +118,10 @@ const getMessages = defineRoute({
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
   query: z.strictObject({
     ...pageQuery,
-    status: listText(MESSAGE_STATUSES).optional(),
-    ids: idsText.optional(),
-    session: sessionKeyText.optional(),
-    tag: tagText.optional(),
+    status: listText(MESSAGE_STATUSES).optional().describe('Only messages in one of these states'),
+    ids: idsText.optional().describe('Only messages with these ids'),
+    session: sessionKeyText.optional().describe('Only messages of this session'),
+    tag: tagText.optional().describe('Only messages with this tag, as `key:value`'),
   }),
   answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
   async handle(request, { context }) {

@@ -38,7 +38,10 @@ const body = z.strictObject({
   output_expires_after: refused('is not supported: outputs are kept as long as their batch'),
 });
 
-const batch = z.looseObject({ id: z.string(), object: z.literal('batch') });
+const batch = z.looseObject({
+  id: z.string().describe('The id of the batch, in the form of OpenAI'),
+  object: z.literal('batch').describe('Always `batch`'),
+});
 const answers = { 200: { description: 'The batch', schema: batch } };
 
 const postBatch = defineEffect({
@@ -131,7 +134,10 @@ const getBatches = defineRoute({
   answers: {
     200: {
       description: 'A page of batches',
-      schema: z.looseObject({ object: z.literal('list'), data: z.array(batch) }),
+      schema: z.looseObject({
+        object: z.literal('list').describe('Always `list`'),
+        data: z.array(batch).describe('The batches of the page'),
+      }),
     },
   },
   async handle({ query }, { context }) {

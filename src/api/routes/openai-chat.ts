@@ -115,7 +115,10 @@ function chatRoute(path: string): Route {
     answers: {
       200: {
         description: 'A chat.completion; with stream: true, server-sent events, each with a chat.completion.chunk',
-        schema: z.looseObject({ id: z.string(), object: z.string() }),
+        schema: z.looseObject({
+          id: z.string().describe('The id of the completion, in the form of OpenAI'),
+          object: z.string().describe('Always `chat.completion`'),
+        }),
       },
     },
     handle: complete,

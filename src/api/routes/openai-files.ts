@@ -21,7 +21,10 @@ import { fail } from '../openai/read-parts.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 
-const file = z.looseObject({ id: z.string(), object: z.literal('file') });
+const file = z.looseObject({
+  id: z.string().describe('The id of the file, in the form of OpenAI'),
+  object: z.literal('file').describe('Always `file`'),
+});
 
 const postFile = defineRoute({
   operationId: 'uploadFileForClients',
@@ -121,9 +124,15 @@ const getFiles = defineRoute({
   path: '/openai/v1/files',
   summary: 'The uploaded files, newest first',
   isOpenAi: true,
-  query: LIST_QUERY.extend({ purpose: z.string().optional() }),
+  query: LIST_QUERY.extend({ purpose: z.string().optional().describe('Only files of this purpose') }),
   answers: {
-    200: { description: 'A page of files', schema: z.looseObject({ object: z.literal('list'), data: z.array(file) }) },
+    200: {
+      description: 'A page of files',
+      schema: z.looseObject({
+        object: z.literal('list').describe('Always `list`'),
+        data: z.array(file).describe('The files of the page'),
+      }),
+    },
   },
   async handle({ query }, { context }) {
     const part = listPartOf(query, (text) => parseFileId(text)?.id ?? null);
@@ -180,7 +189,11 @@ const deleteFile = defineRoute({
   answers: {
     200: {
       description: 'Deleted',
-      schema: z.strictObject({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
+      schema: z.strictObject({
+        id: z.string().describe('The id of the deleted file'),
+        object: z.literal('file').describe('Always `file`'),
+        deleted: z.literal(true).describe('True: the file was deleted'),
+      }),
     },
   },
   async handle({ params: { fileId } }, { context }) {

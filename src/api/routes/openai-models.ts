@@ -7,7 +7,12 @@ import { defineRoute, type Route } from '../route.ts';
 /** Models have no date of their own, but clients require one. */
 const CREATED = 1_767_225_600;
 
-const model = z.looseObject({ id: z.string(), object: z.literal('model'), created: z.int(), owned_by: z.string() });
+const model = z.looseObject({
+  id: z.string().describe('The name of the model, for `model` of a request'),
+  object: z.literal('model').describe('Always `model`'),
+  created: z.int().describe('When it was created, in seconds since the epoch'),
+  owned_by: z.string().describe('Always `holdfast`'),
+});
 
 function modelOf(id: string): z.output<typeof model> {
   return { id, object: 'model', created: CREATED, owned_by: 'holdfast' };
@@ -21,7 +26,13 @@ function listRoute(path: string): Route {
     summary: 'The names that OpenAI-compatible requests can use as model',
     isOpenAi: true,
     answers: {
-      200: { description: 'All of them', schema: z.strictObject({ object: z.literal('list'), data: z.array(model) }) },
+      200: {
+        description: 'All of them',
+        schema: z.strictObject({
+          object: z.literal('list').describe('Always `list`'),
+          data: z.array(model).describe('The models that requests can name'),
+        }),
+      },
     },
     async handle(_request, { context }) {
       return { status: 200, body: { object: 'list', data: modelNames(context.config).map(modelOf) } };

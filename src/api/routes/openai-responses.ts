@@ -19,7 +19,10 @@ import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route } from
 const answers = {
   200: {
     description: 'A response; with stream=true, server-sent events',
-    schema: z.looseObject({ id: z.string(), object: z.string() }),
+    schema: z.looseObject({
+      id: z.string().describe('The id of the response, in the form of OpenAI'),
+      object: z.string().describe('Always `response`'),
+    }),
   },
 };
 
@@ -116,7 +119,10 @@ function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{re
     summary: 'A response, or its events from the beginning or after a given event',
     isLong: true,
     isOpenAi: true,
-    query: z.looseObject({ stream: text, starting_after: text }),
+    query: z.looseObject({
+      stream: text.describe('`true`: server-sent events instead of one object'),
+      starting_after: text.describe('Only events after the one with this `sequence_number`'),
+    }),
     answers,
     async handle(request, api) {
       const isStreaming = request.query.stream === 'true' && request.reply.request.method !== 'HEAD';
@@ -139,7 +145,11 @@ function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/
     answers: {
       200: {
         description: 'The response is hidden',
-        schema: z.strictObject({ id: z.string(), object: z.string(), deleted: z.literal(true) }),
+        schema: z.strictObject({
+          id: z.string().describe('The id of the deleted response'),
+          object: z.string().describe('Always `response`'),
+          deleted: z.literal(true).describe('True: the response is hidden from now on'),
+        }),
       },
     },
     async handle({ params }, api) {

@@ -15,7 +15,10 @@ const getProviderBatches = defineRoute({
   method: 'GET',
   path: '/v1/provider-batches',
   summary: 'Batches that were submitted to the provider, newest first',
-  query: z.strictObject({ ...pageQuery, status: z.enum(SUBMISSION_STATUSES).optional() }),
+  query: z.strictObject({
+    ...pageQuery,
+    status: z.enum(SUBMISSION_STATUSES).optional().describe('Only submissions in this state'),
+  }),
   answers: { 200: { description: 'A page of submissions', schema: listOf(providerBatch) } },
   async handle(request, { context }) {
     const { query } = request;

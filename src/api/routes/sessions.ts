@@ -14,9 +14,9 @@ import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { abortion, abortRequest, listOf } from '../../contract/answers.ts';
+import { abortion, abortRequest, listOf, sessionPatch } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, tagText } from '../../contract/queries.ts';
-import { sessionDetails, sessionPatch, type SessionDetails } from '../../contract/views.ts';
+import { sessionDetails, type SessionDetails } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import { SESSION_KINDS } from '../../core/session-key.ts';
 
@@ -27,13 +27,20 @@ const getSessions = defineRoute({
   summary: 'Sessions, newest first; order=updated: last changed first',
   query: z.strictObject({
     ...pageQuery,
-    agent: nameText.optional(),
-    kind: listText(SESSION_KINDS).optional(),
-    status: listText(sessionDetails.shape.status.options).optional(),
-    channel: nameText.optional(),
-    tag: tagText.optional(),
-    q: searchText.optional(),
-    order: z.enum(['created', 'updated']).optional(),
+    agent: nameText.optional().describe('Only sessions of this agent'),
+    kind: listText(SESSION_KINDS).optional().describe('Only sessions of these kinds; absent: of all except `batch`'),
+    status: listText(sessionDetails.shape.status.options).optional().describe('Only sessions in one of these states'),
+    channel: nameText.optional().describe('Only sessions of this channel'),
+    tag: tagText.optional().describe('Only sessions with turns that have this tag, as `key:value`'),
+    q: searchText
+      .optional()
+      .describe(
+        'An id or its last 6 to 12 digits, a session key, the platform id of a message, an error code, or a part of a session key',
+      ),
+    order: z
+      .enum(['created', 'updated'])
+      .optional()
+      .describe('`updated`: last changed first, among the newest 5,000 and those of the newest 5,000 turns'),
   }),
   answers: { 200: { description: 'A page of sessions', schema: listOf(sessionDetails) } },
   async handle(request, { context }) {

@@ -37,7 +37,13 @@ const getSystemEvents = defineRoute({
   method: 'GET',
   path: '/v1/sessions/{key}/system-events',
   summary: 'The waiting system events, oldest first; with state=all, also those that were consumed or dropped',
-  query: z.strictObject({ ...pageQuery, state: z.enum(['queued', 'all']).optional() }),
+  query: z.strictObject({
+    ...pageQuery,
+    state: z
+      .enum(['queued', 'all'])
+      .optional()
+      .describe('`all`: also those that were consumed or dropped; absent: queued'),
+  }),
   answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
   async handle(request, { context }) {
     const { params, query } = request;

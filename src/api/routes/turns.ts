@@ -32,22 +32,26 @@ import { listedTurn, turn } from '../../contract/views.ts';
 
 /** What chooses turns, in a list and in a count. */
 const turnQuery = {
-  session: sessionKeyText.optional(),
-  status: listText(TURN_STATUSES).optional(),
-  kind: z.enum(TURN_KINDS).optional(),
-  lane: z.enum(LANES).optional(),
-  since: timeText.optional(),
-  until: timeText.optional(),
-  agent: nameText.optional(),
-  model: nameText.optional(),
-  tool: nameText.optional(),
-  code: nameText.optional(),
-  worker: nameText.optional(),
-  batch: z.uuid().optional(),
-  minMs: countText.optional(),
-  minCostUsd: dollarsText.optional(),
-  tag: tagText.optional(),
-  q: searchText.optional(),
+  session: sessionKeyText.optional().describe('Only turns of this session'),
+  status: listText(TURN_STATUSES).optional().describe('Only turns in one of these states'),
+  kind: z.enum(TURN_KINDS).optional().describe('Only turns of this kind'),
+  lane: z.enum(LANES).optional().describe('Only turns of this lane'),
+  since: timeText.optional().describe('Only turns that started at this time or later'),
+  until: timeText.optional().describe('Only turns that started before this time'),
+  agent: nameText.optional().describe('Only turns of this agent'),
+  model: nameText.optional().describe('Only turns of this model, with or without the name of the provider'),
+  tool: nameText.optional().describe('Only turns that called this tool'),
+  code: nameText.optional().describe('Only turns that ended with this error code'),
+  worker: nameText.optional().describe('Only turns that ran on this worker last'),
+  batch: z.uuid().optional().describe('Only turns of the items of this batch'),
+  minMs: countText.optional().describe('Only turns that took at least this long, in milliseconds'),
+  minCostUsd: dollarsText.optional().describe('Only turns that cost at least this much, in US dollars'),
+  tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
+  q: searchText
+    .optional()
+    .describe(
+      'An id or its last 6 to 12 digits, a session key, the platform id of a message, an error code, or a part of a session key',
+    ),
 };
 
 const getTurns = defineRoute({
@@ -58,8 +62,10 @@ const getTurns = defineRoute({
   query: z.strictObject({
     ...pageQuery,
     ...turnQuery,
-    steps: z.enum(['none']).optional(),
-    textChars: countText.optional(),
+    steps: z.enum(['none']).optional().describe('`none`: leave out steps and spans, the largest part of the answer'),
+    textChars: countText
+      .optional()
+      .describe('A longer `reply` is cut after so many characters; `GET /v1/turns/{id}` has all'),
   }),
   answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
   async handle(request, { context }) {
@@ -181,7 +187,10 @@ const retry = defineEffect({
     202: {
       description:
         'The messages are queued again. If the session has newer turns, they are new messages whose retryOf names the old ones',
-      schema: z.strictObject({ retried: z.uuid(), messageIds: z.array(z.uuid()) }),
+      schema: z.strictObject({
+        retried: z.uuid().describe('The turn whose messages were queued again'),
+        messageIds: z.array(z.uuid()).describe('The messages that were queued again'),
+      }),
     },
     409: { description: 'The turn ended well, still runs, was retried before, or answered an item of a batch' },
   },

@@ -15,10 +15,12 @@ const getWaiting = defineRoute({
   summary: 'All waiting messages, oldest first, with the reason why they wait',
   query: z.strictObject({
     ...pageQuery,
-    lane: z.enum(LANES).optional(),
-    session: sessionKeyText.optional(),
-    batch: z.uuid().optional(),
-    textChars: countText.optional(),
+    lane: z.enum(LANES).optional().describe('Only messages of sessions in this lane'),
+    session: sessionKeyText.optional().describe('Only messages of this session'),
+    batch: z.uuid().optional().describe('Only messages of this batch'),
+    textChars: countText
+      .optional()
+      .describe('A longer `text` is cut after so many characters; `GET /v1/messages/{id}` has all'),
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },
   async handle(request, { context }) {

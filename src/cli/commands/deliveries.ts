@@ -1,5 +1,5 @@
 // `holdfast deliveries`: the outbox, and what to do with what could not be sent.
-import type { DeliveryView as DeliveryAnswer } from '../../contract/views.ts';
+import type { DeliveryView as DeliveryAnswer } from '../../contract/deliveries.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import type { PageOptions } from '../options.ts';

@@ -1,5 +1,6 @@
 // `holdfast sessions`: lists conversations, shows one and its entries, and stops it; see `transcripts.ts` for the other verbs.
-import type { EntryBlock as ContentAnswer, SessionFacts as SessionAnswer } from '../../contract/views.ts';
+import type { EntryBlock as ContentAnswer } from '../../contract/transcripts.ts';
+import type { SessionFacts as SessionAnswer } from '../../contract/views.ts';
 import { headOf } from '../../core/cut-text.ts';
 import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';

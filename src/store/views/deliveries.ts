@@ -1,7 +1,7 @@
 // The outbox as the outside sees it, newest first. Secrets of a target stay inside (G31).
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 import type { DeliveryCount, DeliveryDetails } from '../../contract/deliveries.ts';
-import type { DeliveryView } from '../../contract/views.ts';
+import type { DeliveryView } from '../../contract/deliveries.ts';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';

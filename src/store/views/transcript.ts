@@ -3,7 +3,7 @@
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
-import type { EntryView } from '../../contract/views.ts';
+import type { EntryView } from '../../contract/transcripts.ts';
 
 /** Which entries: of one transcript of the session, only the active ones or all. */
 export interface EntryFilter {
