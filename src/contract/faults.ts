@@ -9,4 +9,3 @@ export const fault = z
     message: text.describe('What went wrong, for people'),
   })
   .nullable();
-export type Fault = z.output<typeof fault>;
