@@ -18,7 +18,7 @@ export interface InputFigures {
 
 const TTL_MS = 5 * 60_000;
 const PREFIXES_MAX = 20_000;
-/** How many blocks before a breakpoint, itself included, are looked at for a remembered prefix. */
+/** How many blocks before a breakpoint, itself included, are searched for a remembered prefix. */
 const LOOKBACK_BLOCKS = 20;
 const CHARS_PER_TOKEN = 4;
 const NATIVE_HASH_CHARS_MIN = 500;

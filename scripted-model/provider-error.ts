@@ -1,6 +1,6 @@
 // The errors that the scripted model answers with: status, type and body as the Messages API gives them.
 
-/** Thrown while a request is looked at; becomes the answer. `retryAfter` goes out as the header of that name. */
+/** Thrown while a request is checked; becomes the answer. `retryAfter` goes out as the header of that name. */
 export class ProviderError extends Error {
   readonly code = 'provider_error';
   readonly status: number;

@@ -45,7 +45,7 @@ export type Committed<Result> = Result & { after?: AfterCommit };
 
 /**
  * Takes the result of a write, or a list of results, wakes and rings as `after` says, and returns the result unchanged. It waits for nothing
- * and never throws. A write is called as `publish(await write(...))`, so that its `after` cannot be forgotten.
+ * and never throws. A write is called as `publish(await write(...))`, so that its `after` cannot be left out.
  */
 export type Publish = <Result extends Publishable | readonly Publishable[] | null>(result: Result) => Result;
 

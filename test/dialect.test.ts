@@ -1,5 +1,5 @@
 // Texts for people are ordinary English. The words that are not, with what to write instead, are the table of docs/style.md: it is read
-// here, and searched for in the pages and in the strings of the source. Comments and test titles are not searched.
+// here, and searched for in the pages, in the strings of the source and in its comments. Test titles are not searched.
 import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -42,7 +42,7 @@ function textsOfPage(file: string): Text[] {
   return prose.split('\n').map((text, index) => ({ where: `${file}:${index + 1}`, text }));
 }
 
-/** The strings of a source that have a space. Of SQL, only the strings in it: its names are judged elsewhere. */
+/** The strings and the comments of a source that have a space. Of SQL, only the strings in it: its names are judged elsewhere. */
 function textsOfSource(file: string): Text[] {
   const source = read(file);
   const texts: Text[] = [];
@@ -59,7 +59,11 @@ function textsOfSource(file: string): Text[] {
       look(node.value.cooked ?? '', node.start);
     },
   });
-  visitor.visit(parseSync(file, source).program);
+  const { program, comments } = parseSync(file, source);
+  visitor.visit(program);
+  // Names of code in a comment stand in backticks.
+  for (const { value, start } of comments)
+    look(value.replaceAll(/`[^`\n]*`/g, '').replaceAll(/\n\s*\* ?/g, ' '), start);
   return texts;
 }
 

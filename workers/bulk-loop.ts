@@ -43,7 +43,7 @@ export async function runBulkRound(parts: Service & { logger: Logger }): Promise
       );
     }
   } finally {
-    // After a fault, too: executed items need not be looked at again.
+    // After a fault, too: executed items need not be read again.
     if (settled.length > 0) await settleBulkItems(database, settled);
   }
   const judged = await judgeCanaries(database);

@@ -123,7 +123,7 @@ function samplesOfFigures(figures: ScrapeFigures) {
     holdfast_workers: samplesBy('role', figures.workers),
     holdfast_troubles: HEALTH_KINDS.map((kind): Sample => [figures.troubles[kind] ?? 0, { kind }]),
     holdfast_parked_turns: samplesBy('code', figures.parkedTurns),
-    // A message behind a parked turn has its reason; the oldest of a lane and a reason is set last.
+    // A message that waits for a parked turn has the reason of that turn; the oldest of a lane and a reason is set last.
     holdfast_lane_oldest_wait_seconds: figures.oldestWaits
       .toSorted((one, other) => one.ageMs - other.ageMs)
       .map(({ lane, code, ageMs }): Sample => [ageMs / 1000, { lane, code }]),

@@ -13,7 +13,7 @@ const SECRET_BYTES_MAX = 65_536;
 
 /**
  * A copy of the environment with the content of each file, without white space at both ends, and every fault. `names` limits the variables
- * that are looked at. Relative paths start in `cwd`.
+ * that are read. Relative paths start in `cwd`.
  */
 export function readSecretFiles(
   env: Environment,

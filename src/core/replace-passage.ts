@@ -16,7 +16,7 @@ export function replacePassage(text: string, { from, to }: { from: string; to: s
   let count = 0;
   const replaced = text.replace(patternOf(from), (_match: string, offset: number) => {
     count += 1;
-    // Looked for once per line break, not once per match: a file of one line may have very many matches.
+    // One search per line break, not one per match: a file of one line may have very many matches.
     if (nextBreak < offset) nextBreak = offset > lastBreak ? lastBreak : text.indexOf('\n', offset);
     return nextBreak > 0 && text[nextBreak - 1] === '\r' ? withCrlf : to;
   });

@@ -4,7 +4,7 @@
 import { jsonrepair } from 'jsonrepair';
 import { parseExactly } from '../core/parse-exactly.ts';
 
-/** Longer arguments are not looked into: repairing is slow, and such a text is a file that lost its end. */
+/** Longer arguments are not repaired: it is slow, and such a text is a file that lost its end. */
 const REPAIRED_CHARS_MAX = 64_000;
 /** How much text may precede and follow the object. */
 const LEADING_CHARS_MAX = 96;

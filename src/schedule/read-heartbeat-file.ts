@@ -110,7 +110,7 @@ function rangeOf(node: unknown): readonly number[] {
   return (node as { range?: readonly number[] | null } | null | undefined)?.range ?? [];
 }
 
-/** The task of an item with what should be looked at, or the reason why it is none. */
+/** The task of an item with what to check, or the reason why it is none. */
 function readTask(item: unknown): { task: HeartbeatTask; warnings: string[] } | string {
   if (!isMap(item)) return `is not a task; allowed: a list item with ${FIELDS.join(', ')}`;
   const textOf = (field: string): string | null | undefined => {

@@ -5,7 +5,7 @@ import { agentIdOf } from '../core/session-key.ts';
 import { newSessionOf, SessionErasedError } from '../store/sessions.ts';
 import type { Service } from './service.ts';
 
-/** How often the session is looked for when it is erased meanwhile. */
+/** How often the session is searched for when it is erased meanwhile. */
 const LOOKS_MAX = 3;
 
 /** The id of the session; rejects with `UnknownAgentError` of the configuration. `channel`: where its first input comes from. */

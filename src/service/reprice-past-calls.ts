@@ -26,7 +26,7 @@ export interface RepricingRequest {
 }
 
 export interface RepricingReport {
-  /** Calls that were looked at, and those whose cost has changed, or would change. */
+  /** Calls that were read, and those whose cost has changed, or would change. */
   calls: number;
   changed: number;
   /** The known costs of the changed calls before and after, in micro-dollars. */

@@ -23,7 +23,7 @@ export interface PastCall extends ReportedTokens {
 /** The call after which the next page begins. */
 export type CallPlace = Pick<PastCall, 'turnId' | 'callNo'>;
 
-// A turn may be open for long: its calls are searched behind its beginning.
+// A turn may be open for long: its calls are searched from its beginning on.
 export const PAST_CALLS = literal({
   name: 'past-calls',
   purpose:

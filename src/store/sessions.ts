@@ -34,7 +34,7 @@ const REMEMBERED_MS = 60_000;
 /** Returns the id of a session, which it creates if need be. */
 export interface EnsureSession {
   (session: NeededSession): Promise<SessionId>;
-  /** The session of this key is looked for again: it was erased. */
+  /** The session of this key is searched for again: it was erased. */
   drop(key: string): void;
 }
 

@@ -42,7 +42,7 @@ export function waitFactsSql(sessionId: string, receivedAt: string): string {
 /** True for a row `w` of `workers` whose worker takes work. */
 export const LIVE_SQL = `w.seen_at >= clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecond' and w.draining_at is null`;
 
-/** So many due sessions are looked at: a paused lane may have any number of them. */
+/** So many due sessions are read: a paused lane may have any number of them. */
 const DUE_READ_MAX = 10_000;
 
 /**

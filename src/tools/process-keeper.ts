@@ -37,7 +37,7 @@ export interface ProcessKeeperOptions {
   /** The longest that a command may run, in any worker that shares the outputs. */
   runMsMax: number;
   logger: Logger;
-  /** Faults of the database are part of its outage: a line for each look would be four stacks per second. */
+  /** Faults of the database are part of its outage: a line for each check would be four stacks per second. */
   outages: Pick<OutageLog, 'report'>;
 }
 

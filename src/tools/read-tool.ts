@@ -5,7 +5,7 @@ import { readLines, sizeOfFile, TextFileError, WHOLE_BYTES_MAX } from './text-fi
 import type { Tool } from './tool.ts';
 import { PATH_ALIASES, runFileTool } from './workspace-files.ts';
 
-/** The largest file that lines are looked for in: it is read to its end, because all of it must be text. */
+/** The largest file whose lines can be selected: it is read to its end, because all of it must be text. */
 const SCANNED_BYTES_MAX = 64 * 1024 * 1024;
 
 /** The tool. `roots`: folders in addition to the workspace that it reads. */

@@ -37,7 +37,7 @@ export interface Attempt {
   readonly way: { way: Way; reason: string } | null;
   /** How long the next call has waited for a rate limit or a block, in milliseconds. */
   readonly rateWaitMs: number;
-  /** The number of the last message that was looked for. */
+  /** The number of the last message that a query for new ones has covered. */
   readonly steersSeen: number;
   /** True while a compaction is running: the turn's deadline then waits for it once. */
   readonly isCompacting: boolean;

@@ -1,5 +1,5 @@
 // The collector: groups queued requests and submits them to the provider. What is about to be sent is committed first, so a crash at any point
-// leaves an open submission, which is sent, or an unknown one, which is looked for (follow-submission.ts).
+// leaves an open submission, which is sent, or an unknown one, which is searched for (follow-submission.ts).
 import { gunzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
 import { customIdOf } from '../../src/core/provider-batch/custom-id.ts';

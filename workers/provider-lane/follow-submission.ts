@@ -21,12 +21,12 @@ import { sendOpen } from './collect-requests.ts';
 import { SubmissionLease, type LaneParts } from './lane-parts.ts';
 import { readResults } from './read-results.ts';
 
-/** A lost submission may appear in the list late; it is looked for so often. */
-const LOST_LOOK_MS = 300_000;
+/** How often the provider's list is searched for a lost submission, which may appear in it late. */
+const LOST_SEARCH_MS = 300_000;
 
-/** A batch that the provider does not know is given up after so long, and is looked at so often until then. */
+/** How long, and how often, a batch is polled that the provider does not know, before its requests go back. */
 const MISSING_MS_MAX = 600_000;
-const MISSING_LOOK_MS = 60_000;
+const MISSING_POLL_MS = 60_000;
 
 /** Does the next step of a submission that is due; resolves with false when none is. */
 export async function followSubmission(parts: LaneParts): Promise<boolean> {
@@ -102,7 +102,7 @@ async function search(parts: LaneParts, submission: ProviderSubmission): Promise
   });
   const isLost = submission.status === 'lost';
   const verdict = decideSearch(candidates, { absentMs: submission.absentMs ?? 0, settleMs, isExclusive });
-  const again = isLost ? LOST_LOOK_MS : searchAgainMs(looks, { settleMs });
+  const again = isLost ? LOST_SEARCH_MS : searchAgainMs(looks, { settleMs });
   switch (verdict.kind) {
     case 'lost':
       if (isLost) return await noteLook(database, { id, owner }, { dueInMs: again, isAbsent: true });
@@ -113,7 +113,7 @@ async function search(parts: LaneParts, submission: ProviderSubmission): Promise
       await returnRequests(
         database,
         { id, owner },
-        { status: 'lost', message: 'The list of batches did not show it.', blockedMs: LOST_LOOK_MS },
+        { status: 'lost', message: 'The list of batches did not show it.', blockedMs: LOST_SEARCH_MS },
       );
       return;
     case 'wait':
@@ -216,7 +216,7 @@ async function afterMissing(
   dueInMs: number,
 ): Promise<void> {
   if ((absentMs ?? 0) < MISSING_MS_MAX) {
-    const look = { dueInMs: Math.min(dueInMs, MISSING_LOOK_MS), isAbsent: true };
+    const look = { dueInMs: Math.min(dueInMs, MISSING_POLL_MS), isAbsent: true };
     return await noteLook(database, { id, owner }, { ...look, error: 'The provider does not know the batch.' });
   }
   logger.warn(

@@ -1,4 +1,4 @@
-// The slots of a lane: how many turns it runs at the same time. Jobs of its queue wait for a slot; a session that is looked at while the
+// The slots of a lane: how many turns it runs at the same time. Jobs of its queue wait for a slot; a session that is checked while the
 // queue cannot be reached takes one only if it is free.
 
 export class Slots {

@@ -35,7 +35,7 @@ export interface LaneWorkerOptions {
    * over like any other.
    */
   process: (job: LaneJob) => Promise<JobOutcome | void>;
-  /** Called after each job of the queue and each look. Must not throw. */
+  /** Called after each job of the queue and each check of a session. Must not throw. */
   onEnd: (end: JobEnd) => void;
 }
 

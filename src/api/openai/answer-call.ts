@@ -21,7 +21,7 @@ export interface ClientApi {
 /** A request whose answer is on its way. */
 export interface OpenCall {
   segment: Segment;
-  /** As it was when it was looked at. */
+  /** As it was when it was read. */
   turn: ClientTurn;
   begun: BegunCall;
 }

@@ -1,4 +1,4 @@
-// The last look before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
+// The last check before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
 // `prepare-history.ts` puts right.
 import { isBlank } from '../blank-text.ts';
 import { isThinking, type ContentBlock } from '../content.ts';

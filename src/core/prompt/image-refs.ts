@@ -2,7 +2,7 @@
 // (`src/images`). What is on the network is never one of them.
 import { headOf } from '../cut-text.ts';
 
-/** The most files that are looked for in one prompt. */
+/** The most files that one prompt can name. */
 const REFS_MAX = 50;
 const PATH_CHARS_MAX = 4096;
 const EXTENSION = '\\.(?:png|jpe?g|gif|webp|bmp|tiff?|heic|heif)';

@@ -1,4 +1,4 @@
-// How often a batch is looked at.
+// How often a batch is polled.
 
 /** Between two rounds of the provider lane. */
 const ROUND_MS_MAX = 1_000;
@@ -15,7 +15,7 @@ export function pollAgainMs(
 
 /**
  * The pause between two rounds of the provider lane, in milliseconds: a second. It is shorter where the configuration lets requests wait less, or
- * has batches looked at more often; a pause of a second would make these settings ineffective.
+ * has batches polled more often; a pause of a second would make these settings ineffective.
  */
 export function laneRoundMs({ windowMs, pollMs }: { windowMs: number; pollMs: { min: number } }): number {
   return Math.min(ROUND_MS_MAX, Math.max(ROUND_MS_MIN, Math.min(windowMs, pollMs.min)));

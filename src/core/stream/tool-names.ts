@@ -5,7 +5,7 @@ import { headOf } from '../cut-text.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
 import { callsOf, changeCalls } from './draft-answer.ts';
 
-/** Longer names are not looked into. */
+/** Longer names are not repaired. */
 const NAME_CHARS_LOOKED_INTO = 256;
 /** Providers take names of up to 64 characters in their tools. */
 const NAME_CHARS_MAX = 64;

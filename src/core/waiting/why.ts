@@ -6,7 +6,7 @@ export interface Why {
   /** For people. */
   text: string;
   since: string;
-  /** When it is looked at again at the latest; null: not known. */
+  /** When it is checked again at the latest; null: not known. */
   until: string | null;
   /** The object for which it waits: the provider of a model, a turn, a worker, a lane; null: it has no name. */
   by: string | null;

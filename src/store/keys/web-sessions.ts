@@ -1,4 +1,4 @@
-// Sign-ins of browsers: the sessions behind their cookies, and the codes for one sign-in each.
+// Sign-ins of browsers: the sessions that their cookies name, and the codes for one sign-in each.
 import type { Database } from '../database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { sendQuery } from '../send-query.ts';

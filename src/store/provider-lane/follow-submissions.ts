@@ -1,4 +1,4 @@
-// What happens to a submission after its outcome is known, or is given up: it is looked at, read, ended, and its requests go back.
+// What happens to a submission after its outcome is known, or is given up: it is polled, read, ended, and its requests go back.
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
@@ -13,7 +13,7 @@ interface Held {
 
 export const NOTE_LOOK = literal({
   name: 'note-look',
-  purpose: 'Note what a look at a submission has shown, and when the next one is due.',
+  purpose: 'Note what a poll of a submission has shown, and when the next one is due.',
   locking: 'The submission.',
   text: `update holdfast.provider_batches b set status = coalesce($3, b.status), looks = b.looks + 1, due_at = clock_timestamp() + $4 * interval '1 millisecond',
   counts = coalesce($5::json, b.counts), expires_at = coalesce($6::timestamptz, b.expires_at), is_proved = b.is_proved or $7,

@@ -194,7 +194,7 @@ export async function beginSubmission(
   return (await send(database, BEGIN_SUBMISSION, values)).length > 0;
 }
 
-// The provider's answer is true whichever process holds the row by now. One that was given up as lost in the meantime is looked at until its
+// The provider's answer is true whichever process holds the row by now. One that was given up as lost in the meantime is polled until its
 // end, so that its cost is known; no request waits for it.
 export const NOTE_SUBMITTED = literal({
   name: 'note-submitted',

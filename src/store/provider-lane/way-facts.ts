@@ -6,7 +6,7 @@ import type { Database } from '../database.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
-/** The items whose turns are looked at: of the first ones that many. */
+/** How many of the first items have their turns read. */
 const ITEMS_MAX = 200;
 const SAMPLE_MAX = 50;
 /** The newest submissions; of them, those that have ended. */

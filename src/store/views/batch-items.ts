@@ -1,4 +1,4 @@
-// The items of a batch and their results as the API shows them. Reads only; items in flight are looked at one by one.
+// The items of a batch and their results as the API shows them. Reads only; items in flight are read one by one.
 import type { BatchItemView, ItemResult } from '../../contract/batches.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';

@@ -1,4 +1,4 @@
-// Batches as the API shows them. Reads only. The counts of a batch are stored with it; only the items in flight are looked at
+// Batches as the API shows them. Reads only. The counts of a batch are stored with it; only the items in flight are read
 // one by one.
 import type { BatchView } from '../../contract/batches.ts';
 import type { TokenUsage } from '../../contract/views.ts';

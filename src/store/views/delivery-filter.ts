@@ -48,7 +48,7 @@ async function resolve(db: ViewDatabase, filter: DeliveryFilter): Promise<Resolv
   const query = DELIVERIES_OF_TURNS.prepared([named.ids, named.turnIds]);
   const { rows } = await db.query<{ id: string }>(query);
   const ids = rows.map(({ id }) => id);
-  // An id that names nothing finds nothing; it is not looked for in texts.
+  // An id that names nothing finds nothing; texts are not searched for it.
   return { ...filter, named: isUuid(text) || ids.length + sessionIds.length > 0 ? { ids, sessionIds } : null };
 }
 

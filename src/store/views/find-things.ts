@@ -1,5 +1,5 @@
 // What a search text names exactly: an id, the key of a session, the id that a platform gave a message, or the code of open dead letters. Each
-// look-up is one by an index. The end of an id is looked for among the newest ids only: an index for it would cost every insert. A list with a
+// look-up is one by an index. The end of an id is searched for among the newest ids only: an index for it would cost every insert. A list with a
 // text that names nothing looks for the text in its rows instead.
 import type { FoundId } from '../../contract/answers.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
@@ -28,7 +28,7 @@ const ID_TABLES = {
   bulkAction: 'bulk_actions',
 } as const satisfies Record<FoundId['kind'], string>;
 
-/** So many of the newest ids of each kind are looked at for one with a given end. */
+/** So many of the newest ids of each kind are searched for one with a given end. */
 export const ENDS_LOOKED_AT_MAX = 20_000;
 /** The most ids with the same end that are shown. */
 const SAME_END_MAX = 20;

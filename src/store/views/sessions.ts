@@ -1,7 +1,7 @@
 // Sessions as the outside sees them. The facts themselves are made by the SQL that accepting uses too.
 //
 // The table of sessions has no index on a column that turns change. So a list reads candidates by an index that there is, a bounded number of
-// them, and looks for the rest of the filter in those: when it has looked at that many, a page may have fewer items than its limit, and the
+// them, and looks for the rest of the filter in those: when it has read that many, a page may have fewer items than its limit, and the
 // next page continues where it stopped.
 import { join, raw, type Sql, sql } from '../drizzle.ts';
 import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
@@ -89,7 +89,7 @@ const LOOKED_AT_MAX = 20_000;
 interface SessionRow {
   facts: SessionFacts | null;
   lock: SessionDetails['lock'];
-  /** Set when it does not fit the filter: the last one that the page looked at. */
+  /** Set when it does not fit the filter: the last one that the page has read. */
   id: string;
 }
 

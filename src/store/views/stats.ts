@@ -33,7 +33,7 @@ export async function pingDatabase(db: ViewDatabase): Promise<void> {
   if (rows[0]?.is_read_only === true) throw new ReadOnlyDatabaseError();
 }
 
-// Rows that have come to an end are in the roll-ups, and the latest in the events behind their cursor: in one snapshot, both together are
+// Rows that have come to an end are in the roll-ups, and the latest in the events after their cursor: in one snapshot, both together are
 // exact at any time. Rows that have not ended are found by partial indexes. Each look-up in a scalar query is one by an index; a join could
 // read a whole table into a hash table.
 const ENDED_SQL = `select subject, status, sum(count)::bigint as count from (

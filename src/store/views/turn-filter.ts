@@ -1,5 +1,5 @@
 // Which turns a filter finds. Session, status, batch, time and named things are conditions with an index; the others look at the rows that
-// those leave, newest first and only so many of them. So a page costs the same however many turns there are: when it has looked at that many,
+// those leave, newest first and only so many of them. So a page costs the same however many turns there are: when it has read that many,
 // it may have fewer items than its limit, and the next page continues where it stopped.
 import { join, raw, type Sql, sql } from '../drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
@@ -56,7 +56,7 @@ async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<ResolvedFi
   if (filter.text === undefined) return { ...filter, named: null };
   const named = await findTurns(db, filter.text);
   const isFound = named.turnIds.length > 0 || named.sessionIds.length > 0;
-  // An id that names nothing finds nothing; it is not looked for in keys.
+  // An id that names nothing finds nothing; keys are not searched for it.
   return { ...filter, named: isFound || isUuid(filter.text) ? named : null };
 }
 
@@ -87,7 +87,7 @@ export async function countTurns(db: ViewDatabase, filter: TurnFilter): Promise<
   return { count: Math.min(count, COUNT_MAX), isCapped: count > COUNT_MAX || !isWhole };
 }
 
-/** SQL of the number of turns, and of whether all of them were looked at. */
+/** SQL of the number of turns, and of whether all of them were counted. */
 export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<Sql> {
   const resolved = await resolve(db, filter);
   const matching = matchingSql(resolved, { limit: COUNT_MAX, after: null }, COUNT_LOOKED_AT_MAX);

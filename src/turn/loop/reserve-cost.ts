@@ -1,5 +1,5 @@
 // Before a model call is charged, its likely cost is reserved in every budget that covers it. Without room the turn is parked until there is
-// some, or fails. Without a budget nothing is sent, but for one look at the budgets when an item of a new batch comes: the batch may have a cap.
+// some, or fails. Without a budget nothing is sent, but for one query of the budgets when an item of a new batch comes: the batch may have a cap.
 import { BUDGET_REACHED, budgetName, type BudgetFacts } from '../../core/budget/budget.ts';
 import { costOfTokens, isPriced, likelyOutput, likelyTokens, mostTokens } from '../../core/budget/likely-cost.ts';
 import { lastExpiry } from '../../core/message-expiry.ts';
