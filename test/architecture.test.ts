@@ -94,7 +94,7 @@ const WRITING_ROOMS = ['src/store/', 'src/turn/'];
 
 /** What the API reads from the store beside the views; the answer of a keyed request is stored with its key. */
 const API_READS: Record<string, string[]> = {
-  'src/store/crons.ts': ['cronOf', 'readDatabaseTime'],
+  'src/store/crons.ts': ['readDatabaseTime'],
   'src/store/database.ts': ['isPassingFault'],
   'src/store/idempotency.ts': ['isKeyTaken', 'keepAnswer', 'readKey'],
 };

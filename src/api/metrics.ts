@@ -5,7 +5,7 @@ import type { StatsView } from '../contract/overview.ts';
 import { HEALTH_KINDS } from '../core/service-health.ts';
 import { metricIn, SCRAPED_METRICS } from '../metrics.ts';
 import type { ScrapeFigures } from '../store/views/scrape-figures.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness } from '../contract/answers.ts';
 
 /** The most models and applications with a label of their own; the rest is `other`. */
 const LABEL_VALUES_MAX = 100;

@@ -16,7 +16,7 @@ import type { Budget } from '../store/budgets/budgets.ts';
 import { readAttention, readAttentionMarks } from '../store/views/attention.ts';
 import { readOverview, WAITING_MAX } from '../store/views/overview.ts';
 import type { ApiContext } from './context.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness } from '../contract/answers.ts';
 import type { Attention, AttentionEntry, Overview } from '../contract/overview.ts';
 
 /** How old figures are at most that several requests share, in milliseconds. */
@@ -103,7 +103,7 @@ export async function withMarks({ reads }: ApiContext, troubles: readonly Troubl
 }
 
 function missingDependency({ name, failedSince }: Readiness['dependencies'][number]): AttentionFact {
-  return { kind: 'dependency', name, count: 1, since: failedSince?.toISOString() ?? null };
+  return { kind: 'dependency', name, count: 1, since: failedSince };
 }
 
 function entryOf(trouble: Trouble, mark: AttentionMark | undefined): AttentionEntry {

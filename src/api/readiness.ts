@@ -1,32 +1,11 @@
 // Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how long each took. A fault is
 // named by its code only, because a message may contain an address or a password (G31).
+import type { Readiness } from '../contract/answers.ts';
 import type { HealthKind } from '../core/service-health.ts';
 import { withDeadline } from '../deadline.ts';
 import { readServiceHealth } from '../store/views/service-health.ts';
 import { pingDatabase } from '../store/views/stats.ts';
-import type { ApiContext, Dependency, ModelInfo } from './context.ts';
-
-export interface Readiness {
-  /** `degraded`: messages are accepted, but something is missing, or keeps the service from working. */
-  status: 'ready' | 'degraded' | 'unavailable';
-  dependencies: DependencyState[];
-  /** What keeps the service from working, each kind once. Without names, because the answer is public. */
-  troubles: HealthKind[];
-  model: ModelInfo;
-  /** Of Holdfast. */
-  version: string;
-  /** `api.environment`; null: it is not set. */
-  environment: string | null;
-}
-
-interface DependencyState {
-  name: string;
-  status: 'ok' | 'failed';
-  durationMs: number;
-  error: string | null;
-  /** Since when it fails, as far as this process knows. */
-  failedSince: Date | null;
-}
+import type { ApiContext, Dependency } from './context.ts';
 
 const CHECK_MS_MAX = 2_000;
 
@@ -67,7 +46,7 @@ function statusOf(missing: Dependency[], troubles: HealthKind[]): Readiness['sta
   return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
 }
 
-function checkOf(dependency: Dependency): () => Promise<DependencyState> {
+function checkOf(dependency: Dependency): () => Promise<Readiness['dependencies'][number]> {
   const { name } = dependency;
   let firstFailedAt: Date | null = null;
   return async () => {
@@ -77,8 +56,9 @@ function checkOf(dependency: Dependency): () => Promise<DependencyState> {
     const error = await checked.then(() => null, errorName);
     const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
     firstFailedAt = error === null ? null : (firstFailedAt ?? new Date());
-    const failedSince = error === null ? null : (dependency.outages?.since ?? firstFailedAt);
-    return { name, status: error === null ? 'ok' : 'failed', durationMs, error, failedSince };
+    if (error === null) return { name, status: 'ok', durationMs, error, failedSince: null };
+    const since = dependency.outages?.since ?? firstFailedAt;
+    return { name, status: 'failed', durationMs, error, failedSince: since?.toISOString() ?? null };
   };
 }
 

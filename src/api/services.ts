@@ -10,7 +10,7 @@ import type { EventTail } from './event-tail.ts';
 import type { Attempts } from './attempts.ts';
 import type { KeyRing } from './key-ring.ts';
 import type { ApiMetrics } from './metrics.ts';
-import type { Readiness } from './readiness.ts';
+import type { Readiness } from '../contract/answers.ts';
 import type { Attention, Overview } from '../contract/overview.ts';
 import type { SettlementWaiter } from './settlement-waiter.ts';
 

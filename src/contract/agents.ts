@@ -50,6 +50,7 @@ export const agent = z.strictObject({
     })
     .describe('The number of its sessions among the 10,000 newest, without those of batches'),
 });
+export type AgentView = z.output<typeof agent>;
 
 export const agentList = z.strictObject({
   items: z.array(agent).describe('The agents in the order of the configuration'),

@@ -168,6 +168,7 @@ export const readiness = z.strictObject({
   version: text.describe('The version of Holdfast that answers'),
   environment: text.nullable().describe('The name of the environment (`api.environment`); null: it has none'),
 });
+export type Readiness = z.output<typeof readiness>;
 
 export const liveness = z.strictObject({ status: z.literal('ok').describe('Always `ok`: the process answers') });
 

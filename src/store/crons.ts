@@ -1,9 +1,7 @@
 // Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from an older revision fires nothing.
 // The next slot is stored with the cron; reading it never moves it (G20).
-import { storedOptions, type InputOptions } from '../core/input-options.ts';
-import type { CronDefinition, CronOrigin, CronPayload, CronTarget, CronDelivery } from '../core/schedule/cron.ts';
-import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
-import type { Schedule } from '../core/schedule/timetable.ts';
+import { storedOptions } from '../core/input-options.ts';
+import type { CronDefinition, CronOrigin } from '../core/schedule/cron.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { literal } from './statement.ts';
@@ -37,9 +35,13 @@ export interface NextSlot {
 /** The most crons of one agent. */
 export const CRONS_PER_AGENT_MAX = 1_000;
 
-/** The columns that `cronOf` needs. */
-export const CRON_COLUMNS = `id, name, agent_id, origin, schedule, target, payload, wake, misfire, delivery, delete_after_run, is_enabled,
-  options, disabled_reason, consecutive_errors, last_slot_at, next_slot_at, due_at, not_before, revision, created_at, updated_at`;
+const msSql = (time: string, name: string): string => `floor(extract(epoch from ${time}) * 1000)::float8 as "${name}"`;
+
+/** SQL of the columns of a `Cron`. */
+export const CRON_COLUMNS = `id, name, agent_id as "agentId", origin, schedule, target, payload, wake, misfire, delivery,
+  delete_after_run as "deleteAfterRun", coalesce(options, '{}') as options, is_enabled as "isEnabled", disabled_reason as "disabledReason",
+  consecutive_errors as failures, ${msSql('last_slot_at', 'lastSlotMs')}, ${msSql('next_slot_at', 'nextSlotMs')}, ${msSql('due_at', 'dueMs')},
+  ${msSql('not_before', 'notBeforeMs')}, revision::float8 as revision, ${msSql('created_at', 'createdMs')}, ${msSql('updated_at', 'updatedMs')}`;
 
 export const DATABASE_TIME = literal({
   name: 'database-time',
@@ -64,7 +66,7 @@ export const CREATE_CRON = literal({
   on conflict do nothing
   returning ${CRON_COLUMNS}
 ),
-${keyedPart(17, 'select to_json(made) from made')}
+${keyedPart(17, `select json_build_object('id', id) from made`)}
 select * from made`,
 });
 
@@ -76,7 +78,7 @@ export const CRON_OF_CAUSE = literal({
 
 /**
  * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
- * The key of a request stores the row as its result.
+ * The key of a request stores its id as the result.
  */
 export async function createCron(
   database: Database,
@@ -88,17 +90,13 @@ export async function createCron(
     causeKey: string | null;
     idempotency?: KeyedRequest | null | undefined;
   } & NextSlot,
-): Promise<{ kind: 'created' | 'duplicate'; cron: Cron; row: CronRow } | { kind: 'full' }> {
-  const made = await database.views.query(
+): Promise<{ kind: 'created' | 'duplicate'; cron: Cron } | { kind: 'full' }> {
+  const made = await database.views.query<Cron>(
     CREATE_CRON.prepared([cron.id, cron.origin, ...stateOf(cron), cron.causeKey, ...keyValues(cron.idempotency)]),
   );
-  if (made.rows[0] !== undefined) return createdOf('created', made.rows[0]);
-  const known = await database.views.query(CRON_OF_CAUSE.prepared([cron.causeKey]));
-  return known.rows[0] === undefined ? { kind: 'full' } : createdOf('duplicate', known.rows[0]);
-}
-
-function createdOf(kind: 'created' | 'duplicate', row: CronRow) {
-  return { kind, row, cron: cronOf(row) };
+  if (made.rows[0] !== undefined) return { kind: 'created', cron: made.rows[0] };
+  const known = await database.views.query<Cron>(CRON_OF_CAUSE.prepared([cron.causeKey]));
+  return known.rows[0] === undefined ? { kind: 'full' } : { kind: 'duplicate', cron: known.rows[0] };
 }
 
 export const FIND_CRON = literal({
@@ -109,8 +107,7 @@ export const FIND_CRON = literal({
 
 /** The cron of this id, or null. */
 export async function findCron(database: Database, id: string): Promise<Cron | null> {
-  const result = await database.views.query(FIND_CRON.prepared([id]));
-  return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
+  return (await database.views.query<Cron>(FIND_CRON.prepared([id]))).rows[0] ?? null;
 }
 
 export const CHANGE_CRON = literal({
@@ -133,8 +130,8 @@ export async function changeCron(
   database: Database,
   change: { id: string; revision: number; definition: CronDefinition; isEnabled: boolean } & NextSlot,
 ): Promise<Cron | null> {
-  const result = await database.views.query(CHANGE_CRON.prepared([change.id, change.revision, ...stateOf(change)]));
-  return result.rows[0] === undefined ? null : cronOf(result.rows[0]);
+  const values = [change.id, change.revision, ...stateOf(change)];
+  return (await database.views.query<Cron>(CHANGE_CRON.prepared(values))).rows[0] ?? null;
 }
 
 /** The values that a change writes, in the order of the columns. */
@@ -179,8 +176,7 @@ export const CONFIG_CRONS = literal({
 
 /** The crons of the configuration file, as they are kept. */
 export async function readConfigCrons(database: Database): Promise<Cron[]> {
-  const result = await database.views.query(CONFIG_CRONS.prepared([]));
-  return result.rows.map(cronOf);
+  return (await database.views.query<Cron>(CONFIG_CRONS.prepared([]))).rows;
 }
 
 export const DISABLE_CRON = literal({
@@ -207,7 +203,7 @@ export const DUE_CRONS = literal({
 due as (
   select ${CRON_COLUMNS} from holdfast.crons c, clock where c.is_enabled and c.due_at <= clock.now order by c.due_at limit $1
 )
-select clock.now, (select json_agg(due.* order by due.due_at) from due) as due,
+select clock.now, (select json_agg(due.* order by due."dueMs") from due) as due,
   (select extract(epoch from min(c.due_at) - clock.now) * 1000 from holdfast.crons c where c.is_enabled and c.due_at > clock.now)
     as next_in_ms
 from clock`,
@@ -221,67 +217,10 @@ export async function readDueCrons(
   const result = await database.hot.query(DUE_CRONS.prepared([limit]));
   const row = result.rows[0];
   return {
-    due: ((row.due ?? []) as CronRow[]).map(cronOf),
+    due: (row.due ?? []) as Cron[],
     nowMs: row.now.getTime(),
     nextInMs: row.next_in_ms === null ? null : Math.max(0, Number(row.next_in_ms)),
   };
-}
-
-/** A row of the table, read directly or through `json_agg`, which writes times as text. */
-export interface CronRow {
-  id: string;
-  name: string;
-  agent_id: string;
-  origin: CronOrigin;
-  schedule: Schedule;
-  target: CronTarget;
-  payload: CronPayload;
-  wake: CronDefinition['wake'];
-  misfire: MisfirePolicy | null;
-  delivery: CronDelivery | null;
-  delete_after_run: boolean;
-  options: InputOptions | null;
-  is_enabled: boolean;
-  disabled_reason: string | null;
-  consecutive_errors: number;
-  last_slot_at: Date | string | null;
-  next_slot_at: Date | string | null;
-  due_at: Date | string | null;
-  not_before: Date | string | null;
-  revision: string | number;
-  created_at: Date | string;
-  updated_at: Date | string;
-}
-
-export function cronOf(row: CronRow): Cron {
-  return {
-    id: row.id,
-    name: row.name,
-    agentId: row.agent_id,
-    origin: row.origin,
-    schedule: row.schedule,
-    target: row.target,
-    payload: row.payload,
-    wake: row.wake,
-    misfire: row.misfire,
-    delivery: row.delivery,
-    deleteAfterRun: row.delete_after_run,
-    options: row.options ?? {},
-    isEnabled: row.is_enabled,
-    disabledReason: row.disabled_reason,
-    failures: row.consecutive_errors,
-    lastSlotMs: msOf(row.last_slot_at),
-    nextSlotMs: msOf(row.next_slot_at),
-    dueMs: msOf(row.due_at),
-    notBeforeMs: msOf(row.not_before),
-    revision: Number(row.revision),
-    createdMs: new Date(row.created_at).getTime(),
-    updatedMs: new Date(row.updated_at).getTime(),
-  };
-}
-
-function msOf(time: Date | string | null): number | null {
-  return time === null ? null : new Date(time).getTime();
 }
 
 /** The time of epoch milliseconds, as a value of a statement. */

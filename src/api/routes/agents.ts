@@ -11,9 +11,11 @@ const getAgents = defineRoute({
   summary: 'The agents with a summary of their settings, their crons and their sessions',
   answers: { 200: { description: 'All agents', schema: agentList } },
   async handle(_request, { context: { config, views } }) {
-    const ids = config.agents.list.map(({ id }) => id);
-    const counts = await countByAgent(views, ids);
-    const items = ids.map((id) => {
+    const counts = await countByAgent(
+      views,
+      config.agents.list.map(({ id }) => id),
+    );
+    const items = counts.map(({ id, ...counted }) => {
       const { model, fallbacks, thinking, promptMode, workspaceDir, toolPolicies, heartbeat } = agentOf(config, id);
       return {
         id,
@@ -29,7 +31,7 @@ const getAgents = defineRoute({
           activeHours: heartbeat.activeHours ?? null,
           gate: gateOf(heartbeat.when),
         },
-        ...counts.get(id),
+        ...counted,
       };
     });
     return { status: 200, body: { items, nextCursor: null } };

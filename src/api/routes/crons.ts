@@ -9,7 +9,7 @@ import { nextRunOf, slotsAfter, timetableOf } from '../../schedule/timetable.ts'
 import { newId } from '../../ids.ts';
 import { addCron, editCron, findNamedCron, removeCron } from '../../service/edit-cron.ts';
 import { runCronNow } from '../../service/run-cron-now.ts';
-import { cronOf as cronOfRow, readDatabaseTime, type Cron } from '../../store/crons.ts';
+import { readDatabaseTime, type Cron } from '../../store/crons.ts';
 import { cronViewOf, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
@@ -57,9 +57,9 @@ const postCron = defineEffect({
     );
     if (made.kind === 'full')
       throw new Problem('conflict', 'The agent has reached the largest number of crons. Delete one, then try again.');
-    return made.row;
+    return { id: made.cron.id };
   },
-  answer: async (made) => ({ status: 201, body: cronViewOf(cronOfRow(made)) }),
+  answer: async ({ id }, _request, { context }) => ({ status: 201, body: cronViewOf(await cronOf(context, id)) }),
 });
 
 const getCron = defineRoute({

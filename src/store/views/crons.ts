@@ -3,7 +3,7 @@
 import { raw, sql } from '../drizzle.ts';
 import type { CronView, FireView } from '../../contract/crons.ts';
 import { nextRunOf } from '../../schedule/timetable.ts';
-import { CRON_COLUMNS, cronOf, type Cron, type CronRow } from '../crons.ts';
+import { CRON_COLUMNS, type Cron } from '../crons.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
@@ -16,13 +16,13 @@ export async function listCrons(
   filter: { agentId?: string | undefined; enabled?: boolean | undefined },
   page: PageRequest,
 ): Promise<Page<Cron>> {
-  const result = await db.query<CronRow>(sql`
+  const result = await db.query<Cron>(sql`
     select ${raw(CRON_COLUMNS)} from holdfast.crons c
     where (${filter.agentId ?? null}::text is null or c.agent_id = ${filter.agentId ?? null})
       and (${filter.enabled ?? null}::boolean is null or c.is_enabled = ${filter.enabled ?? null}::boolean)
       and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
     order by c.id desc limit ${page.limit + 1}`);
-  return pageOf(result.rows.map(cronOf), page.limit, ({ id }) => id);
+  return pageOf(result.rows, page.limit, ({ id }) => id);
 }
 
 // A claimed fire has ended with its input, also before a scheduler has seen that.
@@ -81,8 +81,8 @@ export async function readRecentFires(
   db: ViewDatabase,
   ids: readonly string[],
 ): Promise<{ cron: Cron; fires: FireView[] }[]> {
-  const { rows } = await db.query<CronRow & { fires: FireView[] }>(RECENT_CRON_FIRES.prepared([ids]));
-  return rows.map((row) => ({ cron: cronOf(row), fires: row.fires }));
+  const { rows } = await db.query<Cron & { fires: FireView[] }>(RECENT_CRON_FIRES.prepared([ids]));
+  return rows.map(({ fires, ...cron }) => ({ cron, fires }));
 }
 
 /** The fire of a cron at a time, or null. */

@@ -1,6 +1,7 @@
 // The family of a session: every run below its root, with its own usage and that of it and the runs below it.
 import type { FamilyView } from '../../contract/details.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
+import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
@@ -9,6 +10,10 @@ import type { ViewDatabase } from './page.ts';
 const RUNS_MAX = 1_000;
 const DEPTH_MAX = 50;
 const TASK_CHARS_MAX = 500;
+
+const usedSql = (row: string): string =>
+  `json_build_object('tokens', json_build_object('input', ${row}.input_tokens, 'output', ${row}.output_tokens),
+      'costUsd', ${dollarsSql(`${row}.cost_micros`)}, 'costMicros', ${row}.cost_micros, 'simulated', ${row}.is_simulated)`;
 
 export const FAMILY = literal({
   name: 'family',
@@ -28,7 +33,7 @@ runs as (
 shown as (
   select distinct on (level, id) * from runs order by level, id limit ${RUNS_MAX + 1}
 )
-select root.key as "rootKey", root.input_tokens as "rootInput", root.output_tokens as "rootOutput", root.cost_micros as "rootMicros", root.is_simulated as "rootSimulated",
+select root.key as "rootKey", ${usedSql('root')} as root,
   (select coalesce(json_agg(json_build_object('runId', r.id, 'sessionKey', c.key, 'parentSessionKey', p.key, 'label', r.label,
     'task', left(r.task, ${TASK_CHARS_MAX}), 'agentId', c.agent_id, 'depth', r.depth, 'status', r.status, 'mode', r.mode,
     'createdAt', ${isoSql('r.created_at')}, 'endedAt', ${isoSql('r.ended_at')}, 'turnId', last_turn.id,
@@ -40,10 +45,7 @@ select root.key as "rootKey", root.input_tokens as "rootInput", root.output_toke
         when i.received_at > t.started_at then 'steered'
         else 'ownTurn' end,
       'messageId', i.id, 'sessionKey', told.key, 'status', i.status, 'turnId', i.turn_id) end,
-    'input', case when r.status = 'running' then c.input_tokens else r.input_tokens end,
-    'output', case when r.status = 'running' then c.output_tokens else r.output_tokens end,
-    'micros', case when r.status = 'running' then c.cost_micros else r.cost_micros end,
-    'simulated', case when r.status = 'running' then c.is_simulated else r.is_simulated end) order by r.level, r.id), '[]')
+    'own', case when r.status = 'running' then ${usedSql('c')} else ${usedSql('r')} end) order by r.level, r.id), '[]')
     from shown r cross join lateral (select * from holdfast.sessions where id = r.child_id limit 1) as c
     cross join lateral (select * from holdfast.sessions where id = r.parent_id limit 1) as p
     left join lateral (
@@ -59,22 +61,12 @@ from root`,
 });
 
 type FamilyRun = FamilyView['items'][number];
-type FamilyUsage = FamilyView['root'];
-
-interface RunRow extends Omit<FamilyRun, 'own' | 'subtree' | 'parentRunId'> {
-  input: number;
-  output: number;
-  micros: number | null;
-  simulated: boolean;
-}
+type Usage = FamilyView['root'];
 
 interface FamilyRow {
   rootKey: string;
-  rootInput: string;
-  rootOutput: string;
-  rootMicros: string | null;
-  rootSimulated: boolean;
-  runs: RunRow[];
+  root: Usage;
+  runs: Omit<FamilyRun, 'subtree' | 'parentRunId'>[];
 }
 
 /** The family of the session of this key; null: there is no such session. */
@@ -82,11 +74,10 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
   const { rows } = await db.query<FamilyRow>(FAMILY.prepared([key]));
   const [row] = rows;
   if (row === undefined) return null;
-  const shown = row.runs.slice(0, RUNS_MAX);
-  const items = shown.map(({ input, output, micros, simulated, ...run }): FamilyRun => {
-    const own = usageOf({ input, output }, micros, simulated);
-    return { ...run, parentRunId: null, own, subtree: { ...own, runs: 1 } };
-  });
+  const { rootKey, root, runs } = row;
+  const items = runs
+    .slice(0, RUNS_MAX)
+    .map((run): FamilyRun => ({ ...run, parentRunId: null, subtree: { ...run.own, runs: 1 } }));
   // A run that was restarted has the same session, and a run below belongs to the last one that had begun by then.
   for (const run of items.toReversed()) {
     const parent = items.findLast((one) => one.sessionKey === run.parentSessionKey && one.createdAt <= run.createdAt);
@@ -94,25 +85,17 @@ export async function viewFamily(db: ViewDatabase, key: string): Promise<FamilyV
     run.parentRunId = parent.runId;
     parent.subtree = sumOf(parent.subtree, run.subtree);
   }
-  const rootMicros = row.rootMicros === null ? null : Number(row.rootMicros);
-  return {
-    rootKey: row.rootKey,
-    root: usageOf({ input: Number(row.rootInput), output: Number(row.rootOutput) }, rootMicros, row.rootSimulated),
-    items,
-    isCapped: row.runs.length > RUNS_MAX,
-  };
-}
-
-function usageOf(tokens: FamilyUsage['tokens'], costMicros: number | null, simulated: boolean): FamilyUsage {
-  return { tokens, costUsd: dollarsOf(costMicros), costMicros, simulated };
+  return { rootKey, root, items, isCapped: runs.length > RUNS_MAX };
 }
 
 function sumOf(one: FamilyRun['subtree'], other: FamilyRun['subtree']): FamilyRun['subtree'] {
   const known = [one.costMicros, other.costMicros].filter((micros) => micros !== null);
-  const micros = known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
-  const tokens = { input: one.tokens.input + other.tokens.input, output: one.tokens.output + other.tokens.output };
+  const costMicros = known.length === 0 ? null : known.reduce((sum, part) => sum + part, 0);
   return {
-    ...usageOf(tokens, micros, one.simulated || other.simulated),
+    tokens: { input: one.tokens.input + other.tokens.input, output: one.tokens.output + other.tokens.output },
+    costUsd: dollarsOf(costMicros),
+    costMicros,
+    simulated: one.simulated || other.simulated,
     runs: one.runs + other.runs,
   };
 }

@@ -1,9 +1,8 @@
 // The figures of the overview, in one statement: what waits and runs by lane, what happened in each of the last 60 minutes, and what was spent
 // today. Of each lane it names the session whose message waits longest, with the facts that say why. Minutes and money are those of the
 // roll-ups and of the events that are not in them yet, as for `/v1/usage`; nothing counts a table that grows.
-import type { SessionLane } from '../../core/session-key.ts';
+import type { Overview } from '../../contract/overview.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import type { Why } from '../../core/waiting/why.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
@@ -12,22 +11,7 @@ import { LANE_FACTS_SQL, waitFactsSql, waitingCountSql, whyOf, type LanesRow } f
 import type { ViewDatabase } from './page.ts';
 import { doorsSql } from './stats.ts';
 
-/** A lane as it is now. */
-export interface LaneFigures {
-  lane: SessionLane;
-  /** Sessions that have work and that no worker holds, without those whose turn is parked. */
-  depth: number;
-  /** Sessions whose turn is parked. */
-  parked: number;
-  /** When the message that waits longest arrived; null: none waits. */
-  oldestAt: string | null;
-  /** The session of that message, and why the message waits. */
-  oldest: { sessionKey: string; why: Why } | null;
-  /** Turns that a worker runs. */
-  running: number;
-  /** Turns that all workers together can run concurrently, without workers that drain or are lost. */
-  slots: number;
-}
+type LaneFigures = Overview['lanes'][number];
 
 /** One of the last 60 minutes. */
 export interface MinuteFacts {

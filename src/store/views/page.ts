@@ -23,13 +23,3 @@ export function pageOf<Item>(read: Item[], limit: number, keyOf: (item: Item) =>
   const last = items.at(-1);
   return { items, next: read.length > limit && last !== undefined ? keyOf(last) : null };
 }
-
-/** A time as the API writes it. */
-export function isoOf(time: Date): string {
-  return time.toISOString();
-}
-
-/** The same for a time that may be null. */
-export function isoOrNull(time: Date | null): string | null {
-  return time === null ? null : time.toISOString();
-}

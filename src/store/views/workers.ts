@@ -1,15 +1,15 @@
 // The processes as the API shows them, newest first.
 import type { WorkerView } from '../../contract/workers.ts';
 import { workerState } from '../../core/waiting/worker-state.ts';
+import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
-import type { LaneUse } from '../workers/report-worker.ts';
-import { isoOf, isoOrNull, pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
+import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 export const LIST_WORKERS = literal({
   name: 'list-workers',
   purpose: 'Read processes, newest first: all, or the one with an id.',
-  text: `select w.id, w.name, w.host, w.pid, w.roles, w.version, w.lanes, w.started_at as "startedAt", w.seen_at as "seenAt",
-  w.draining_at as "drainingAt", w.queue_away_since as "queueAwaySince",
+  text: `select w.id, w.name, w.host, w.pid, w.roles, w.version, w.lanes, ${isoSql('w.started_at')} as "startedAt",
+  ${isoSql('w.seen_at')} as "seenAt", ${isoSql('w.draining_at')} as "drainingAt", ${isoSql('w.queue_away_since')} as "queueAwaySince",
   (extract(epoch from clock_timestamp() - w.seen_at) * 1000)::float8 as "silentMs"
 from holdfast.workers w where ($1::uuid is null or w.id = $1) and ($2::uuid is null or w.id < $2)
 order by w.id desc limit $3`,
@@ -28,28 +28,8 @@ export async function viewWorker(db: ViewDatabase, id: string): Promise<WorkerVi
   return row === undefined ? null : viewOf(row);
 }
 
-interface WorkerRow {
-  id: string;
-  name: string;
-  host: string;
-  pid: number;
-  roles: string[];
-  version: string;
-  lanes: Record<string, LaneUse>;
-  startedAt: Date;
-  seenAt: Date;
-  drainingAt: Date | null;
-  queueAwaySince: Date | null;
-  silentMs: number;
-}
+type WorkerRow = Omit<WorkerView, 'state'> & { silentMs: number };
 
-function viewOf({ silentMs, startedAt, seenAt, drainingAt, queueAwaySince, ...row }: WorkerRow): WorkerView {
-  return {
-    ...row,
-    state: workerState({ silentMs, isDraining: drainingAt !== null }),
-    startedAt: isoOf(startedAt),
-    seenAt: isoOf(seenAt),
-    drainingAt: isoOrNull(drainingAt),
-    queueAwaySince: isoOrNull(queueAwaySince),
-  };
+function viewOf({ silentMs, ...row }: WorkerRow): WorkerView {
+  return { ...row, state: workerState({ silentMs, isDraining: row.drainingAt !== null }) };
 }
