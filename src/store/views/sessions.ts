@@ -15,14 +15,22 @@ import { findSessions } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 
 const FACTS = sessionFactsSql('s');
-const facts = sql`${raw(FACTS)}`;
-/** Columns of a row of `holdfast.sessions`, so that a list needs no further read for it. */
-const LOCK = `case when s.owner is not null then
-  json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end`;
-const lock = sql`${raw(LOCK)}`;
 
-/** A session with its lock, which changes too often to be in the answer to a message. */
+/** A session with what changes too often to be in the answer to a message. */
 export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode'>;
+
+/** Both parts of it, from a row of `holdfast.sessions`. */
+const LOCKED = raw(`${FACTS} as facts, json_build_object(
+    'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end) as rest`);
+
+interface LockedRow {
+  facts: SessionFacts;
+  rest: Omit<LockedSession, keyof SessionFacts | 'why'>;
+}
+
+function lockedOf({ facts, rest }: LockedRow): LockedSession {
+  return { ...facts, ...rest };
+}
 
 /** SQL of when the message arrived that waits longest in the session. */
 const OLDEST_SQL = `coalesce((select min(i.received_at) from holdfast.inbox i where i.turn_id = s.turn_id and i.status = 'claimed'),
@@ -39,14 +47,12 @@ const undelivered = sql`case when not (${IS_OPEN}) then (
 /** The session of this canonical key, or null. */
 export async function viewSession(db: ViewDatabase, key: string): Promise<SessionFacts | null> {
   const { rows } = await db.query<{ facts: SessionFacts }>(
-    sql`select ${facts} as facts from holdfast.sessions s where s.key = ${key}`,
+    sql`select ${raw(FACTS)} as facts from holdfast.sessions s where s.key = ${key}`,
   );
   return rows[0]?.facts ?? null;
 }
 
-interface LockedRow {
-  facts: SessionFacts;
-  lock: SessionDetails['lock'];
+interface WaitingRow extends LockedRow {
   wait: WaitFacts | null;
   lanes: LanesRow | null;
   undelivered: RetriedDelivery | null;
@@ -54,13 +60,13 @@ interface LockedRow {
 
 /** The same with its lock. */
 export async function viewLockedSession(db: ViewDatabase, key: string): Promise<LockedSession | null> {
-  const { rows } = await db.query<LockedRow>(sql`
-    select ${facts} as facts, ${lock} as lock, ${wait} as wait, ${lanes} as lanes, ${undelivered} as undelivered
+  const { rows } = await db.query<WaitingRow>(sql`
+    select ${LOCKED}, ${wait} as wait, ${lanes} as lanes, ${undelivered} as undelivered
     from holdfast.sessions s where s.key = ${key}`);
   const [row] = rows;
   if (row === undefined) return null;
   const why = row.undelivered === null ? openWhyOf(db, row.wait, row.lanes) : whyRetried(row.undelivered);
-  return { ...row.facts, lock: row.lock, why };
+  return { ...lockedOf(row), why };
 }
 
 /** The id of the session of this canonical key and the number of its current transcript, or null. */
@@ -86,12 +92,8 @@ export interface SessionFilter {
 /** The maximum number of sessions that one page reads. */
 const LOOKED_AT_MAX = 20_000;
 
-interface SessionRow {
-  facts: SessionFacts | null;
-  lock: SessionDetails['lock'];
-  /** Set when it does not fit the filter: the last one that the page has read. */
-  id: string;
-}
+/** Without facts when it does not fit the filter: the last one that the page has read. */
+type SessionRow = (LockedRow | { facts: null }) & { id: string };
 
 /** Sessions, newest first. */
 export async function listSessions(
@@ -100,7 +102,7 @@ export async function listSessions(
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
   const { rows } = await db.query<SessionRow>(await sessionsQuery(db, filter, page));
-  const found = rows.flatMap((row) => (row.facts === null ? [] : [{ ...row.facts, lock: row.lock }]));
+  const found = rows.flatMap((row) => (row.facts === null ? [] : [lockedOf(row)]));
   const shown = found.slice(0, page.limit);
   if (found.length > page.limit) return { items: shown, next: shown.at(-1)?.id ?? null };
   return { items: shown, next: rows.find((row) => row.facts === null)?.id ?? null };
@@ -118,11 +120,11 @@ export async function sessionsQuery(db: ViewDatabase, filter: SessionFilter, pag
       : sql`select s.* from (${ids}) as c (id) cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
         where ${kept}`;
   const rest = restOf(filter, named);
-  const matching = sql`select ${facts} as facts, ${lock} as lock, s.id from (${candidates}) as s
+  const matching = sql`select ${LOCKED}, s.id from (${candidates}) as s
     where ${rest.length === 0 ? sql`true` : join(rest, ' and ')} order by s.id desc limit ${page.limit + 1}`;
   if (ids !== null || rest.length === 0) return matching;
   return sql`with matching as materialized (${matching})
-    select facts, lock, id from matching union all
+    select facts, rest, id from matching union all
     select null, null, (select s.id from holdfast.sessions s where ${kept}
       order by s.id desc offset ${LOOKED_AT_MAX - 1} limit 1)
     where (select count(*) from matching) <= ${page.limit}`;
@@ -145,11 +147,9 @@ export async function listUpdatedSessions(
   filter: SessionFilter,
   page: PageRequest,
 ): Promise<Page<LockedSession>> {
-  const { rows } = await db.query<{ facts: SessionFacts; lock: SessionDetails['lock']; key: string }>(
-    await updatedQuery(db, filter, page),
-  );
+  const { rows } = await db.query<LockedRow & { key: string }>(await updatedQuery(db, filter, page));
   const shown = rows.slice(0, page.limit);
-  const items = shown.map((row) => ({ ...row.facts, lock: row.lock }));
+  const items = shown.map(lockedOf);
   return { items, next: rows.length > page.limit ? (shown.at(-1)?.key ?? null) : null };
 }
 
@@ -166,7 +166,7 @@ export async function updatedQuery(db: ViewDatabase, filter: SessionFilter, page
   const conditions = [kept, ...restOf(filter, named)];
   const [, at, id] = page.after === null ? [] : (UPDATED_AFTER.exec(page.after) ?? []);
   if (at !== undefined) conditions.push(sql`(${micros}, s.id) < (${at}::bigint, ${id}::uuid)`);
-  return sql`select ${facts} as facts, ${lock} as lock, s.micros || '/' || s.id as key from (
+  return sql`select ${LOCKED}, s.micros || '/' || s.id as key from (
       select s.*, ${micros} as micros from (${ids}) as c (id)
       cross join lateral (select * from holdfast.sessions where id = c.id limit 1) as s
       where ${join(conditions, ' and ')} order by micros desc, s.id desc limit ${page.limit + 1}
