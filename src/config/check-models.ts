@@ -2,12 +2,9 @@
 // which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { closestOf } from './closest.ts';
-import { ConfigError, type ConfigIssue } from './config-error.ts';
+import { refuseFaults, type Refuse } from './config-error.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 import { mergeOver } from './merge-over.ts';
-
-/** Receives a fault: its path, its value, and what is allowed. */
-export type Refuse = (path: string, value: unknown, allowed: string) => void;
 
 /** The providers that are known to be served; null: a plugin may serve any. */
 export type KnownProviders = readonly string[] | null;
@@ -25,22 +22,30 @@ export function addressedProviders({ providers }: FileSettings['models']): strin
 
 /** Throws `ConfigError` with every model of the configuration that none of these providers serves. */
 export function checkServedModels(config: Config, providers: readonly string[]): void {
-  const { agents } = config;
-  const issues: ConfigIssue[] = [];
-  const refuse: Refuse = (path, value, allowed) => {
-    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
-  };
-  checkModels('agents.defaults', agents.defaults, { providers, refuse });
-  for (const [at, { id: _id, workspace: _workspace, tools: _tools, ...own }] of agents.list.entries()) {
-    if (Object.keys(own).length === 0) continue;
-    checkModels(`agents.list[${at}]`, mergeOver(agents.defaults, own), { providers, refuse });
-  }
-  checkCronModels(config, { providers, refuse });
-  if (issues.length > 0) throw new ConfigError(issues);
+  refuseFaults((refuse) => checkModels(config, providers, refuse));
 }
 
-/** Refuses what names no model among the models of an agent. */
+/** The settings of all agents with their path, and those of each that has some of its own: the others cannot be at fault. */
+export function writtenAgents({ agents }: Pick<FileSettings, 'agents'>): [path: string, agent: AgentDefaults][] {
+  const own = agents.list.flatMap(({ id: _id, workspace: _workspace, tools: _tools, ...settings }, at) =>
+    Object.keys(settings).length === 0
+      ? []
+      : [[`agents.list[${at}]`, mergeOver(agents.defaults, settings)] as [string, AgentDefaults]],
+  );
+  return [['agents.defaults', agents.defaults], ...own];
+}
+
+/** Refuses what names no model among the models of agents and crons. */
 export function checkModels(
+  settings: Pick<FileSettings, 'cron' | 'agents'>,
+  providers: KnownProviders,
+  refuse: Refuse,
+): void {
+  for (const [path, agent] of writtenAgents(settings)) checkAgentModels(path, agent, { providers, refuse });
+  checkCronModels(settings, { providers, refuse });
+}
+
+function checkAgentModels(
   path: string,
   agent: AgentDefaults,
   { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
@@ -66,7 +71,7 @@ export function checkModels(
 }
 
 /** Refuses what names no model among the crons of the file; an alias is one of the agent that a cron is for. */
-export function checkCronModels(
+function checkCronModels(
   { cron, agents }: Pick<FileSettings, 'cron' | 'agents'>,
   { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
 ): void {

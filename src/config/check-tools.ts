@@ -2,9 +2,8 @@
 // (G30): it stops the start instead. Patterns with `*` may match nothing, because tools of plugins come and go.
 import type { ToolPolicy } from '../core/tool-policy.ts';
 import { BUILT_IN_TOOLS } from '../core/tool-names.ts';
-import type { Refuse } from './check-models.ts';
 import { closestOf } from './closest.ts';
-import { ConfigError, type ConfigIssue } from './config-error.ts';
+import { faultsOf, refuseFaults, type Refuse } from './config-error.ts';
 import type { DeepPartial } from './walk-schema.ts';
 import type { Config, FileSettings } from './schema.ts';
 
@@ -12,11 +11,7 @@ type PolicySettings = Pick<FileSettings, 'agents' | 'tools' | 'plugins' | 'cron'
 
 /** Throws `ConfigError` with every name of a policy that is none of these tools, nor a built-in one. */
 export function checkKnownTools(config: Config, tools: readonly string[]): void {
-  const issues: ConfigIssue[] = [];
-  refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], (path, value, allowed) => {
-    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
-  });
-  if (issues.length > 0) throw new ConfigError(issues);
+  refuseFaults((refuse) => refuseUnknownTools(config, [...BUILT_IN_TOOLS, ...tools], refuse));
 }
 
 /** Refuses unknown names as far as they can be known before plugins are loaded: with plugins, tools are checked afterwards. */
@@ -41,13 +36,13 @@ export function toolPolicyFault(
   config: Config,
   policy: ToolPolicy | undefined,
 ): { path: string; message: string } | null {
-  let fault: { path: string; message: string } | null = null;
   const added = addedTools.get(config) ?? (config.plugins.modules.length === 0 ? [] : null);
   if (policy === undefined || added === null) return null;
-  refuseUnknownNames({ path: 'tools', policy }, [...BUILT_IN_TOOLS, ...added], (path, value, allowed) => {
-    fault ??= { path, message: `expected ${allowed}, got ${JSON.stringify(value)}` };
-  });
-  return fault;
+  const [fault] = faultsOf((refuse) =>
+    refuseUnknownNames({ path: 'tools', policy }, [...BUILT_IN_TOOLS, ...added], refuse),
+  );
+  if (fault === undefined) return null;
+  return { path: fault.path, message: `expected ${fault.allowed}, got ${JSON.stringify(fault.value)}` };
 }
 
 function refuseUnknownTools({ tools, agents, cron }: PolicySettings, known: readonly string[], refuse: Refuse): void {

@@ -7,7 +7,8 @@ export const LANES: readonly Lane[] = ['main', 'subagent', 'cron', 'batch'];
 export { QUEUE_DROPS, QUEUE_MODES, type QueueMode } from '../core/queue-mode.ts';
 export { THINKING_LEVELS, type ThinkingLevel } from '../core/prompt/thinking-directive.ts';
 
-export type LogLevel = 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 /** The samplers of OTEL_TRACES_SAMPLER. */
 export const TRACE_SAMPLERS = [
   'always_on',

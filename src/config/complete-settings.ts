@@ -2,10 +2,10 @@
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
-import { checkCronModels, checkModels, providersOf, type KnownProviders, type Refuse } from './check-models.ts';
+import { checkModels, providersOf, writtenAgents } from './check-models.ts';
 import { checkPolicies } from './check-tools.ts';
-import type { ConfigIssue } from './config-error.ts';
-import { mergeOver } from './merge-over.ts';
+import { faultsOf, type ConfigIssue, type Refuse } from './config-error.ts';
+import { hasOneSource, ONE_SOURCE } from './schema-agents.ts';
 import type { ProviderSettings } from './schema-models.ts';
 import { SANDBOX_RUNTIMES, WORKSPACE_PATH, type AgentDefaults, type FileSettings } from './schema.ts';
 import { workspacesFolderOf } from './workspaces-folder.ts';
@@ -33,33 +33,20 @@ export function completeSettings(settings: FileSettings, dataDir: string, baseDi
 
 /** Faults that need more than one value to be seen. */
 export function crossCheck(settings: FileSettings): ConfigIssue[] {
-  const issues: ConfigIssue[] = [];
-  const refuse: Refuse = (path, value, allowed) => {
-    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
-  };
-  const providers = providersOf(settings);
-  checkAgent('agents.defaults', settings.agents.defaults, { providers, refuse });
-  const seen = new Set<string>();
-  for (const [at, entry] of settings.agents.list.entries()) {
-    if (seen.has(entry.id)) refuse(`agents.list[${at}].id`, entry.id, 'an id that no other agent has');
-    seen.add(entry.id);
-    const { id: _id, workspace: _workspace, tools: _tools, ...own } = entry;
-    // Inherited settings were already checked with the defaults: only an agent's own settings can be at fault here.
-    if (Object.keys(own).length > 0)
-      checkAgent(`agents.list[${at}]`, mergeOver(settings.agents.defaults, own), { providers, refuse });
-  }
-  const keyNames = settings.api.keys.map((each) => each.name);
-  for (const [at, name] of keyNames.entries()) {
-    if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
-  }
-  for (const [name, provider] of Object.entries(settings.models.providers))
-    checkProvider(`models.providers.${name}`, provider, { isBuiltIn: name === DEFAULT_PROVIDER, refuse });
-  checkPolicies(settings, refuse);
-  const { enabled, runtime } = settings.sandbox;
-  if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
-  checkCrons(settings, refuse);
-  checkCronModels(settings, { providers, refuse });
-  return issues;
+  return faultsOf((refuse) => {
+    for (const [path, agent] of writtenAgents(settings)) checkAgent(path, agent, refuse);
+    const keyNames = settings.api.keys.map((each) => each.name);
+    for (const [at, name] of keyNames.entries()) {
+      if (keyNames.indexOf(name) !== at) refuse(`api.keys[${at}].name`, name, 'a name that no other key has');
+    }
+    for (const [name, provider] of Object.entries(settings.models.providers))
+      checkProvider(`models.providers.${name}`, provider, { isBuiltIn: name === DEFAULT_PROVIDER, refuse });
+    checkPolicies(settings, refuse);
+    const { enabled, runtime } = settings.sandbox;
+    if (enabled && runtime === undefined) refuse('sandbox.runtime', null, SANDBOX_RUNTIMES);
+    checkCrons(settings, refuse);
+    checkModels(settings, providersOf(settings), refuse);
+  });
 }
 
 /** Hosts whose API is not Anthropic's. */
@@ -99,32 +86,22 @@ function checkCrons({ cron, agents }: FileSettings, refuse: Refuse): void {
 
 function checkAgent(
   path: string,
-  agent: AgentDefaults,
-  { providers, refuse }: { providers: KnownProviders; refuse: Refuse },
-): void {
-  checkModels(path, agent, { providers, refuse });
-  const { command, url, file } = agent.heartbeat.when ?? {};
-  const looks = [command, url, file].filter((look) => look !== undefined).length;
-  if (agent.heartbeat.when !== undefined && looks !== 1) {
-    refuse(
-      `${path}.heartbeat.when`,
-      agent.heartbeat.when,
-      'exactly one of command, url and file, including those of the defaults',
-    );
+  { heartbeat, contextPruning, compaction, contextTokens }: AgentDefaults,
+  refuse: Refuse,
+) {
+  if (heartbeat.when !== undefined && !hasOneSource(heartbeat.when)) {
+    refuse(`${path}.heartbeat.when`, heartbeat.when, `${ONE_SOURCE}, including those of the defaults`);
   }
-  const { softTrim, softTrimRatio, hardClearRatio } = agent.contextPruning;
+  const { softTrim, softTrimRatio, hardClearRatio } = contextPruning;
   if (softTrim.headChars + softTrim.tailChars > softTrim.maxChars) {
     refuse(`${path}.contextPruning.softTrim`, softTrim, 'headChars and tailChars together at most maxChars');
   }
   if (hardClearRatio < softTrimRatio) {
     refuse(`${path}.contextPruning.hardClearRatio`, hardClearRatio, `at least softTrimRatio (${softTrimRatio})`);
   }
-  if (agent.compaction.reserveTokens >= agent.contextTokens) {
-    refuse(
-      `${path}.compaction.reserveTokens`,
-      agent.compaction.reserveTokens,
-      `less than contextTokens (${agent.contextTokens})`,
-    );
+  const { reserveTokens } = compaction;
+  if (reserveTokens >= contextTokens) {
+    refuse(`${path}.compaction.reserveTokens`, reserveTokens, `less than contextTokens (${contextTokens})`);
   }
 }
 

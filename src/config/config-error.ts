@@ -12,6 +12,24 @@ export interface ConfigIssue {
   message: string;
 }
 
+/** Receives a fault: its path, its value, and what is allowed. */
+export type Refuse = (path: string, value: unknown, allowed: string) => void;
+
+/** The faults that a check refuses. */
+export function faultsOf(check: (refuse: Refuse) => void): ConfigIssue[] {
+  const issues: ConfigIssue[] = [];
+  check((path, value, allowed) => {
+    issues.push({ path, value, allowed, message: `is ${JSON.stringify(value)}; allowed: ${allowed}` });
+  });
+  return issues;
+}
+
+/** Throws `ConfigError` with every fault that a check refuses. */
+export function refuseFaults(check: (refuse: Refuse) => void): void {
+  const issues = faultsOf(check);
+  if (issues.length > 0) throw new ConfigError(issues);
+}
+
 /** The configuration cannot be used. The command line exits with 78, or 3 for commands that only read it. */
 export class ConfigError extends Error {
   readonly code = 'config_invalid';

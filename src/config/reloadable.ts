@@ -1,6 +1,6 @@
 // Which settings can change while a process runs: the parts that the schema marks. A part is changed as a whole or not at all.
-import { reloads } from './reloads.ts';
 import { environmentSchema } from './schema-environment.ts';
+import { reloads } from './schema-scalars.ts';
 import { fileSchema, type Config } from './schema.ts';
 import { schemasBelow } from './walk-schema.ts';
 

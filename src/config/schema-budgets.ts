@@ -1,7 +1,7 @@
 // The part of the configuration file that says how much model calls may cost: `budgets`.
 import { z } from 'zod';
 import { BUDGET_ACTIONS, BUDGET_DEFAULTS, BUDGET_PERIODS, isScope } from '../core/budget/budget.ts';
-import { count, LIST_MAX, timeZone } from './schema-scalars.ts';
+import { count, distinct, timeZone } from './schema-scalars.ts';
 
 const DOLLARS_MAX = 1_000_000_000;
 const MICROS = 1_000_000;
@@ -44,17 +44,8 @@ export const budgetFields = {
 
 const BUDGETS_MAX = 100;
 
-export const budgetsSchema = z
-  .array(z.strictObject(budgetFields))
-  .max(Math.min(LIST_MAX, BUDGETS_MAX))
-  .superRefine((budgets, context) => {
-    const seen = new Set<string>();
-    for (const [at, { scope, per, zone }] of budgets.entries()) {
-      const identity = `${scope} ${per} ${zone}`;
-      if (seen.has(identity)) {
-        const message = 'a scope, a period and a zone that no budget before has together';
-        context.addIssue({ code: 'custom', path: [at, 'scope'], message, input: scope });
-      }
-      seen.add(identity);
-    }
-  });
+export const budgetsSchema = distinct(z.strictObject(budgetFields), {
+  key: 'scope',
+  of: ({ scope, per, zone }) => `${scope} ${per} ${zone}`,
+  what: 'a scope, a period and a zone that no budget before has together',
+}).max(BUDGETS_MAX);

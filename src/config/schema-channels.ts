@@ -1,7 +1,17 @@
 // The shape of `channels`: where replies go (`webhook`), and the chat platforms that messages come from, each under its own name.
 import { z } from 'zod';
-import { reloads } from './reloads.ts';
-import { count, host, httpUrl, LIST_MAX, section, storedMs, timerMs, word } from './schema-scalars.ts';
+import {
+  count,
+  hosts,
+  httpUrl,
+  LIST_MAX,
+  optional,
+  reloads,
+  section,
+  storedMs,
+  timerMs,
+  word,
+} from './schema-scalars.ts';
 
 const PLATFORMS_MAX = 100;
 
@@ -13,16 +23,14 @@ const webhookSecret = z
   .regex(/^whsec_[A-Za-z0-9+/]{16,}={0,2}$/, '"whsec_" and at least 12 bytes in base64');
 
 const webhook = section({
-  url: httpUrl.exactOptional().describe('where replies without a `deliver.url` go; none: they are not sent'),
+  url: optional(httpUrl).describe('where replies without a `deliver.url` go; none: they are not sent'),
   secret: z
     .union([webhookSecret, z.array(webhookSecret).min(1).max(WEBHOOK_SECRETS_MAX)])
     .exactOptional()
     .describe(
       'the Standard Webhooks secret (`whsec_...`), or up to 5 of them: deliveries then have a signature for each. None: generated once, in `secrets/` of the data directory',
     ),
-  allowPrivate: z
-    .array(host)
-    .max(LIST_MAX)
+  allowPrivate: hosts
     .default([])
     .describe(
       'hosts that messages and crons may name in `deliver.url` although their addresses are not public. While `HOLDFAST_HOST` is a loopback address, all addresses of this machine are allowed too',
@@ -45,33 +53,28 @@ const lineOf = (charsMax: number) =>
 const line = lineOf(200);
 
 const account = z.strictObject({
-  name: line.exactOptional().describe('the name of this account in prompts'),
-  details: z.array(line).max(20).exactOptional().describe('notes about it in prompts, such as `dm:allowlist`'),
+  name: optional(line).describe('the name of this account in prompts'),
+  details: optional(z.array(line).max(20)).describe('notes about it in prompts, such as `dm:allowlist`'),
 });
 
 const historyLimit = count(0, 1_000_000).exactOptional();
 
 const platform = z.strictObject({
-  enabled: z
-    .boolean()
-    .exactOptional()
-    .describe('whether prompts mention it; messages give `<name>` as `channel`; none: true'),
-  label: line.exactOptional().describe('its name in prompts; none: `<name>`'),
-  phone: word.exactOptional().describe("the agent's own number there"),
-  capabilities: z
-    .array(word)
-    .max(50)
-    .exactOptional()
-    .describe(
-      'features that it supports: `inlineButtons`, `media`, `reactions`. Without `media` and `reactions`, neither the prompt nor the `message` tool offers them; Telegram and Signal have reactions by default',
-    ),
+  enabled: optional(z.boolean()).describe('whether prompts mention this chat platform; none: true'),
+  label: optional(line).describe('its name in prompts; none: `<name>`, which messages give as `channel`'),
+  phone: optional(word).describe("the agent's own number there"),
+  capabilities: optional(z.array(word).max(50)).describe(
+    'features that it supports: `inlineButtons`, `media`, `reactions`. Without `media` and `reactions`, neither the prompt nor the `message` tool offers them; Telegram and Signal have reactions by default',
+  ),
   messageHints: z
     .array(lineOf(HINT_CHARS_MAX))
     .max(HINTS_MAX)
     .exactOptional()
-    .describe('hints for the `message` tool there'),
-  reactions: z.enum(['off', 'minimal', 'extensive']).exactOptional().describe('as `reactions.mode`, for this channel'),
-  groupActivation: z.enum(['mention', 'always']).exactOptional().describe('none: `mention`'),
+    .describe('hints for the `message` tool there, one line each'),
+  reactions: optional(z.enum(['off', 'minimal', 'extensive'])).describe('as `reactions.mode`, for this channel'),
+  groupActivation: optional(z.enum(['mention', 'always'])).describe(
+    'which messages of a group reach the agent; none: those that mention it',
+  ),
   accounts: z.record(word, account).exactOptional(),
   historyLimit: historyLimit.describe('as `session.historyLimit`, for this channel'),
   dmHistoryLimit: historyLimit.describe('as `session.dmHistoryLimit`, for this channel'),

@@ -1,14 +1,12 @@
 // The environment variables: each with what it may hold, its default, its meaning, and the setting of `runtime` that it decides.
 import { z } from 'zod';
-import { API_KEY, API_KEY_TEXT, LANES, TRACE_SAMPLERS, type Lane } from './choices.ts';
+import { API_KEY, API_KEY_TEXT, LANES, LOG_LEVELS, TRACE_SAMPLERS, type Lane } from './choices.ts';
+import { optional, reloads } from './schema-scalars.ts';
 import { DATA_DIR } from './process-environment.ts';
-import { reloads } from './reloads.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
-    /** The variable; of several the first that is set. */
     env?: string | readonly string[];
-    /** In the reference in place of a default: what happens when the variable is not set. */
     unset?: string;
   }
 }
@@ -41,6 +39,8 @@ const url = (...protocols: string[]) =>
     URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined,
   );
 
+const ratio = matching(/^(?:0|1|0?\.\d{1,15}|1\.0+)$/, 'a number from 0 to 1');
+
 const LOG_FILES = /^(?:off|([1-9]\d{0,3})x([1-9]\d{0,5})(kB|MB|GB))$/;
 const UNITS: Record<string, number> = { kB: 1_000, MB: 1_000_000, GB: 1_000_000_000 };
 
@@ -71,93 +71,76 @@ const concurrency = parsed(
   },
 );
 
+/** A setting that a variable decides, of several the first that is set. `unset`: what happens without, for the reference. */
+const variable = <Schema extends z.ZodType>(env: string | string[], schema: Schema, unset?: string) =>
+  schema.meta({ env, ...(unset === undefined ? {} : { unset }) });
+
 export const environmentSchema = z.object({
-  databaseUrl: url('postgres:', 'postgresql:').exactOptional().meta({
-    env: 'DATABASE_URL',
-    unset: 'embedded PostgreSQL 18 in the data directory',
-    description: 'PostgreSQL 15 or newer',
-  }),
-  redisUrl: url('redis:', 'rediss:').exactOptional().meta({
-    env: 'REDIS_URL',
-    unset: "BullMQ's PostgreSQL backend, in the same database",
-    description: 'Redis 7, Valkey 8 or newer',
-  }),
-  configPath: z
-    .string()
-    .exactOptional()
-    .meta({ env: 'HOLDFAST_CONFIG', unset: '`./holdfast.json`, if it exists', description: 'the configuration file' }),
-  dataDir: z.string().default(DATA_DIR).meta({
-    env: 'HOLDFAST_DATA_DIR',
-    description:
-      'embedded database, generated keys and secrets, workspaces ([where root starts Holdfast](limits.md), perhaps a link to them); mode 0700',
-  }),
-  host: z
-    .string()
-    .default('127.0.0.1')
-    .meta({ env: 'HOLDFAST_HOST', description: 'the address on which the API listens' }),
-  port: whole(0, 65_535)
-    .default(7420)
-    .meta({ env: 'HOLDFAST_PORT', description: 'the port of the API; 0 selects a free port and prints it' }),
-  metricsPort: whole(0, 65_535).exactOptional().meta({
-    env: 'HOLDFAST_METRICS_PORT',
-    description:
-      'the port on which a process without the role api serves `/metrics` and `/healthz`, on the address of `HOLDFAST_HOST` and without a key; 0 selects a free port and prints it',
-  }),
-  apiKey: matching(API_KEY, API_KEY_TEXT)
-    .exactOptional()
-    .meta({
-      env: 'HOLDFAST_API_KEY',
-      unset: 'generated once, in `api-key` in the data directory',
-      description: 'the admin key, 16 to 512 characters',
-    })
+  databaseUrl: variable(
+    'DATABASE_URL',
+    optional(url('postgres:', 'postgresql:')),
+    'embedded PostgreSQL 18 in the data directory',
+  ).describe('PostgreSQL 15 or newer'),
+  redisUrl: variable(
+    'REDIS_URL',
+    optional(url('redis:', 'rediss:')),
+    "BullMQ's PostgreSQL backend, in the same database",
+  ).describe('Redis 7, Valkey 8 or newer'),
+  configPath: variable('HOLDFAST_CONFIG', optional(z.string()), '`./holdfast.json`, if it exists').describe(
+    'the configuration file',
+  ),
+  dataDir: variable('HOLDFAST_DATA_DIR', z.string().default(DATA_DIR)).describe(
+    'embedded database, generated keys and secrets, workspaces ([where root starts Holdfast](limits.md), perhaps a link to them); mode 0700',
+  ),
+  host: variable('HOLDFAST_HOST', z.string().default('127.0.0.1')).describe('the address on which the API listens'),
+  port: variable('HOLDFAST_PORT', whole(0, 65_535).default(7420)).describe(
+    'the port of the API; 0 selects a free port and prints it',
+  ),
+  metricsPort: variable('HOLDFAST_METRICS_PORT', optional(whole(0, 65_535))).describe(
+    'the port on which a process without the role api serves `/metrics` and `/healthz`, on the address of `HOLDFAST_HOST` and without a key; 0 selects a free port and prints it',
+  ),
+  apiKey: variable(
+    'HOLDFAST_API_KEY',
+    optional(matching(API_KEY, API_KEY_TEXT)),
+    'generated once, in `api-key` in the data directory',
+  )
+    .describe('the admin key, 16 to 512 characters')
     .register(reloads, { effect: 'the admin key, if it is in the file of `HOLDFAST_API_KEY_FILE`' }),
-  leaseMs: whole(500, TIMER_MS_MAX).default(15_000).meta({
-    env: 'HOLDFAST_LEASE_MS',
-    description:
-      'the lease of a session: how long the sessions of a crashed worker wait. Workers renew it after a third of this time; at least 500',
-  }),
-  reconcileMs: whole(10, TIMER_MS_MAX).default(1000).meta({
-    env: 'HOLDFAST_RECONCILE_MS',
-    description:
-      'the interval at which the reconciler looks for sessions and deliveries whose job was lost; at least 10',
-  }),
-  concurrency: concurrency.default({}).meta({
-    env: 'HOLDFAST_CONCURRENCY',
-    unset: '`lanes` of the file',
-    description: 'the number of concurrent turns in one worker: `8`, or `main=8,batch=2`',
-  }),
-  logLevel: oneOf(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
-    .default('info')
-    .meta({ env: 'HOLDFAST_LOG_LEVEL', description: '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`' }),
-  logFormat: oneOf(['pretty', 'json']).exactOptional().meta({
-    env: 'HOLDFAST_LOG_FORMAT',
-    unset: '`pretty` on a terminal, else `json`',
-    description: 'the format of the log, which is written to stderr',
-  }),
-  logFiles: logFiles.prefault('10x10MB').meta({
-    env: 'HOLDFAST_LOG_FILES',
-    description:
-      'the number and maximum size (`kB`, `MB`, `GB`) of the [log files](operations.md#logs) in `logs/` of the data directory; `off` writes none',
-  }),
+  leaseMs: variable('HOLDFAST_LEASE_MS', whole(500, TIMER_MS_MAX).default(15_000)).describe(
+    'the lease of a session: how long the sessions of a crashed worker wait. Workers renew it after a third of this time; at least 500',
+  ),
+  reconcileMs: variable('HOLDFAST_RECONCILE_MS', whole(10, TIMER_MS_MAX).default(1000)).describe(
+    'the interval at which the reconciler looks for sessions and deliveries whose job was lost; at least 10',
+  ),
+  concurrency: variable('HOLDFAST_CONCURRENCY', concurrency.default({}), '`lanes` of the file').describe(
+    'the number of concurrent turns in one worker: `8`, or `main=8,batch=2`',
+  ),
+  logLevel: variable('HOLDFAST_LOG_LEVEL', oneOf(LOG_LEVELS).default('info')).describe(
+    '`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`',
+  ),
+  logFormat: variable(
+    'HOLDFAST_LOG_FORMAT',
+    optional(oneOf(['pretty', 'json'])),
+    '`pretty` on a terminal, else `json`',
+  ).describe('the format of the log, which is written to stderr'),
+  logFiles: variable('HOLDFAST_LOG_FILES', logFiles.prefault('10x10MB')).describe(
+    'the number and maximum size (`kB`, `MB`, `GB`) of the [log files](operations.md#logs) in `logs/` of the data directory; `off` writes none',
+  ),
   // OpenTelemetry's exporter reads its other variables itself.
-  traceEndpoint: url('http:', 'https:')
-    .exactOptional()
-    .meta({ env: ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'] }),
-  traceSampler: oneOf(TRACE_SAMPLERS).exactOptional().meta({ env: 'OTEL_TRACES_SAMPLER' }),
-  traceRatio: matching(/^(?:0|1|0?\.\d{1,15}|1\.0+)$/, 'a number from 0 to 1')
-    .transform(Number)
-    .exactOptional()
-    .meta({ env: 'OTEL_TRACES_SAMPLER_ARG' }),
-  anthropicApiKey: matching(/^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters')
-    .exactOptional()
-    .meta({
-      env: 'ANTHROPIC_API_KEY',
-      unset: 'none: the scripted model answers',
-      description: "the key for Anthropic's API",
-    }),
-  anthropicBaseUrl: url('http:', 'https:')
-    .exactOptional()
-    .meta({ env: 'ANTHROPIC_BASE_URL', unset: "the SDK's default", description: "the address of Anthropic's API" }),
+  traceEndpoint: variable(
+    ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT'],
+    optional(url('http:', 'https:')),
+  ),
+  traceSampler: variable('OTEL_TRACES_SAMPLER', optional(oneOf(TRACE_SAMPLERS))),
+  traceRatio: variable('OTEL_TRACES_SAMPLER_ARG', optional(ratio.transform(Number))),
+  anthropicApiKey: variable(
+    'ANTHROPIC_API_KEY',
+    optional(matching(/^[\x21-\x7e]{1,4096}$/, 'visible ASCII characters')),
+    'none: the scripted model answers',
+  ).describe("the key for Anthropic's API"),
+  anthropicBaseUrl: variable('ANTHROPIC_BASE_URL', optional(url('http:', 'https:')), "the SDK's default").describe(
+    "the address of Anthropic's API",
+  ),
 });
 
 type Variables = z.output<typeof environmentSchema>;

@@ -2,13 +2,15 @@
 import { z } from 'zod';
 import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-family.ts';
 import { isWholePrice } from '../core/prices/price-row.ts';
-import { reloads } from './reloads.ts';
 import {
+  choice,
   count,
+  distinct,
   flag,
   headerValue,
   httpUrl,
-  LIST_MAX,
+  optional,
+  reloads,
   section,
   storedMs,
   text,
@@ -20,25 +22,19 @@ const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'an HTTP head
 const maxRetries = count(0, 100);
 
 const providerShape = {
-  family: z
-    .enum(PROVIDER_FAMILIES)
-    .exactOptional()
-    .describe(
-      'the [format of the history](plugins.md#transports) in requests to this provider; none: that of its transport',
-    ),
-  toolCallArgumentsEncoding: z
-    .enum(ARGUMENT_ENCODINGS)
-    .exactOptional()
-    .describe('how the provider encodes tool arguments; none: as its transport declares'),
+  family: optional(z.enum(PROVIDER_FAMILIES)).describe(
+    'the [format of the history](plugins.md#transports) in requests to it; none: that of its transport',
+  ),
+  toolCallArgumentsEncoding: optional(z.enum(ARGUMENT_ENCODINGS)).describe(
+    'how it encodes tool arguments; none: as its transport declares',
+  ),
 };
 
 const anthropic = section({
   auditHeaders: flag(true).describe('sends `x-holdfast-session`, `-turn`, `-epoch` and `-call` with every model call'),
   streaming: flag(true).describe('`false`: answers arrive as one body, for gateways that cannot stream'),
-  baseUrl: httpUrl.exactOptional().describe("the address; `ANTHROPIC_BASE_URL` overrides it. None: the SDK's default"),
-  apiKey: headerValue
-    .exactOptional()
-    .describe('the key; `ANTHROPIC_API_KEY` overrides it. None: the scripted model answers'),
+  baseUrl: optional(httpUrl).describe("the address; `ANTHROPIC_BASE_URL` overrides it. None: the SDK's default"),
+  apiKey: optional(headerValue).describe('the key; `ANTHROPIC_API_KEY` overrides it. None: the scripted model answers'),
   headers: headers.default({}).describe('headers that are added to every model call'),
   maxRetries: maxRetries.default(5).describe('how many failed model calls a turn can retry in all'),
   ...providerShape,
@@ -46,16 +42,12 @@ const anthropic = section({
 
 /** A provider that the built-in transport serves at its `baseUrl`; without one, a plugin serves it. */
 const otherProvider = z.strictObject({
-  baseUrl: httpUrl
-    .exactOptional()
-    .describe(
-      "the address of another provider with Anthropic's API, whose models are `<name>/<model>`. None: a plugin serves the provider",
-    ),
-  apiKey: headerValue.exactOptional().describe('its key; needs `baseUrl`'),
-  headers: headers.exactOptional().describe('headers that are added to its model calls; needs `baseUrl`'),
-  maxRetries: maxRetries
-    .exactOptional()
-    .describe('as for `anthropic`, while a turn calls this provider; none: its value'),
+  baseUrl: optional(httpUrl).describe(
+    "the address of another provider with Anthropic's API, whose models are `<name>/<model>`. None: a plugin serves it",
+  ),
+  apiKey: optional(headerValue).describe('its key; needs `baseUrl`'),
+  headers: optional(headers).describe('headers that are added to its model calls; needs `baseUrl`'),
+  maxRetries: optional(maxRetries).describe('the same while a turn calls this provider; none: that of `anthropic`'),
   ...providerShape,
 });
 export type ProviderSettings = z.output<typeof otherProvider>;
@@ -106,34 +98,13 @@ const rateLimit = z
     inputTokensPerMinute: perMinute,
     outputTokensPerMinute: perMinute,
     batchSharePercent: count(1, 100).default(100),
-    counts: z.enum(['uncached', 'all']).default('uncached'),
+    counts: choice(['uncached', 'all'], 'uncached'),
   })
   .refine(
     ({ requestsPerMinute, inputTokensPerMinute, outputTokensPerMinute }) =>
       requestsPerMinute !== undefined || inputTokensPerMinute !== undefined || outputTokensPerMinute !== undefined,
     'at least one of requestsPerMinute, inputTokensPerMinute and outputTokensPerMinute',
   );
-
-/** Rows of which no two have the same identity, each at most once. */
-function distinct<Row extends z.ZodType<{ model: string }>>(
-  row: Row,
-  identityOf: (row: z.output<Row>) => string,
-  message: string,
-) {
-  return z
-    .array(row)
-    .max(LIST_MAX)
-    .superRefine((rows, context) => {
-      const seen = new Set<string>();
-      for (const [at, each] of rows.entries()) {
-        const identity = identityOf(each);
-        if (seen.has(identity)) {
-          context.addIssue({ code: 'custom', path: [at, 'model'], message, input: each.model });
-        }
-        seen.add(identity);
-      }
-    });
-}
 
 /** `models` of the file. */
 export const modelsSchema = section({
@@ -148,25 +119,20 @@ export const modelsSchema = section({
       max: timerMs(1).default(30_000).describe('the longest'),
     }),
   }),
-  prices: distinct(
-    priceRow,
-    ({ model, from }) => `${model} ${from ?? ''}`,
-    'a model and a first day (`from`) that no row before has together',
-  )
+  prices: distinct(priceRow, {
+    key: 'model',
+    of: ({ model, from }) => `${model} ${from ?? ''}`,
+    what: 'a model and a first day (`from`) that no row before has together',
+  })
     .default([])
-    .describe(
-      'rows that add to the built-in price table or replace rows of it; their fields are in [costs](costs.md#prices)',
-    )
+    .describe('[rows](costs.md#prices) that add to the built-in price table or replace rows of it')
     .register(reloads, { effect: 'used by calls that end later' }),
-  limits: distinct(
-    rateLimit,
-    ({ model }) => model,
-    'a model that no limit before has; put all figures of a model into one limit',
-  )
+  limits: distinct(rateLimit, {
+    key: 'model',
+    what: 'a model that no limit before has; put all figures of a model into one limit',
+  })
     .default([])
-    .describe(
-      'limits on the model calls of all workers together; their fields are in [operations](operations.md#rate-limits)',
-    )
+    .describe('[rate limits](operations.md#rate-limits) of all workers together')
     .register(reloads, { effect: 'used by calls that start later' }),
 });
 

@@ -31,6 +31,32 @@ export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   // Only the compiler does not see that no key is required.
   z.strictObject(shape).prefault({} as never);
 
+/** A list of which no two items are the same: in `key`, or in what `of` answers. */
+export function distinct<Item extends z.ZodType<object>>(
+  item: Item,
+  { key: field, of, what }: { key: keyof z.output<Item> & string; of?: (item: z.output<Item>) => string; what: string },
+) {
+  return z
+    .array(item)
+    .max(LIST_MAX)
+    .superRefine((items, context) => {
+      const identities = items.map((each): unknown => of?.(each) ?? each[field]);
+      for (const [at, each] of items.entries()) {
+        if (identities.indexOf(identities[at]) === at) continue;
+        context.addIssue({ code: 'custom', path: [at, field], message: what, input: each[field] });
+      }
+    });
+}
+
+/** The keys that can change while a process runs. The others are read once: by the pools, the server of the API, the tools, the transports. */
+export const reloads = z.registry<{
+  /** Completes "a new value is", for the reference. */
+  effect: string;
+}>();
+
+export const optional = z.exactOptional;
+export const choice = <const Choice extends string>(choices: readonly Choice[], byDefault: NoInfer<Choice>) =>
+  z.enum(choices).default(byDefault as never);
 export const flag = (byDefault: boolean) => z.boolean().default(byDefault);
 export const timerMs = (min = 0) => duration(1, min, TIMER_MAX_MS);
 export const storedMs = (min = 0) => duration(1, min, STORED_MAX_MS);
@@ -62,7 +88,8 @@ export const path = z
   .max(4096)
   .refine((value) => !value.includes('\0'), 'a path without NUL characters');
 /** A host with or without a port, as `URL` writes it. */
-export const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
+const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
+export const hosts = z.array(host).max(LIST_MAX);
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
 /** Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL: it may contain a password. */
 export const deliveryUrl = z

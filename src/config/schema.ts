@@ -3,7 +3,6 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import { QUEUE_DROPS, QUEUE_MODES } from './choices.ts';
-import { reloads } from './reloads.ts';
 import { agentsSchema } from './schema-agents.ts';
 import { budgetsSchema } from './schema-budgets.ts';
 import { channelsSchema } from './schema-channels.ts';
@@ -11,13 +10,16 @@ import { cronJob, MISFIRE_POLICIES } from './schema-crons.ts';
 import type { RuntimeSettings } from './schema-environment.ts';
 import { modelsSchema } from './schema-models.ts';
 import {
+  choice,
   count,
   duration,
   flag,
   httpUrl,
   LIST_MAX,
   names,
+  optional,
   path,
+  reloads,
   section,
   STORED_MAX_MS,
   text,
@@ -56,7 +58,7 @@ const BOOTSTRAP_FILES = [
 
 const workspace = section({
   path: path.default(WORKSPACE_PATH).describe('the workspace folder of the first agent'),
-  bootstrapFiles: z.array(path).max(64).default(BOOTSTRAP_FILES).describe('its files that go into the prompt'),
+  bootstrapFiles: z.array(path).max(64).default(BOOTSTRAP_FILES).describe('its files that go into prompts'),
 });
 
 const LATER_TURNS = { effect: 'used by turns that start later' };
@@ -64,47 +66,33 @@ const SCHEDULER = { effect: 'used in the process with the scheduler role' };
 
 const messages = section({
   queue: section({
-    mode: z
-      .enum(QUEUE_MODES)
-      .default('collect')
-      .describe(
-        'what happens to a message that arrives while its session is busy; see [queue modes](sessions.md#queue-modes)',
-      ),
+    mode: choice(QUEUE_MODES, 'collect').describe(
+      'what happens to a message that arrives while its session is busy; see [queue modes](sessions.md#queue-modes)',
+    ),
     byChannel: z.record(word, z.enum(QUEUE_MODES)).default({}).describe('queue modes by the name of the channel'),
     debounceMs: timerMs().default(1000).describe('how long a session must be quiet before a turn begins'),
-    gatherMsMax: timerMs().default(10_000).describe('longest time that a message waits for that'),
+    gatherMsMax: timerMs().default(10_000).describe('longest time that a message waits for its session to be quiet'),
     cap: count(1, 100_000).default(20).describe('maximum number of messages in a turn, at most 200'),
-    drop: z
-      .enum(QUEUE_DROPS)
-      .default('wait')
-      .describe(
-        'above `cap`: `wait` leaves the rest for the next turn; `summarize` and `old` drop the oldest, with or without a line in the next prompt; `new` drops the message that arrives',
-      ),
+    drop: choice(QUEUE_DROPS, 'wait').describe(
+      'above `cap`: `wait` leaves the rest for the next turn; `summarize` and `old` drop the oldest, with or without a line in the next prompt; `new` drops the message that arrives',
+    ),
   }),
 }).register(reloads, LATER_TURNS);
 
 const session = section({
-  dmHistoryLimit: count(0, 1_000_000).exactOptional().describe('the same in direct chats'),
-  historyLimit: count(0, 1_000_000)
-    .exactOptional()
-    .describe('turns of history shown to the model in groups; none: all'),
-  orphanedPrompts: z
-    .enum(['hide', 'merge'])
-    .default('hide')
-    .describe(
-      'what model requests contain if the previous prompt has no answer: `hide` omits it, `merge` sends both. The row is kept',
-    ),
+  dmHistoryLimit: optional(count(0, 1_000_000)).describe('turns of history shown in direct chats; none: all'),
+  historyLimit: optional(count(0, 1_000_000)).describe('turns of history shown in groups; none: all'),
+  orphanedPrompts: choice(['hide', 'merge'], 'hide').describe(
+    'what model requests contain if the previous prompt has no answer: `hide` omits it, `merge` sends both. The row is kept',
+  ),
   resetTriggers: names.default(['/new', '/reset']).describe('messages that begin a new transcript'),
   agentToAgent: section({
-    maxPingPongTurns: count(0, 5)
-      .default(5)
-      .describe('how many messages two agents can exchange after the first answer'),
+    maxPingPongTurns: count(0, 5).default(5).describe('how many messages two agents exchange after the first answer'),
   }),
   reset: section({
-    mode: z
-      .enum(['none', 'daily', 'idle'])
-      .default('none')
-      .describe('when a session starts a new transcript automatically: every day, or after an idle time'),
+    mode: choice(['none', 'daily', 'idle'], 'none').describe(
+      'when sessions begin a new transcript: daily, or after an idle time',
+    ),
     atHour: count(0, 23).default(4).describe("the hour of the daily reset, in the agent's `userTimezone`"),
     idleMinutes: duration(60_000, 60_000, STORED_MAX_MS).default(60).describe('the idle time'),
   }),
@@ -122,23 +110,19 @@ const lanes = section({
 
 const cron = section({
   enabled: flag(true).describe('`false`: no cron fires'),
-  misfire: z.enum(MISFIRE_POLICIES).default('run_once').describe('what happens to [missed slots](schedule.md)'),
+  misfire: choice(MISFIRE_POLICIES, 'run_once').describe('what happens to [missed slots](schedule.md)'),
   maxCatchUp: count(0, 10_000).default(5).describe('maximum number of missed slots that `run_all` fires'),
-  jobs: z
-    .array(cronJob)
-    .max(LIST_MAX)
-    .default([])
-    .describe('crons of the file, with the fields of a cron in [schedule](schedule.md); `name` is required'),
+  jobs: z.array(cronJob).max(LIST_MAX).default([]).describe('[crons](schedule.md) of the file; `name` is required'),
 }).register(reloads, SCHEDULER);
 
 const owner = section({
-  phone: word.exactOptional().describe("the owner's phone number; counts as one of `owner.ids`"),
+  phone: optional(word).describe("the owner's phone number; counts as one of `owner.ids`"),
   ids: names
     .default([])
     .describe(
       "senders with the owner's authority; messages of other senders are never put into one turn with theirs. Empty: every sender can give chat commands",
     ),
-  display: z.enum(['raw', 'hash']).default('raw').describe("how prompts show the owners' ids: unchanged, or as hashes"),
+  display: choice(['raw', 'hash'], 'raw').describe("how prompts show the owners' ids: unchanged, or as hashes"),
   displaySecret: z.string().min(1).max(512).exactOptional().describe('the key of those hashes (HMAC-SHA256)'),
 }).register(reloads, LATER_TURNS);
 
@@ -148,16 +132,18 @@ export const SANDBOX_RUNTIMES =
   'worker runs. Without such a container, set sandbox.enabled to false';
 
 const sandbox = section({
-  enabled: flag(false).describe('prompts state that the agent works in a container; isolates nothing itself'),
+  enabled: flag(false).describe('prompts state that the agent works in a container. This isolates nothing'),
   runtime: z
     .string()
     .regex(/^external$/, SANDBOX_RUNTIMES)
     .transform(() => 'external' as const)
     .exactOptional()
     .describe('`external`: you state that the worker itself runs in a container. Required when `enabled`'),
-  hostMount: path.exactOptional().describe('where the workspace is mounted from, for the prompt'),
-  workspaceAccess: z.enum(['read-write', 'read-only', 'none']).default('read-write').describe('what the prompt states'),
-  browserUrl: httpUrl.exactOptional().describe('the address of a browser in the container, for the prompt'),
+  hostMount: optional(path).describe('where the workspace is mounted from, for the prompt'),
+  workspaceAccess: choice(['read-write', 'read-only', 'none'], 'read-write').describe(
+    'the access to the workspace that the prompt states',
+  ),
+  browserUrl: optional(httpUrl).describe('the address of a browser in the container, for the prompt'),
 });
 
 const modules = z.array(path).max(100);
@@ -165,13 +151,13 @@ const modules = z.array(path).max(100);
 const pluginEntries = z.record(
   z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'the id of a plugin'),
   z.strictObject({
-    enabled: z.boolean().exactOptional().describe('`false`: its registrations have no effect; none: true'),
+    enabled: optional(z.boolean()).describe('`false`: none of its registrations takes effect; none: true'),
     hooks: z
       .strictObject({
-        allowPromptInjection: z.boolean().exactOptional().describe('`false`: it may not add to prompts; none: true'),
+        allowPromptInjection: optional(z.boolean()).describe('`false`: it may not add to prompts; none: true'),
       })
       .exactOptional(),
-    config: z.record(z.string(), z.unknown()).exactOptional().describe("the plugin's own settings"),
+    config: optional(z.record(z.string(), z.unknown())).describe("the plugin's own settings"),
   }),
 );
 
@@ -182,9 +168,7 @@ const plugins = z
     z.strictObject({
       modules: modules
         .default([])
-        .describe(
-          'the modules, in the order in which they are loaded; `plugins` may also be only this list. See [plugins](plugins.md)',
-        ),
+        .describe('[modules](plugins.md) in the order in which they are loaded; `plugins` may be only this list'),
       entries: pluginEntries.default({}),
     }),
   ])
@@ -211,19 +195,16 @@ export const fileSchema = z.strictObject({
   }),
   tts: section({
     enabled: flag(false).describe('prompts state that replies are read aloud'),
-    hint: text.exactOptional().describe('instructions for spoken replies'),
+    hint: optional(text).describe('instructions for spoken replies'),
   }).register(reloads, LATER_TURNS),
   reactions: section({
-    mode: z
-      .enum(['off', 'minimal', 'extensive'])
-      .default('minimal')
-      .describe('how often agents react to messages on channels that support reactions'),
+    mode: choice(['off', 'minimal', 'extensive'], 'minimal').describe('how often agents react where they can'),
   }).register(reloads, LATER_TURNS),
   reasoning: section({
     enabled: flag(false).describe('prompts ask for reasoning in tags, which are removed from replies'),
   }).register(reloads, LATER_TURNS),
   memory: section({
-    citations: z.enum(['auto', 'off']).default('auto').describe('whether replies name the memory file of a statement'),
+    citations: choice(['auto', 'off'], 'auto').describe('whether replies name the memory file of a statement'),
   }).register(reloads, LATER_TURNS),
   heartbeat: section({
     enabled: flag(true).describe('`false`: no agent is polled, and prompts do not describe polls'),
@@ -238,13 +219,12 @@ export const fileSchema = z.strictObject({
       .describe(
         'folders from which images named in prompts are read, in addition to the workspace and `media` in the data directory',
       ),
-    textOnlyModels: names.default(TEXT_ONLY_MODELS).describe('models that receive no images; `*` stands for any text'),
+    textOnlyModels: names.default(TEXT_ONLY_MODELS).describe('models that receive no images; `*` matches any text'),
   }),
   api: apiSchema,
   events: eventsSchema,
   retention: retentionSchema,
-  budgets: budgetsSchema
-    .exactOptional()
+  budgets: optional(budgetsSchema)
     .describe(
       'limits on the cost of model calls; their fields are in [costs](costs.md#budgets). None: the budgets that were configured before, by this or another process, stay in force; `[]`: ends all of them',
     )
