@@ -33,13 +33,13 @@ export const budgetFields = {
     .describe('The time zone in which hours, days and months begin'),
   limitUsd: limitUsd.describe('The limit of a window in US dollars'),
   warnPercent: count(1, 100)
-    .default(BUDGET_DEFAULTS.warnPercent)
-    .describe('The percentage of the limit at which `budget.warned` is sent'),
+    .describe('The percentage of the limit at which `budget.warned` is sent')
+    .default(BUDGET_DEFAULTS.warnPercent),
   action: z
     .enum(BUDGET_ACTIONS)
-    .default(BUDGET_DEFAULTS.action)
-    .describe('What happens to a turn whose next call exceeds it: it is parked, or it fails'),
-  strict: z.boolean().default(BUDGET_DEFAULTS.strict).describe('True: each call reserves the most that it can cost'),
+    .describe('What happens to a turn whose next call exceeds it: it is parked, or it fails')
+    .default(BUDGET_DEFAULTS.action),
+  strict: z.boolean().describe('True: each call reserves the most that it can cost').default(BUDGET_DEFAULTS.strict),
 };
 
 const BUDGETS_MAX = 100;

@@ -53,7 +53,7 @@ const scheduleInput = z
       tz: timeZone.exactOptional().describe('The IANA time zone of the expression; absent: the time zone of the agent'),
       staggerMs: count(0, STAGGER_MS_MAX)
         .exactOptional()
-        .describe('The maximum delay that spreads crons with the same slot'),
+        .describe('The maximum delay in milliseconds that spreads crons with one slot'),
     }),
   ])
   .superRefine((schedule, context) => {
@@ -119,9 +119,7 @@ const cronFields = {
   name: notBlank(NAME_CHARS_MAX).exactOptional().describe('A name for people'),
   agentId: word.exactOptional().describe('The id of the agent that runs'),
   schedule: scheduleInput.describe('When the cron fires'),
-  target: target
-    .exactOptional()
-    .describe('The session in which it runs: `main`, its own (`isolated`) or `session:<key>`'),
+  target: target.exactOptional().describe('Where it runs: `main`, its own session (`isolated`) or `session:<key>`'),
   payload: payload.describe('What a run does'),
   wake: z
     .enum(['now', 'next-heartbeat'])
@@ -162,11 +160,7 @@ export const cronPatch = z.strictObject({
   ...cronFields,
   schedule: scheduleInput.exactOptional().describe('When the cron fires; absent: unchanged'),
   payload: payload.exactOptional().describe('What a run does; absent: unchanged'),
-  tools: inputOptions.tools
-    .unwrap()
-    .nullable()
-    .exactOptional()
-    .describe('The tools of its turns; null: all of the agent'),
+  tools: inputOptions.tools.unwrap().nullable().exactOptional().describe('The tools of its turns; null: all'),
   tags: inputOptions.tags.unwrap().nullable().exactOptional().describe('The tags of its turns; null: none'),
 });
 export type CronPatch = z.output<typeof cronPatch>;

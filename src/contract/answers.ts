@@ -1,6 +1,6 @@
 // The answers that are made of several views, and the bodies of the smaller requests.
 import { z } from 'zod';
-import { QUEUE_DROPS, QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
+import { THINKING_LEVELS } from '../config/choices.ts';
 import { REASONING_LEVELS } from '../core/reasoning.ts';
 import { HEALTH_KINDS } from '../core/service-health.ts';
 import { message, session, systemEvent, turn } from './views.ts';
@@ -26,23 +26,20 @@ export const settled = z.strictObject({
 export type SettledMessage = z.output<typeof settled>;
 
 export const sessionPatch = z.strictObject({
-  queueMode: z
-    .enum(QUEUE_MODES)
-    .nullish()
-    .describe('What happens to a message while the session is busy; null: as configured'),
+  queueMode: session.shape.queueMode.optional(),
   queueDebounceMs: z
     .int()
     .min(0)
     .max(3_600_000)
     .nullish()
-    .describe('A turn starts so many milliseconds after the last message; null: as configured'),
+    .describe('How long a turn waits for more messages, in milliseconds; null: as configured'),
   queueCap: z
     .int()
     .min(1)
     .max(10_000)
     .nullish()
     .describe('The maximum number of messages in a turn; null: as configured'),
-  queueDrop: z.enum(QUEUE_DROPS).nullish().describe('What happens to messages above the cap; null: as configured'),
+  queueDrop: session.shape.queueDrop.optional(),
   model: z
     .string()
     .min(1)
@@ -105,7 +102,7 @@ export const foundIds = z.strictObject({
   items: z
     .array(z.strictObject({ kind: z.enum(ID_KINDS).describe('What has the id'), id: uuid.describe('The whole id') }))
     .describe('The things whose ids end so, newest first; more than one: the text is not enough'),
-  lookedAt: count.describe('So many of the newest objects of each kind were searched; others need their whole id'),
+  lookedAt: count.describe('How many of the newest objects of each kind were searched; others need their whole id'),
 });
 export type FoundId = z.output<typeof foundIds>['items'][number];
 
@@ -161,9 +158,7 @@ export const defaultModel = z
 export const readiness = z.strictObject({
   status: z.enum(['ready', 'degraded', 'unavailable']).describe('`degraded`: it works, with delays or `troubles`'),
   dependencies: z.array(dependency).describe('The dependencies of the service and their states'),
-  troubles: z
-    .array(z.enum(HEALTH_KINDS))
-    .describe('What keeps the service from working; `GET /v1/attention` has details'),
+  troubles: z.array(z.enum(HEALTH_KINDS)).describe('What keeps it from working; `GET /v1/attention` has details'),
   model: defaultModel,
   version: text.describe('The version of Holdfast that answers'),
   environment: text.nullable().describe('The name of the environment (`api.environment`); null: it has none'),

@@ -7,6 +7,7 @@ import { deliveryUrl } from '../config/schema-scalars.ts';
 import { BATCH_STATUSES, BATCH_VIAS, ITEM_STATUSES } from '../core/batch/batch.ts';
 import { LINE_FORMATS } from '../core/batch/foreign-lines.ts';
 import { pacing } from './bulk-actions.ts';
+import { deliverTo } from './fields.ts';
 
 const NAME_CHARS_MAX = 200;
 const CONCURRENCY_MAX = 100_000;
@@ -74,11 +75,7 @@ const settings = z.strictObject({
   maxCostUsd: dollars.exactOptional(),
   maxFailurePercent: percent.exactOptional(),
   deadlineSeconds: deadlineSeconds.exactOptional(),
-  deliver: z
-    .strictObject({ url: deliveryUrl.describe('An http or https URL') })
-    .nullable()
-    .exactOptional()
-    .describe('Where a signed report is delivered when the batch ends; null or absent: nowhere'),
+  deliver: deliverTo.describe('Where a signed report is delivered when the batch ends; null or absent: nowhere'),
   ...inputOptions,
 });
 
@@ -129,9 +126,7 @@ export const batchQuery = z.strictObject({
   maxFailurePercent: numberText(percent),
   deadlineSeconds: numberText(deadlineSeconds),
   deliver: deliveryUrl.exactOptional().describe('The http or https URL that receives a signed report when it ends'),
-  tools: jsonText(inputOptions.tools.unwrap()).describe(
-    'The tools of the items, as JSON such as `{"allow": ["read"]}`',
-  ),
+  tools: jsonText(inputOptions.tools.unwrap()).describe('The tools of items, as JSON such as `{"allow": ["read"]}`'),
   tags: jsonText(inputOptions.tags.unwrap()).describe('The tags of the items, as JSON such as `{"customer": "42"}`'),
   format: z.enum(LINE_FORMATS).exactOptional().describe('The format of the lines; absent: each line may have another'),
   dryRun: z.enum(['true', 'false']).exactOptional().describe('`true`: check and estimate the batch, and store nothing'),

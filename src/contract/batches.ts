@@ -46,12 +46,14 @@ export const batch = z.strictObject({
   status: z.enum(BATCH_STATUSES).describe('What the batch is doing'),
   outcome: z.enum(BATCH_OUTCOMES).nullable().describe('How it ended; null: it has not ended'),
   pauseReason: z.enum(PAUSE_REASONS).nullable().describe('Why it is paused; null: it is not paused'),
-  pauseDetail: text.nullable().describe('What caused the pause, for people; null: it is not paused, or by a person'),
+  pauseDetail: text
+    .nullable()
+    .describe('What caused the pause, for people; null: it is not paused, or a person paused it'),
   via: z.enum(BATCH_VIAS).describe('How its calls are made: live, in provider batches, or the cheaper way for each'),
   agentId: text.describe('The agent of items without an `agentId`'),
   ...shownOptions,
   concurrency: count.describe('The maximum number of items in flight'),
-  slots: count.describe('The slots of all workers for batches: so many items of all batches run at once'),
+  slots: count.describe('The slots of all workers for batches, which the running batches share'),
   weight: count.describe('The share of this batch while several batches run'),
   pilot: count.nullable().describe('The number of items that run first; null: there is no pilot, or it has ended'),
   maxFailurePercent: count.describe(

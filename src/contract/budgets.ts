@@ -1,40 +1,32 @@
 // Budgets on the wire.
 import { z } from 'zod';
-import { budgetFields, limitUsd } from '../config/schema-budgets.ts';
-import { BUDGET_ACTIONS, BUDGET_ORIGINS, BUDGET_PERIODS } from '../core/budget/budget.ts';
+import { budgetFields } from '../config/schema-budgets.ts';
+import { BUDGET_ORIGINS } from '../core/budget/budget.ts';
 import { simulated } from './costs.ts';
 import { text, flag, uuid, iso } from './fields.ts';
+
+const { per, limitUsd, warnPercent, action, strict } = budgetFields;
 
 /** The body of `POST /v1/budgets`. */
 export const budgetRequest = z.strictObject(budgetFields);
 
 /** The body of `PATCH /v1/budgets/{id}`; omitted fields are unchanged. */
 export const budgetPatch = z.strictObject({
-  limitUsd: limitUsd.exactOptional().describe('The limit of a window in US dollars'),
-  warnPercent: z
-    .int()
-    .min(1)
-    .max(100)
-    .exactOptional()
-    .describe('The percentage of the limit at which `budget.warned` is sent'),
-  action: z
-    .enum(BUDGET_ACTIONS)
-    .exactOptional()
-    .describe('What happens to a turn whose next call exceeds it: it is parked, or it fails'),
-  strict: flag.exactOptional().describe('True: each call reserves the most that it can cost'),
+  limitUsd: limitUsd.exactOptional(),
+  warnPercent: warnPercent.unwrap().exactOptional(),
+  action: action.unwrap().exactOptional(),
+  strict: strict.unwrap().exactOptional(),
 });
 
 export const budget = z.strictObject({
   id: uuid.describe('The id of the budget; the cost cap of a batch has the id of the batch'),
   scope: text.describe('What it limits: `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`, or `batch:<id>`'),
-  per: z.enum(BUDGET_PERIODS).describe('The length of a window'),
+  per,
   zone: text.describe('The time zone in which hours, days and months begin'),
   limitUsd: z.number().describe('The limit of a window in US dollars'),
   warnPercent: z.int().describe('The percentage of the limit at which `budget.warned` is sent'),
-  action: z
-    .enum(BUDGET_ACTIONS)
-    .describe('What happens to a turn whose next call exceeds it: it is parked, or it fails'),
-  strict: flag.describe('True: each call reserves the most that it can cost'),
+  action: action.unwrap(),
+  strict: strict.unwrap(),
   spentUsd: z.number().describe('What the calls of the current window have cost, in US dollars'),
   reservedUsd: z.number().describe('The amount reserved for calls in flight, in US dollars'),
   isReached: flag.describe('Whether a call has been refused in the current window since the last change of the budget'),

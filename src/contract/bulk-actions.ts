@@ -101,7 +101,7 @@ export const pacing = {
     .min(1)
     .max(PER_SECOND_MAX)
     .exactOptional()
-    .describe('At most so many objects per second; absent: no limit'),
+    .describe('The maximum number of objects per second; absent: no limit'),
   reason: z.string().min(1).max(REASON_CHARS_MAX).exactOptional().describe('Why; stored in the audit log'),
 };
 

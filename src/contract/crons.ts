@@ -17,9 +17,7 @@ const schedule = z.discriminatedUnion('kind', [
     kind: z.literal('cron').describe('By a cron expression'),
     expr: text.describe('A cron expression with 5 or 6 fields'),
     tz: text.describe('The IANA time zone of the expression'),
-    staggerMs: count
-      .exactOptional()
-      .describe('The maximum delay that spreads crons with the same slot, in milliseconds'),
+    staggerMs: count.exactOptional().describe('The maximum delay in milliseconds that spreads crons with one slot'),
   }),
 ]);
 
@@ -44,7 +42,7 @@ export const cron = z.strictObject({
   agentId: text.describe('The id of the agent that runs'),
   origin: z.enum(['config', 'api', 'agent']).describe('Who created it: the configuration file, a request or an agent'),
   schedule: schedule.describe('When the cron fires'),
-  target: text.describe('The session in which it runs: `main`, its own (`isolated`) or `session:<key>`'),
+  target: text.describe('Where it runs: `main`, its own session (`isolated`) or `session:<key>`'),
   payload: payload.describe('What a run does'),
   wake: z.enum(['now', 'next-heartbeat']).describe('Whether a system event starts a turn, or waits for the next one'),
   misfire: z.enum(MISFIRE_POLICIES).nullable().describe('The policy for missed slots; null: as configured'),
@@ -76,7 +74,7 @@ export const cronFire = z.strictObject({
   status: z
     .enum(['claimed', 'completed', 'failed', 'missed', 'skipped'])
     .describe('How the run ended; `claimed`: it has not; `missed`, `skipped`: there was none'),
-  reason: text.nullable().describe('Why there was no run, or why it failed; null: neither is so'),
+  reason: text.nullable().describe('Why there was no run, or why it failed; null: it succeeded, or has not ended'),
   slots: z.int().min(1).describe('The number of slots from this one on that were skipped for the same reason'),
   isManual: flag.describe('Whether a person or an agent requested it'),
   messageId: uuid.nullable().describe('The message that it queued; null: none'),

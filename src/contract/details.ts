@@ -84,10 +84,10 @@ export const turnInputs = z.strictObject({
             turnId: uuid.nullable().describe('The turn that sent it, spawned the session, or failed; null: not known'),
             sessionKey: text
               .nullable()
-              .describe('The session of that turn, or of the subagent that ended; null: neither is so'),
+              .describe('The session of that turn, or of the subagent that ended; null: not known'),
             messageId: uuid
               .nullable()
-              .describe('The message that is repeated or followed; null: none, or it was deleted'),
+              .describe('The message that it repeats or follows; null: none, or it was deleted'),
             cron: z
               .strictObject({ id: uuid.describe('The id of the cron'), name: text.describe('The name of the cron') })
               .nullable()

@@ -1,6 +1,7 @@
 // What the fields of many things have in common: their types, and fields that mean the same everywhere.
 import { z } from 'zod';
 import { LANES } from '../config/choices.ts';
+import { deliveryUrl } from '../config/schema-scalars.ts';
 
 export const uuid = z.uuid();
 export const iso = z.iso.datetime();
@@ -15,6 +16,11 @@ export const lane = z.enum(LANES).describe('The lane: a class of turns with its 
 export const createdAt = iso.describe('When it was created');
 export const startedAt = iso.describe('When it began');
 export const endedAt = iso.nullable().describe('When it ended; null: it has not');
+
+export const deliverTo = z
+  .strictObject({ url: deliveryUrl.describe('An http or https URL') })
+  .nullable()
+  .exactOptional();
 
 export const tokens = z.strictObject({
   input: count.describe('Tokens of the prompts'),

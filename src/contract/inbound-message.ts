@@ -3,10 +3,11 @@
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
 import { inputOptions, messageVia } from '../config/schema-inputs.ts';
-import { deliveryUrl, timeText } from '../config/schema-scalars.ts';
+import { timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { TIME_MS_MAX } from '../core/time-range.ts';
+import { deliverTo } from './fields.ts';
 
 /** Names, ids and labels; texts are bounded by the body alone. */
 const PRIORITY_MAX = 10;
@@ -112,11 +113,7 @@ const fields = z.strictObject({
   model: word.describe('The model, as provider/model or an alias; absent: as configured'),
   thinking: z.enum(THINKING_LEVELS).exactOptional().describe('The thinking level of its turn; absent: as configured'),
   via: messageVia.exactOptional(),
-  deliver: z
-    .strictObject({ url: deliveryUrl.describe('An http or https URL') })
-    .nullable()
-    .exactOptional()
-    .describe('Where the reply is delivered; null: nowhere; absent: as configured'),
+  deliver: deliverTo.describe('Where the reply is delivered; null: nowhere; absent: as configured'),
   ...inputOptions,
   expiresAt: time.describe('If its answer has not started by this time, the message fails with the code `expired`'),
   deliverAt: time.describe('When it arrives in its session, as if it were sent then; until then it is `delayed`'),

@@ -28,16 +28,12 @@ export const overview = z.strictObject({
     })
     .describe('The slots for turns on all workers'),
   turnsPerMinute: z.number().describe('Turns that ended per minute in the last five complete minutes'),
-  successRate: amount.describe(
-    'The share of turns of the last hour that neither failed nor timed out; null: none ended',
-  ),
+  successRate: amount.describe('The share of turns of the last hour that did not fail or time out; null: none ended'),
   firstChunkP95Ms: amount.describe(
     'The 95th percentile of the milliseconds to the first part of an answer, of the newest 1,000 turns of the last hour; null: none ended',
   ),
   turnP95Ms: amount.describe('The 95th percentile of the milliseconds that these turns took; null: none ended'),
-  cacheHitRatio: amount.describe(
-    'The share of the input tokens of the last hour that were cached; null: there were none',
-  ),
+  cacheHitRatio: amount.describe('The share of input tokens of the last hour that were cached; null: there were none'),
   spentTodayUsd: z.number().describe('The cost of calls since midnight UTC, in US dollars'),
   budget: z
     .strictObject({
@@ -57,7 +53,7 @@ export const overview = z.strictObject({
       running: measured.describe('The most turns that ran at once; null: no scheduler ran'),
       arrivals: column.describe('Messages that were accepted'),
       ends: column.describe('All turns that ended'),
-      failures: column.describe('Turns that ended because they failed or timed out'),
+      failures: column.describe('Those of them that failed or timed out'),
       oldestWaitMs: column.describe('The wait of the oldest waiting message, in milliseconds; 0: none waited'),
       firstChunkP95Ms: measured.describe(
         'The 95th percentile of the milliseconds to the first part of an answer; null: no turn ended',
@@ -113,9 +109,7 @@ export const attentionEntry = z.strictObject({
 export type AttentionEntry = z.output<typeof attentionEntry>;
 
 export const attention = z.strictObject({
-  items: z
-    .array(attentionEntry)
-    .describe('The problems that need an operator, open errors first; empty: there are none'),
+  items: z.array(attentionEntry).describe('What needs an operator, open errors first; empty: nothing does'),
 });
 
 export type Attention = z.output<typeof attention>;

@@ -9,13 +9,10 @@ export const providerBatch = z.strictObject({
   providerId: text.nullable().describe("The provider's id of the batch; null: it is not known, or there is none"),
   status: z.enum(SUBMISSION_STATUSES).describe('What happens to the submission'),
   isAdopted: flag.describe(
-    "Whether it was found in the provider's list, because the answer to the submission was lost",
+    "Whether it was found in the provider's list, because the answer that submitted it was lost",
   ),
   requestCount: count.describe('The number of its requests'),
-  counts: z
-    .record(text, count)
-    .nullable()
-    .describe("The provider's counts of the requests, by status; null: not known"),
+  counts: z.record(text, count).nullable().describe("The provider's counts of requests, by status; null: not known"),
   wasted: z
     .strictObject({
       answers: count.describe('The number of these answers'),

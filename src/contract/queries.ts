@@ -43,8 +43,15 @@ export const sessionKeyText = z.string().min(1).max(1000);
 /** A name or an id in a query. */
 export const nameText = z.string().min(1).max(200);
 
-/** The search text: an id, a session key, the platform id of a message, an error code, or a part of a key. */
-export const searchText = z.string().trim().min(1).max(200);
+/** The search text of lists. */
+export const searchText = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .describe(
+    'An id or its last 6 to 12 digits, a session key, the platform id of a message, an error code, or a part of a session key',
+  );
 
 /** A number of dollars in a query, where everything is text. */
 export const dollarsText = z

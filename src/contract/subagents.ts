@@ -2,10 +2,9 @@
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
 import { inputOptions } from '../config/schema-inputs.ts';
-import { deliveryUrl } from '../config/schema-scalars.ts';
 import { MESSAGE_STATUSES } from '../core/statuses.ts';
 import { costFields } from './costs.ts';
-import { text, uuid, iso, count, createdAt, endedAt, tokens } from './fields.ts';
+import { text, uuid, iso, count, createdAt, endedAt, deliverTo, tokens } from './fields.ts';
 
 export const RUN_STATUSES = ['running', 'ok', 'failed', 'timedOut', 'killed'] as const;
 
@@ -37,11 +36,7 @@ export const spawnRequest = z.strictObject({
     .enum(['run', 'session'])
     .exactOptional()
     .describe('`run`: it ends with its task; `session`: it accepts further tasks'),
-  deliver: z
-    .strictObject({ url: deliveryUrl.describe('An http or https URL') })
-    .nullable()
-    .exactOptional()
-    .describe('Where the answer to the result is delivered; null: nowhere; absent: as configured'),
+  deliver: deliverTo.describe('Where the answer to the result is delivered; null: nowhere; absent: as configured'),
   ...inputOptions,
 });
 

@@ -53,9 +53,7 @@ export const session = z.strictObject({
   key: sessionKey,
   agentId: text.describe('The id of its agent'),
   kind: z.enum(SESSION_KINDS).describe('What the session is for, by the form of its key'),
-  status: z
-    .enum(['idle', 'waiting', 'running'])
-    .describe('`waiting`: it has work, but no turn; `running`: it has a turn'),
+  status: z.enum(['idle', 'waiting', 'running']).describe('`waiting`: it has work and no turn; `running`: a turn'),
   parentKey: text.nullable().describe('The session that spawned it; null: it was not spawned'),
   label: text.nullable().describe('A label for people; null: it has none'),
   channel: text.nullable().describe('The channel of its last message; null: it has none'),
@@ -65,7 +63,7 @@ export const session = z.strictObject({
     .describe('What happens to a message while the session is busy; null: as configured'),
   queueDebounceMs: count
     .nullable()
-    .describe('A turn starts so many milliseconds after the last message; null: as configured'),
+    .describe('How long a turn waits for more messages, in milliseconds; null: as configured'),
   queueCap: count.nullable().describe('The maximum number of messages in a turn; null: as configured'),
   queueDrop: z.enum(QUEUE_DROPS).nullable().describe('What happens to messages above the cap; null: as configured'),
   model: text.nullable().describe('The model, as provider/model or an alias; null: as configured'),
@@ -108,9 +106,7 @@ const callNotes = z.strictObject({
   responseBytes: count.describe('The size of the answer, in bytes'),
   firstByteMs: count.nullable().describe('The milliseconds to the first byte of the answer; null: there was none'),
   durationMs: count.describe('How long the call took, in milliseconds'),
-  rateWaitMs: count
-    .optional()
-    .describe('How long it waited for a limit or a block, in milliseconds; absent: it did not'),
+  rateWaitMs: count.optional().describe('How long it waited for a limit, in milliseconds; absent: it did not'),
   repairs: z
     .array(
       z.strictObject({
@@ -121,9 +117,7 @@ const callNotes = z.strictObject({
     )
     .optional()
     .describe("The repairs of the model's answer; absent: there were none"),
-  way: text
-    .exactOptional()
-    .describe('Why it was made live although a provider batch was allowed; absent: neither is so'),
+  way: text.exactOptional().describe('Why no provider batch was used; absent: it was, or was not allowed'),
 });
 
 const modelCall = z.strictObject({
@@ -237,9 +231,7 @@ export const turn = z.strictObject({
     .describe('What answers the turn and why it was chosen; null: the turn has no answer, for example a compaction'),
   reply: text.nullable().describe('The text of the reply; null: there is none'),
   error: fault.describe('Why the turn failed; null: it did not'),
-  why: why
-    .nullable()
-    .describe('Why no worker runs it: it is parked, or its worker is lost; null: one does, or it ended'),
+  why: why.nullable().describe('Why no worker runs it: it is parked, or its worker lost; null: one does, or it ended'),
   usage: usage.describe('The tokens that its calls used'),
   ...costFields,
   queuedAt: iso.describe('When its first message was accepted'),

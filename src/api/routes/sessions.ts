@@ -32,11 +32,7 @@ const getSessions = defineRoute({
     status: listText(sessionDetails.shape.status.options).optional().describe('Only sessions in one of these states'),
     channel: nameText.optional().describe('Only sessions of this channel'),
     tag: tagText.optional().describe('Only sessions with turns that have this tag, as `key:value`'),
-    q: searchText
-      .optional()
-      .describe(
-        'An id or its last 6 to 12 digits, a session key, the platform id of a message, an error code, or a part of a session key',
-      ),
+    q: searchText.optional(),
     order: z
       .enum(['created', 'updated'])
       .optional()

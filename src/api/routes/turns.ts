@@ -47,11 +47,7 @@ const turnQuery = {
   minMs: countText.optional().describe('Only turns that took at least this long, in milliseconds'),
   minCostUsd: dollarsText.optional().describe('Only turns that cost at least this much, in US dollars'),
   tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
-  q: searchText
-    .optional()
-    .describe(
-      'An id or its last 6 to 12 digits, a session key, the platform id of a message, an error code, or a part of a session key',
-    ),
+  q: searchText.optional(),
 };
 
 const getTurns = defineRoute({
@@ -63,9 +59,7 @@ const getTurns = defineRoute({
     ...pageQuery,
     ...turnQuery,
     steps: z.enum(['none']).optional().describe('`none`: leave out steps and spans, the largest part of the answer'),
-    textChars: countText
-      .optional()
-      .describe('A longer `reply` is cut after so many characters; `GET /v1/turns/{id}` has all'),
+    textChars: countText.optional().describe('The maximum length of `reply`; `GET /v1/turns/{id}` has all of it'),
   }),
   answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
   async handle(request, { context }) {

@@ -18,9 +18,7 @@ const getWaiting = defineRoute({
     lane: z.enum(LANES).optional().describe('Only messages of sessions in this lane'),
     session: sessionKeyText.optional().describe('Only messages of this session'),
     batch: z.uuid().optional().describe('Only messages of this batch'),
-    textChars: countText
-      .optional()
-      .describe('A longer `text` is cut after so many characters; `GET /v1/messages/{id}` has all'),
+    textChars: countText.optional().describe('The maximum length of `text`; `GET /v1/messages/{id}` has all of it'),
   }),
   answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },
   async handle(request, { context }) {
