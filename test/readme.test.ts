@@ -83,8 +83,8 @@ test('every npm script that a page names exists', () => {
   expect(named.filter((name) => scripts[name] === undefined && !others.includes(name))).toEqual([]);
 });
 
-test('every command line on a page is one', () => {
-  const program = buildProgram(() => {});
+test('every command line on a page is one', async () => {
+  const program = await buildProgram(() => {});
   const typed = [...instructionText.matchAll(/npx holdfast ([^\n`]+)/g)].map((match) => match[1] ?? '');
   expect(typed.length).toBeGreaterThan(20);
   expect(typed.filter((line) => !isCommandLine(program, line))).toEqual([]);

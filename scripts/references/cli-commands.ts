@@ -18,17 +18,16 @@ export interface CliOption {
   description: string;
 }
 
+const program = await buildProgram(() => {});
+
 /** The options that every command takes. */
 export function globalOptions(): CliOption[] {
-  return buildProgram(() => {}).options.map(optionOf);
+  return program.options.map(optionOf);
 }
 
 /** Every command, in the order of the help; groups are not commands. */
 export function cliCommands(): CliCommand[] {
-  return leavesOf(
-    buildProgram(() => {}),
-    [],
-  );
+  return leavesOf(program, []);
 }
 
 function leavesOf(parent: Command, path: string[]): CliCommand[] {

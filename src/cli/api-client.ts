@@ -3,18 +3,32 @@
 import { ConfigError } from '../config/config-error.ts';
 import { loadClientSettings, type ClientSettings } from '../config/client-settings.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
-import { createClient, HoldfastError, type HoldfastClient } from '../client/create-client.ts';
+import {
+  createClient,
+  HoldfastError,
+  type CallOptions,
+  type HoldfastClient,
+  type OperationFunctions,
+} from '../client/create-client.ts';
 import { OPERATIONS, STREAMS } from '../client/generated/places.ts';
 import { createTransport } from '../client/transport.ts';
 import { isIdEnd } from '../core/ids.ts';
-import { CliError, EXIT } from './cli-error.ts';
+import { CliError, EXIT, usageError } from './cli-error.ts';
 import { idOfEnd, kindOfPlace } from './id-of-end.ts';
 import { explainConfigError } from './explain-config-error.ts';
 import { explainApiError } from './explain-api-error.ts';
 
+/** What an operation answers. */
+export type AnswerOf<Id extends keyof OperationFunctions> = Awaited<ReturnType<OperationFunctions[Id]>>;
+
 /** The typed client; its functions throw `CliError` in place of `HoldfastError`. */
 export interface ApiClient extends HoldfastClient {
   readonly settings: ClientSettings;
+  /**
+   * Calls an operation with fields as a person typed them: those of its path, its query or its body, and an idempotency key. The service checks
+   * their values, and its refusal names the allowed ones.
+   */
+  call<Id extends keyof OperationFunctions>(id: Id, typed: object, options?: CallOptions): Promise<AnswerOf<Id>>;
   /** The answer to a request by its path, for callers that know it as a text. */
   request<Answer>(method: string, path: string, options?: PathOptions): Promise<{ body: Answer }>;
 }
@@ -36,21 +50,27 @@ export interface ClientFlags {
 export function connectApi(flags: ClientFlags): ApiClient {
   const settings = settingsOrRefuse(flags);
   if (!URL.canParse(settings.url) || !/^https?:$/.test(new URL(settings.url).protocol)) {
-    throw new CliError({
-      code: 'bad_url',
-      exitCode: EXIT.usage,
-      message: `${JSON.stringify(settings.url)} (from ${settings.urlSource}) is not a URL of a service`,
-      fix: 'pass one such as --url http://127.0.0.1:7420',
-    });
+    throw usageError(
+      `${JSON.stringify(settings.url)} (from ${settings.urlSource}) is not a URL of a service`,
+      'pass one such as --url http://127.0.0.1:7420',
+      'bad_url',
+    );
   }
   // What is printed with --json has the integers of the answer as they were written.
   const service = { url: settings.url, key: settings.apiKey, retriesMax: 0, parse: parseKeepingIntegers };
   const explain = (error: unknown): unknown =>
     error instanceof HoldfastError ? explainApiError(error, settings) : error;
   const transport = createTransport(service);
+  const client = explained(createClient(service), explain);
   return {
-    ...explained(createClient(service), explain),
+    ...client,
     settings,
+    call(id, typed, options = {}) {
+      const { idempotencyKey, ...fields } = typed as Record<string, unknown> & CallOptions;
+      // One signature for all of them: the service checks the fields.
+      const operation = client[id] as (input: object, options: CallOptions) => Promise<never>;
+      return operation(requestOf(OPERATIONS[id], fields), { idempotencyKey, ...options });
+    },
     async request<Answer>(method: string, path: string, { body, ...options }: PathOptions = {}) {
       try {
         // The service describes its answers in `/openapi.json`; the caller names the type of this one.
@@ -62,20 +82,24 @@ export function connectApi(flags: ClientFlags): ApiClient {
   };
 }
 
+/** The fields as the typed client takes them: those that the path does not name are the body of a request that has one. */
+function requestOf(place: string, fields: Record<string, unknown>): object {
+  if (/^(?:GET|DELETE) /.test(place)) return fields;
+  const names = Object.keys(fields);
+  const inBody = names.filter((name) => !place.includes(`{${name}}`));
+  const pick = (picked: readonly string[]) => Object.fromEntries(picked.map((name) => [name, fields[name]]));
+  return {
+    ...pick(names.filter((name) => !inBody.includes(name))),
+    ...(inBody.length === 0 ? {} : { body: pick(inBody) }),
+  };
+}
+
 function settingsOrRefuse(flags: ClientFlags): ClientSettings {
   try {
     return loadClientSettings(flags);
   } catch (error) {
     throw error instanceof ConfigError ? explainConfigError(error, EXIT.configuration) : error;
   }
-}
-
-/**
- * Fields of a request as a person typed them, for the function that they are passed to. The service checks their values, and its refusal names
- * the allowed ones.
- */
-export function fromOptions<Fields>(fields: object): Fields {
-  return fields as Fields;
 }
 
 /** The client with every error passed through `explain`, and which takes the end of an id for the id. */

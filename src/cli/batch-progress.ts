@@ -1,5 +1,5 @@
 // The progress of a batch as text: a bar that is drawn again on a terminal, lines in a pipe; and what its end means for the exit code.
-import type { BatchView as BatchAnswer } from '../contract/batches.ts';
+import type { BatchView } from '../contract/batches.ts';
 import { EXIT, type ExitCode } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -8,7 +8,7 @@ const BAR_CHARS_MIN = 5;
 /** The text beside the bar. */
 const FACTS_CHARS = 60;
 
-const END_EXITS: Record<NonNullable<BatchAnswer['outcome']>, ExitCode> = {
+const END_EXITS: Record<NonNullable<BatchView['outcome']>, ExitCode> = {
   completed: EXIT.ok,
   partly: EXIT.partly,
   failed: EXIT.turnFailed,
@@ -16,14 +16,14 @@ const END_EXITS: Record<NonNullable<BatchAnswer['outcome']>, ExitCode> = {
 };
 
 /** The exit code of a batch that is over; null: it continues, or may. */
-export function exitOf(batch: Pick<BatchAnswer, 'outcome' | 'pauseReason' | 'reservedUsd'>): ExitCode | null {
+export function exitOf(batch: Pick<BatchView, 'outcome' | 'pauseReason' | 'reservedUsd'>): ExitCode | null {
   if (batch.outcome !== null) return END_EXITS[batch.outcome];
   // Calls in flight may cost less than they have reserved: then it resumes by itself.
   return batch.pauseReason === 'cost_cap' && batch.reservedUsd === 0 ? EXIT.turnAborted : null;
 }
 
 /** How many items have ended. */
-export function doneOf({ counts }: Pick<BatchAnswer, 'counts'>): number {
+export function doneOf({ counts }: Pick<BatchView, 'counts'>): number {
   return counts.answered + counts.silent + counts.failed + counts.cancelled + counts.expired;
 }
 
@@ -32,17 +32,17 @@ export function dollarsText(amount: number | null): string {
 }
 
 /** What a batch has cost, and whether that money was spent: the answers of the scripted model are priced, and free. */
-export function costText({ costUsd, simulated }: Pick<BatchAnswer, 'costUsd' | 'simulated'>): string {
+export function costText({ costUsd, simulated }: Pick<BatchView, 'costUsd' | 'simulated'>): string {
   return `${dollarsText(costUsd)}${simulated && costUsd !== 0 ? ' simulated' : ''}`;
 }
 
 /** The percentage of items that have ended. */
-export function percentOf(batch: Pick<BatchAnswer, 'counts'>): number {
+export function percentOf(batch: Pick<BatchView, 'counts'>): number {
   return batch.counts.total === 0 ? 100 : Math.floor((doneOf(batch) * 100) / batch.counts.total);
 }
 
 /** One line: progress, speed and cost. */
-export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'>): string {
+export function progressLine(batch: BatchView, terminal: Pick<Terminal, 'time'>): string {
   const { counts, eta, followUps, ratePerMinute } = batch;
   const failed = counts.failed + counts.expired;
   return [
@@ -58,7 +58,7 @@ export function progressLine(batch: BatchAnswer, terminal: Pick<Terminal, 'time'
 }
 
 /** The bar for a terminal with this many columns. */
-export function progressBar(batch: Pick<BatchAnswer, 'counts'>, width: number): string {
+export function progressBar(batch: Pick<BatchView, 'counts'>, width: number): string {
   const chars = Math.min(BAR_CHARS_MAX, Math.max(BAR_CHARS_MIN, width - FACTS_CHARS));
   const full = Math.floor((percentOf(batch) * chars) / 100);
   return `[${'#'.repeat(full)}${'.'.repeat(chars - full)}]`;

@@ -1,7 +1,7 @@
 // The connection of `chat` to its session: one stream of live events, and messages that are sent until the service has accepted them. A service
 // that is away for a while costs time: the stream resumes after its last event, and a message that is sent again has the same key (G2).
 import { randomUUID } from 'node:crypto';
-import type { MessageView as MessageAnswer } from '../contract/views.ts';
+import type { MessageView } from '../contract/views.ts';
 import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
 import type { ChatPrinter } from './chat-printer.ts';
@@ -28,7 +28,7 @@ export class ChatSession {
   readonly #printer: ChatPrinter;
   readonly #stop: AbortSignal;
   /** Messages that are not settled, by id. */
-  readonly #open = new Map<string, (message: MessageAnswer) => void>();
+  readonly #open = new Map<string, (message: MessageView) => void>();
   /** Messages whose end came before their id was known here; and those of others. */
   readonly #settled = new Set<string>();
 
@@ -64,10 +64,10 @@ export class ChatSession {
   }
 
   /** Sends a message; resolves when it is settled, null: the chat ended first. */
-  async send(text: string): Promise<MessageAnswer | null> {
+  async send(text: string): Promise<MessageView | null> {
     const id = await this.#post(text, randomUUID());
     if (id === null) return null;
-    const settled = Promise.withResolvers<MessageAnswer | null>();
+    const settled = Promise.withResolvers<MessageView | null>();
     const end = (): void => settled.resolve(null);
     this.#stop.addEventListener('abort', end, { once: true });
     this.#open.set(id, settled.resolve);

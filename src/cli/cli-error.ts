@@ -50,3 +50,18 @@ export class CliError extends Error {
     this.problem = fault.problem;
   }
 }
+
+/** A command that was called wrongly. */
+export function usageError(message: string, fix: string, code = 'usage'): CliError {
+  return new CliError({ code, exitCode: EXIT.usage, message, fix });
+}
+
+/** A name of something that does not exist. */
+export function notFound(message: string, fix: string, code = 'not_found'): CliError {
+  return new CliError({ code, exitCode: EXIT.notFound, message, fix });
+}
+
+/** Something that the present state does not permit. */
+export function conflict(message: string, fix: string, code: string): CliError {
+  return new CliError({ code, exitCode: EXIT.conflict, message, fix });
+}

@@ -5,135 +5,75 @@ import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-er
 import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 import { explainConfigError } from './explain-config-error.ts';
 
-interface Explanation {
-  exitCode: ExitCode;
-  message: (reason: string) => string;
-  fix: string;
-}
-
-/** By the code of Node or of PostgreSQL. */
-const EXPLANATIONS: Record<string, Explanation> = {
-  EADDRINUSE: {
-    exitCode: EXIT.failed,
-    message: (reason) => `the port is in use: ${reason}`,
-    fix: 'stop the other process, or set HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to another port (0: any free one)',
-  },
-  address_unusable: {
-    exitCode: EXIT.badConfiguration,
-    message: (reason) => reason,
-    fix: 'set HOLDFAST_HOST to an address of this machine, and HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to a port above 1023',
-  },
-  folder_unusable: {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => reason,
-    fix: 'set HOLDFAST_DATA_DIR to a folder that this user can create and write',
-  },
-  secret_file: {
-    exitCode: EXIT.failed,
-    message: (reason) => reason,
-    fix: 'delete it, and the next start creates a new one; or write the key into it',
-  },
-  EACCES: {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => `not allowed: ${reason}`,
-    fix: 'give this user write access to the data directory, or set HOLDFAST_DATA_DIR to another directory',
-  },
-  '28000': {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => `the database refuses the login: ${reason}`,
-    fix: 'correct the user and the password in DATABASE_URL, or create the role',
-  },
-  '42501': {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => `the database does not permit it: ${reason}`,
-    fix: 'grant CREATE on the database to the role of DATABASE_URL, and make it the owner of the schemas "holdfast" and "bullmq"',
-  },
-  '25006': {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => `the database is read-only: ${reason}`,
-    fix: 'set DATABASE_URL to the primary server, or set default_transaction_read_only to off',
-  },
-  database_silent: {
-    exitCode: EXIT.cannotReach,
-    message: (reason) => reason,
-    fix: 'check the log of the database, or correct the host and the port in DATABASE_URL',
-  },
-  not_postgres: {
-    exitCode: EXIT.cannotReach,
-    message: (reason) => reason,
-    fix: 'set the host and the port in DATABASE_URL to those of a PostgreSQL server',
-  },
-  database_too_old: {
-    exitCode: EXIT.badConfiguration,
-    message: (reason) => reason,
-    fix: 'upgrade to PostgreSQL 15 or newer, or set DATABASE_URL to such a server',
-  },
-  database_pooled: {
-    exitCode: EXIT.badConfiguration,
-    message: (reason) => reason,
-    fix: 'set DATABASE_URL to the direct address of PostgreSQL; see "Poolers" in docs/operations.md',
-  },
-  database_read_only: {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => reason,
-    fix: 'set DATABASE_URL to the primary server, or set default_transaction_read_only to off',
-  },
-  database_no_create: {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => reason,
-    fix: 'grant CREATE on the database to this role; with REDIS_URL, a schema "holdfast" owned by the role is sufficient',
-  },
-  foreign_schema: {
-    exitCode: EXIT.badConfiguration,
-    message: (reason) => reason,
-    fix: 'rename that schema, or set DATABASE_URL to a separate database for Holdfast',
-  },
-  layout_missing: {
-    exitCode: EXIT.failed,
-    message: (reason) => reason,
-    fix: 'run "holdfast migrate", or start without --no-migrate',
-  },
-  '28P01': {
-    exitCode: EXIT.notAllowed,
-    message: (reason) => `the database refuses the login: ${reason}`,
-    fix: 'correct the user and the password in DATABASE_URL',
-  },
-  '3D000': {
-    exitCode: EXIT.notFound,
-    message: (reason) => `the database does not exist: ${reason}`,
-    fix: 'create it, or correct DATABASE_URL',
-  },
-  plugin_error: {
-    exitCode: EXIT.badConfiguration,
-    message: (reason) => reason,
-    fix: 'correct the plugin, or remove it from "plugins" in the configuration file',
-  },
-  queue_unreachable: {
-    exitCode: EXIT.cannotReach,
-    message: (reason) => reason,
-    fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
-  },
-  migration_blocked: {
-    exitCode: EXIT.failed,
-    message: (reason) => reason,
-    fix: 'end that transaction, such as a pg_dump or a console (pg_stat_activity shows it), and try again',
-  },
-  migration_refused: {
-    exitCode: EXIT.failed,
-    message: (reason) => reason,
-    fix: 'run the version of Holdfast that last migrated this database, or a newer one',
-  },
+/** By the code of Node or of PostgreSQL: the exit code, the fix, and what is said before the message of the error. */
+const EXPLANATIONS: Record<string, [exitCode: ExitCode, fix: string, before?: string]> = {
+  EADDRINUSE: [
+    EXIT.failed,
+    'stop the other process, or set HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to another port (0: any free one)',
+    'the port is in use: ',
+  ],
+  address_unusable: [
+    EXIT.badConfiguration,
+    'set HOLDFAST_HOST to an address of this machine, and HOLDFAST_PORT (without the role api: HOLDFAST_METRICS_PORT) to a port above 1023',
+  ],
+  folder_unusable: [EXIT.notAllowed, 'set HOLDFAST_DATA_DIR to a folder that this user can create and write'],
+  secret_file: [EXIT.failed, 'delete it, and the next start creates a new one; or write the key into it'],
+  EACCES: [
+    EXIT.notAllowed,
+    'give this user write access to the data directory, or set HOLDFAST_DATA_DIR to another directory',
+    'not allowed: ',
+  ],
+  '28000': [
+    EXIT.notAllowed,
+    'correct the user and the password in DATABASE_URL, or create the role',
+    'the database refuses the login: ',
+  ],
+  '42501': [
+    EXIT.notAllowed,
+    'grant CREATE on the database to the role of DATABASE_URL, and make it the owner of the schemas "holdfast" and "bullmq"',
+    'the database does not permit it: ',
+  ],
+  '25006': [
+    EXIT.notAllowed,
+    'set DATABASE_URL to the primary server, or set default_transaction_read_only to off',
+    'the database is read-only: ',
+  ],
+  database_silent: [
+    EXIT.cannotReach,
+    'check the log of the database, or correct the host and the port in DATABASE_URL',
+  ],
+  not_postgres: [EXIT.cannotReach, 'set the host and the port in DATABASE_URL to those of a PostgreSQL server'],
+  database_too_old: [EXIT.badConfiguration, 'upgrade to PostgreSQL 15 or newer, or set DATABASE_URL to such a server'],
+  database_pooled: [
+    EXIT.badConfiguration,
+    'set DATABASE_URL to the direct address of PostgreSQL; see "Poolers" in docs/operations.md',
+  ],
+  database_read_only: [
+    EXIT.notAllowed,
+    'set DATABASE_URL to the primary server, or set default_transaction_read_only to off',
+  ],
+  database_no_create: [
+    EXIT.notAllowed,
+    'grant CREATE on the database to this role; with REDIS_URL, a schema "holdfast" owned by the role is sufficient',
+  ],
+  foreign_schema: [
+    EXIT.badConfiguration,
+    'rename that schema, or set DATABASE_URL to a separate database for Holdfast',
+  ],
+  layout_missing: [EXIT.failed, 'run "holdfast migrate", or start without --no-migrate'],
+  '28P01': [EXIT.notAllowed, 'correct the user and the password in DATABASE_URL', 'the database refuses the login: '],
+  '3D000': [EXIT.notFound, 'create it, or correct DATABASE_URL', 'the database does not exist: '],
+  plugin_error: [EXIT.badConfiguration, 'correct the plugin, or remove it from "plugins" in the configuration file'],
+  queue_unreachable: [EXIT.cannotReach, 'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL'],
+  migration_blocked: [
+    EXIT.failed,
+    'end that transaction, such as a pg_dump or a console (pg_stat_activity shows it), and try again',
+  ],
+  migration_refused: [EXIT.failed, 'run the version of Holdfast that last migrated this database, or a newer one'],
 };
-const UNREACHABLE_CODES = [
-  'ECONNREFUSED',
-  'ENOTFOUND',
-  'EHOSTUNREACH',
-  'ETIMEDOUT',
-  'ECONNRESET',
-  'EAI_AGAIN',
-  '57P03',
-  '53300',
-];
+
+/** Codes of a server that cannot be reached. */
+const UNREACHABLE_CODES = 'ECONNREFUSED ENOTFOUND EHOSTUNREACH ETIMEDOUT ECONNRESET EAI_AGAIN 57P03 53300'.split(' ');
 
 /**
  * The fault as an error of the command line; the same value when nothing is known about it. `badConfiguration` is the exit code of a
@@ -157,15 +97,10 @@ export function explainStartFault(error: unknown, badConfiguration: ExitCode = E
       cause: error,
     });
   }
-  const explanation = EXPLANATIONS[code];
-  if (explanation === undefined) return error;
-  return new CliError({
-    code,
-    exitCode: explanation.exitCode === EXIT.badConfiguration ? badConfiguration : explanation.exitCode,
-    message: explanation.message(reason),
-    fix: explanation.fix,
-    cause: error,
-  });
+  if (EXPLANATIONS[code] === undefined) return error;
+  const [exit, fix, before = ''] = EXPLANATIONS[code];
+  const exitCode = exit === EXIT.badConfiguration ? badConfiguration : exit;
+  return new CliError({ code, exitCode, message: `${before}${reason}`, fix, cause: error });
 }
 
 /** The code of an error, or of the first of several in it, or of its cause. */

@@ -1,5 +1,5 @@
 // A bulk action as it proceeds, until it has ended. The exit code says how.
-import type { BulkActionView as BulkActionAnswer } from '../contract/bulk-actions.ts';
+import type { BulkActionView } from '../contract/bulk-actions.ts';
 import type { ApiClient } from './api-client.ts';
 import { EXIT, type ExitCode } from './cli-error.ts';
 import { pollUntilEnd } from './poll-until-end.ts';
@@ -23,12 +23,12 @@ export async function followBulk(api: ApiClient, id: string, terminal: Terminal)
 }
 
 /** The progress so far. */
-export function lineOf({ total, done, skipped, failed }: BulkActionAnswer): string {
+export function lineOf({ total, done, skipped, failed }: BulkActionView): string {
   const percent = total === 0 ? PERCENT : Math.floor(((done + skipped + failed) / total) * PERCENT);
   return `${percent} %: ${done} done, ${skipped} skipped, ${failed} failed of ${total}`;
 }
 
-function end(action: BulkActionAnswer, terminal: Terminal): ExitCode {
+function end(action: BulkActionView, terminal: Terminal): ExitCode {
   if (terminal.isJson) terminal.json(action);
   else terminal.print(lineOf(action));
   if (action.status === 'canary_failed') terminal.note('the first one did not end well, so the others were left');

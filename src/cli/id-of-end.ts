@@ -1,6 +1,6 @@
 // Short ids on the command line: the dashboard shows the last digits of an id, and people type what they see.
 import type { HoldfastClient } from '../client/create-client.ts';
-import { CliError, EXIT } from './cli-error.ts';
+import { conflict, notFound } from './cli-error.ts';
 
 type IdKind = Awaited<ReturnType<HoldfastClient['findIds']>>['items'][number]['kind'];
 
@@ -26,18 +26,12 @@ export async function idOfEnd(client: Pick<HoldfastClient, 'findIds'>, end: stri
   const [first, ...others] = items;
   const noun = { deadLetter: 'dead letter', bulkAction: 'bulk action' }[kind as string] ?? kind;
   if (first === undefined) {
-    throw new CliError({
-      code: 'not_found',
-      exitCode: EXIT.notFound,
-      message: `no ${noun} among the ${lookedAt} newest has an id that ends with ${end}`,
-      fix: 'pass the whole id',
-    });
+    throw notFound(`no ${noun} among the ${lookedAt} newest has an id that ends with ${end}`, 'pass the whole id');
   }
   if (others.length === 0) return first.id;
-  throw new CliError({
-    code: 'ambiguous',
-    exitCode: EXIT.conflict,
-    message: `${items.length} ids end with ${end}:${items.map(({ id }) => `\n  ${id}`).join('')}`,
-    fix: 'pass more digits, or the whole id',
-  });
+  throw conflict(
+    `${items.length} ids end with ${end}:${items.map(({ id }) => `\n  ${id}`).join('')}`,
+    'pass more digits, or the whole id',
+    'ambiguous',
+  );
 }

@@ -1,23 +1,7 @@
 // The question before a command changes many things, or removes any.
 import { createInterface } from 'node:readline/promises';
-import type { Command } from 'commander';
-import { CliError, EXIT } from './cli-error.ts';
+import { CliError, EXIT, type ExitCode } from './cli-error.ts';
 import type { Terminal } from './terminal.ts';
-
-/** The options of a command that changes many things. */
-export interface CarefulOptions {
-  dryRun?: boolean;
-  yes?: boolean;
-  reason?: string;
-}
-
-/** Adds them. */
-export function careful(command: Command): Command {
-  return command
-    .option('--dry-run', 'only count the matching objects')
-    .option('--yes', 'do not ask for confirmation')
-    .option('--reason <text>', 'the reason, stored in the audit log');
-}
 
 /** Asks at a terminal. Throws `CliError` elsewhere, where --yes has to say it. */
 export async function isSure(
@@ -25,31 +9,44 @@ export async function isSure(
   terminal: Terminal,
   fix = 'pass --yes to confirm, or --dry-run to count only',
 ): Promise<boolean> {
-  if (!isAsked(terminal)) {
-    throw new CliError({
-      code: 'not_confirmed',
-      exitCode: EXIT.usage,
-      message: question,
-      fix,
-    });
-  }
+  if (!isAsked(terminal)) throw new CliError({ code: 'not_confirmed', exitCode: EXIT.usage, message: question, fix });
   return ask(question);
 }
 
-/** Asks at a terminal only: for commands that name what they change, which scripts call without --yes. */
-export async function isSureAtTerminal(
-  question: string,
-  { yes }: CarefulOptions,
-  terminal: Terminal,
-): Promise<boolean> {
-  return yes === true || !isAsked(terminal) || ask(question);
+interface Plan {
+  total: number;
+  /** What the command does to how many things. */
+  text: string;
+  /** What the question has in addition. */
+  of?: string;
+  /** It is done without a question. */
+  isSmall?: boolean;
 }
 
-function isAsked(terminal: Terminal): boolean {
+/**
+ * For a command that changes many things: prints its plan with `--dry-run`, and asks at a terminal only, because scripts call it without --yes.
+ * Null: it may begin; otherwise it ends with this exit code.
+ */
+export async function endOfPlan(
+  { dryRun, yes }: { dryRun: boolean | undefined; yes: boolean | undefined },
+  terminal: Terminal,
+  plan: () => Promise<Plan>,
+): Promise<ExitCode | null> {
+  if (dryRun !== true && (yes === true || !isAsked(terminal))) return null;
+  const { total, text, of = '', isSmall } = await plan();
+  if (dryRun !== true) return isSmall || (await ask(`${text}${of}?`)) ? null : EXIT.interrupted;
+  if (terminal.isJson) terminal.json({ dryRun: true, total });
+  else terminal.print(`${text}; nothing was done`);
+  return EXIT.ok;
+}
+
+/** True where a person can answer. */
+export function isAsked(terminal: Terminal): boolean {
   return terminal.isTty && process.stdin.isTTY;
 }
 
-async function ask(question: string): Promise<boolean> {
+/** Asks a person. */
+export async function ask(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {
     return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `)).trim());

@@ -1,7 +1,7 @@
 // The entry of the command line: parses, runs one command, reports its error, sets the exit code. Nothing heavy is imported
 // here or in what this file imports: `--help` must be instant, and each command loads its own file.
 import { CommanderError, type Command } from 'commander';
-import { CliError, EXIT, type ExitCode } from './cli-error.ts';
+import { CliError, EXIT, usageError, type ExitCode } from './cli-error.ts';
 import { buildProgram } from './program.ts';
 
 /** Runs a command line (without node and script) and sets the exit code of the process. */
@@ -15,10 +15,10 @@ const EXIT_WITHIN_MS = 1000;
 
 async function runCommandLine(argv: string[]): Promise<ExitCode> {
   const result: { exitCode: ExitCode } = { exitCode: EXIT.ok };
-  const program = buildProgram((exitCode) => {
-    result.exitCode = exitCode;
-  });
   try {
+    const program = await buildProgram((exitCode) => {
+      result.exitCode = exitCode;
+    }, argv);
     refuseUnknownCommand(program, argv);
     await program.parseAsync(argv.length === 0 ? ['--help'] : argv, { from: 'user' });
     return result.exitCode;
@@ -41,12 +41,10 @@ function refuseUnknownCommand(program: Command, argv: string[]): void {
     if (word.startsWith('-') || word === 'help' || parent.commands.length === 0) return;
     const found = parent.commands.find((command) => command.name() === word || command.aliases().includes(word));
     if (found === undefined) {
-      throw new CliError({
-        code: 'usage',
-        exitCode: EXIT.usage,
-        message: `unknown command '${word}'`,
-        fix: `run "${[parent.parent?.name(), parent.name(), '--help'].filter(Boolean).join(' ')}" to see the commands`,
-      });
+      throw usageError(
+        `unknown command '${word}'`,
+        `run "${[parent.parent?.name(), parent.name(), '--help'].filter(Boolean).join(' ')}" to see the commands`,
+      );
     }
     parent = found;
   }
@@ -55,12 +53,7 @@ function refuseUnknownCommand(program: Command, argv: string[]): void {
 function faultOf(error: unknown): CliError {
   if (error instanceof CliError) return error;
   if (error instanceof CommanderError) {
-    return new CliError({
-      code: 'usage',
-      exitCode: EXIT.usage,
-      message: error.message.replace(/^error: /, ''),
-      fix: 'add --help to see the allowed options',
-    });
+    return usageError(error.message.replace(/^error: /, ''), 'add --help to see the allowed options');
   }
   return new CliError({
     code: 'unexpected',

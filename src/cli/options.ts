@@ -1,36 +1,5 @@
-// What commands are called with: the options that all of them take, and how option texts become values.
-import { InvalidArgumentError, type Command } from 'commander';
-import type { ExitCode } from './cli-error.ts';
-import type { Terminal } from './terminal.ts';
-
-/** Options that every command takes, before or after its name. */
-export interface GlobalFlags {
-  json?: boolean;
-  color: boolean;
-  url?: string;
-  apiKey?: string;
-}
-
-/** Runs a command with its terminal; its answer is the exit code of the process. */
-export type RunCommand = (
-  command: Command,
-  run: (terminal: Terminal, flags: GlobalFlags) => Promise<ExitCode>,
-) => Promise<void>;
-
-/** What every list takes. */
-export interface PageOptions {
-  limit: number;
-  cursor?: string;
-}
-
-export interface TurnListOptions extends PageOptions {
-  session?: string;
-  status?: string;
-  kind?: string;
-  lane?: string;
-  since?: string;
-  tag?: string;
-}
+// How texts of arguments and options become values, and what many commands take.
+import { InvalidArgumentError } from 'commander';
 
 /** Parses a whole number of an option. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -50,46 +19,70 @@ export function dollars(text: string): number {
   return value;
 }
 
-/** Reads a part of a whole, from 0 to 1. */
-export function rate(text: string): number {
+/** Parses a part of a whole. */
+export function parseRate(text: string): number {
   const value = Number(text);
   if (!/^[01](\.\d{1,6})?$/.test(text) || value > 1) throw new InvalidArgumentError('It must be a number from 0 to 1.');
   return value;
+}
+
+/** Parses a list of texts. */
+export function commaSeparated(text: string): string[] {
+  return text.split(',');
 }
 
 /** A tag as `key=value`. */
 const TAG = /^([^:=]+)=(.*)$/s;
 const TAG_HELP = 'It must be a key without a colon, an equals sign and a value, such as customer=42.';
 
-/** The option of what gets tags: it may be repeated. */
-export function tagged(command: Command): Command {
-  return command.option(
-    '--tag <key=value>',
-    'a tag by which its turns are found again; may be repeated',
-    (text, before: Record<string, string> | undefined) => {
-      const [, key, value] = TAG.exec(text) ?? [];
-      if (key === undefined || value === undefined) throw new InvalidArgumentError(TAG_HELP);
-      if (before !== undefined && Object.hasOwn(before, key))
-        throw new InvalidArgumentError(`The tag ${key} has a value already; pass each key once.`);
-      return { ...before, [key]: value };
-    },
-  );
+function parseTags(text: string, before: Record<string, string> | undefined): Record<string, string> {
+  const [, key, value] = TAG.exec(text) ?? [];
+  if (key === undefined || value === undefined) throw new InvalidArgumentError(TAG_HELP);
+  if (before !== undefined && Object.hasOwn(before, key))
+    throw new InvalidArgumentError(`The tag ${key} has a value already; pass each key once.`);
+  return { ...before, [key]: value };
 }
 
-/** The option of a list that shows only what has a tag; its value is as the API takes it. */
-export function filteredByTag(command: Command): Command {
-  return command.option('--tag <key=value>', 'only with this tag', (text) => {
-    if (!TAG.test(text)) throw new InvalidArgumentError(TAG_HELP);
-    return text.replace('=', ':');
-  });
+/** In the form of the API. */
+function parseTagFilter(text: string): string {
+  if (!TAG.test(text)) throw new InvalidArgumentError(TAG_HELP);
+  return text.replace('=', ':');
 }
 
-const PAGE_ITEMS = 50;
-const PAGE_ITEMS_MAX = 1000;
+/** What things that get tags take. */
+export const TAGS = {
+  tags: ['--tag <key=value>', 'a tag by which its turns are found again; may be repeated', { parse: parseTags }],
+} as const;
 
-/** The options of a list. */
-export function paged(command: Command): Command {
-  return command
-    .option('--limit <count>', 'the size of the page', wholeNumber(1, PAGE_ITEMS_MAX), PAGE_ITEMS)
-    .option('--cursor <cursor>', 'continue after the page that printed this cursor');
+/** What lists take that can show only what has a tag. */
+export const TAG_FILTER = { tag: ['--tag <key=value>', 'only with this tag', { parse: parseTagFilter }] } as const;
+
+/** What lists take. */
+export function pages(itemsMax = 1000) {
+  return {
+    limit: ['--limit <count>', 'the size of the page', { parse: wholeNumber(1, itemsMax), default: 50 }],
+    cursor: ['--cursor <cursor>', 'continue after the page that printed this cursor'],
+  } as const;
 }
+
+/** How long a command waits if its user does not say it. */
+export const WAIT_SECONDS = 300;
+
+/** What commands take that can wait for something. */
+export function waitFor(subject: string, secondsMax = 86_400) {
+  const description = `wait for ${subject}; ${WAIT_SECONDS} seconds by default`;
+  return {
+    wait: ['--wait [seconds]', description, { parse: wholeNumber(0, secondsMax), value: WAIT_SECONDS }],
+  } as const;
+}
+
+/** What commands about one thing take. */
+export const ITS_ID = { id: ['<id>', 'its id'] } as const;
+export const ITS_KEY = { key: ['<session>', 'the session key'] } as const;
+
+/** What commands take that change many things, or remove any. */
+export const CAREFUL = {
+  dryRun: ['--dry-run', 'only count the matching objects'],
+  yes: ['--yes', 'do not ask for confirmation'],
+  reason: ['--reason <text>', 'the reason, stored in the audit log'],
+} as const;

@@ -1,5 +1,4 @@
 // Pieces of output that several commands share.
-import type { ListAnswer } from '../contract/answers.ts';
 import type { TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -10,24 +9,20 @@ export function printFields(terminal: Terminal, fields: Record<string, string | 
   for (const [name, value] of shown) terminal.print(`${terminal.paint('dim', name.padEnd(width))}  ${value}`);
 }
 
-/** Prints a page of a list: its rows, and how to get the next page. */
-export function printList<Row>(list: ListAnswer<Row>, columns: readonly TableColumn<Row>[], terminal: Terminal): void {
-  printTable(list, columns, terminal);
-  noteNextPage(list, terminal);
+/** A list of the API; one that is answered as a whole has no cursor. */
+interface List<Row> {
+  items: readonly Row[];
+  nextCursor?: string | null;
 }
 
 /** Prints an answer with rows: as it is with `--json`, otherwise as a table. */
-export function printTable<Row>(
-  answer: { items: readonly Row[] },
-  columns: readonly TableColumn<Row>[],
-  terminal: Terminal,
-): void {
-  if (terminal.isJson) terminal.json(answer);
-  else terminal.table(columns, answer.items);
+export function printTable<Row>(list: List<Row>, columns: readonly TableColumn<Row>[], terminal: Terminal): void {
+  if (terminal.isJson) terminal.json(list);
+  else terminal.table(columns, list.items);
 }
 
-/** Says how to get the next page, if there is one. */
-export function noteNextPage(list: ListAnswer<unknown>, terminal: Terminal): void {
-  if (list.nextCursor !== null) terminal.note(`more: --cursor ${list.nextCursor}`);
-  else if (list.items.length === 0) terminal.note('none');
+/** Says how to get the next page, if there is one, or that the list is empty. */
+export function noteNextPage({ items, nextCursor }: List<unknown>, terminal: Terminal, none = 'none'): void {
+  if (typeof nextCursor === 'string') terminal.note(`more: --cursor ${nextCursor}`);
+  else if (nextCursor === null && items.length === 0) terminal.note(none);
 }

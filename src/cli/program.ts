@@ -1,28 +1,16 @@
-// The table of commands: their names and arguments. Their code is loaded when they are called.
+// The command line, made of the rows of the commands. Only the file of the word that is called is loaded.
+import { Argument, Command, Help, Option } from 'commander';
+import { EXIT, EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
+import type { CommandRow, GlobalFlags, Words } from './command.ts';
 import { holdfastVersion } from './holdfast-version.ts';
-import { Command } from 'commander';
-import { EXIT_CODES_HELP, type ExitCode } from './cli-error.ts';
-import { addBatchCommands } from './batch-commands.ts';
-import { addBulkCommands } from './bulk-commands.ts';
-import { addClientCommands } from './client-commands.ts';
-import { addBudgetCommands } from './budget-commands.ts';
-import { addCompletionCommands } from './completion-commands.ts';
-import { addCostCommands } from './cost-commands.ts';
-import { addCronCommands } from './cron-commands.ts';
-import { addDeadCommands } from './dead-commands.ts';
-import { addLogCommands } from './log-commands.ts';
-import { addKeyCommands } from './key-commands.ts';
-import { addServiceCommands } from './service-commands.ts';
-import type { GlobalFlags, RunCommand } from './options.ts';
-import { addModelCommands } from './model-commands.ts';
-import { addPauseCommands } from './pause-commands.ts';
-import { addSubagentCommands } from './subagent-commands.ts';
-import { addWaitingCommands } from './waiting-commands.ts';
-import { addWorkerCommands } from './worker-commands.ts';
 import { openTerminal } from './terminal.ts';
+import { FILES } from './words.ts';
 
-/** The whole command line. `onEnd` is given the exit code of the command that ran. */
-export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
+/** The options of every command that have a value. */
+const VALUED = ['--url', '--api-key'];
+
+/** The command line for some arguments, without them the whole of it. `onEnd` is given the exit code of the command that ran. */
+export async function buildProgram(onEnd: (exitCode: ExitCode) => void, argv?: readonly string[]): Promise<Command> {
   const program = new Command('holdfast')
     .description('Runs LLM agents as a service: start it, send messages, inspect what it does.')
     .version(holdfastVersion(), '-V, --version', 'print the version')
@@ -35,40 +23,76 @@ export function buildProgram(onEnd: (exitCode: ExitCode) => void): Command {
       'its API key (default: HOLDFAST_API_KEY or the data directory); visible in the process list',
     )
     .addHelpText('after', `\n${EXIT_CODES_HELP}`)
-    .configureHelp({ showGlobalOptions: true })
+    .configureHelp({ showGlobalOptions: true, subcommandTerm: termOf })
     .showSuggestionAfterError(true)
     // Errors are thrown, and reported in one place.
     .exitOverride()
     .configureOutput({ outputError: () => undefined });
-  const run: RunCommand = async (command, action) => {
+  const run: RunRow = async (row, command, input) => {
     const flags = command.optsWithGlobals<GlobalFlags>();
     const terminal = openTerminal({ isJson: flags.json === true, mayColor: flags.color });
-    onEnd(await action(terminal, flags));
+    onEnd((await row.run(input, { terminal, flags, program })) ?? EXIT.ok);
   };
-  addServiceCommands(program, run);
-  addClientCommands(program, run);
-  addBatchCommands(program, run);
-  addCronCommands(program, run);
-  addSubagentCommands(program, run);
-  addDeadCommands(program, run);
-  addBulkCommands(program, run);
-  addCostCommands(program, run);
-  addBudgetCommands(program, run);
-  addKeyCommands(program, run);
-  addWaitingCommands(program, run);
-  addWorkerCommands(program, run);
-  addPauseCommands(program, run);
-  addModelCommands(program, run);
-  addLogCommands(program, run);
-  addCompletionCommands(program, run);
-  inheritSettings(program);
+  const called = argv && calledWords(argv);
+  for (const [load, words] of FILES) {
+    for (const [usage, [helpGroup, summary]] of Object.entries(words)) {
+      const [name = ''] = usage.split(' ');
+      const command = program.command(name, { hidden: helpGroup === null }).description(summary);
+      if (helpGroup !== null) command.helpGroup(`${helpGroup}:`);
+      if (called?.includes(name) === false) continue;
+      const word = (await load()).words[name] ?? {};
+      if (isRow(word)) addCommand(command, word, run);
+      else for (const [verb, row] of Object.entries(word)) addCommand(command.command(verb), row, run);
+    }
+  }
   return program;
 }
 
-/** Groups are made before the settings of the program reach them: hand them down. */
-function inheritSettings(parent: Command): void {
-  for (const child of parent.commands) {
-    child.copyInheritedSettings(parent);
-    inheritSettings(child);
-  }
+/** Words that have others after them: the word that they are about. */
+const BEFORE_WORDS = ['help', '__complete'];
+
+/** The words of the first level that a command line is about. */
+function calledWords(argv: readonly string[]): readonly string[] {
+  const words = argv.filter((text, at) => !text.startsWith('-') && !VALUED.includes(argv[at - 1] ?? ''));
+  return words.slice(0, BEFORE_WORDS.includes(words[0] ?? '') ? 2 : 1);
+}
+
+/** A command as its line of the help has it. One that is not loaded has no arguments and options yet. */
+function termOf(command: Command): string {
+  const isWord = command.parent?.parent === null;
+  const usages = isWord ? FILES.flatMap(([, words]) => Object.keys(words)) : [];
+  return usages.find((usage) => usage.split(' ')[0] === command.name()) ?? new Help().subcommandTerm(command);
+}
+
+/** True for a command, false for a noun, of which a command may be named `run`. */
+function isRow(word: Words[string]): word is CommandRow {
+  return typeof word['run' as keyof typeof word] === 'function';
+}
+
+type RunRow = (row: CommandRow, command: Command, input: object) => Promise<void>;
+
+function addCommand(command: Command, row: CommandRow, run: RunRow): void {
+  if (row.summary !== undefined) command.description(row.summary);
+  if (row.alias !== undefined) command.alias(row.alias);
+  const readers = Object.entries(row.takes ?? {}).map(([name, [flags, description = '', how = {}]]) => {
+    const taken = flags.startsWith('-') ? new Option(flags, description) : new Argument(flags, description);
+    // The rows have the types of the values.
+    if (how.parse !== undefined) taken.argParser(how.parse as (text: string, before: unknown) => unknown);
+    if (how.choices !== undefined) taken.choices(how.choices);
+    if (how.default !== undefined) taken.default(how.default);
+    if (taken instanceof Argument) {
+      const at = command.registeredArguments.length;
+      command.addArgument(taken);
+      return { name, read: (): unknown => command.processedArgs[at] };
+    }
+    command.addOption(taken.makeOptionMandatory(how.isRequired === true));
+    return {
+      name,
+      read() {
+        const value: unknown = command.getOptionValue(taken.attributeName());
+        return value === true ? (how.value ?? true) : value;
+      },
+    };
+  });
+  command.action(() => run(row, command, Object.fromEntries(readers.map(({ name, read }) => [name, read()]))));
 }

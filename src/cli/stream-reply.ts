@@ -1,8 +1,8 @@
 // `send --stream`: the reply as it is written. The event stream is opened before the message is sent, so nothing of it is missed; texts of
 // other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
-import type { AcceptedMessage as AcceptedMessageAnswer } from '../contract/answers.ts';
-import type { MessageView as MessageAnswer } from '../contract/views.ts';
+import type { AcceptedMessage } from '../contract/answers.ts';
+import type { MessageView } from '../contract/views.ts';
 import type { EventHooks } from '../client/create-client.ts';
 import type { ApiClient } from './api-client.ts';
 import { ChatPrinter } from './chat-printer.ts';
@@ -38,7 +38,7 @@ export async function streamReply(
   const done = new AbortController();
   const signal = AbortSignal.any([limits.signal, time, done.signal]);
   const opened = Promise.withResolvers<void>();
-  const sent = Promise.withResolvers<AcceptedMessageAnswer>();
+  const sent = Promise.withResolvers<AcceptedMessage>();
   const printer = new ChatPrinter(limits.terminal);
   const turns = new OwnTurns(api);
   const open = (hooks: EventHooks) => api.events({ session: request.sessionKey, types: TYPES, ...hooks });
@@ -52,7 +52,7 @@ export async function streamReply(
     }
   };
   const watching = watch();
-  let accepted: AcceptedMessageAnswer | null = null;
+  let accepted: AcceptedMessage | null = null;
   try {
     await Promise.race([opened.promise, watching]);
     const answer = await request.send({ signal });
@@ -74,11 +74,7 @@ export async function streamReply(
   return resultOf(api, accepted, limits);
 }
 
-async function resultOf(
-  api: ApiClient,
-  accepted: AcceptedMessageAnswer | null,
-  limits: WaitLimits,
-): Promise<WaitResult> {
+async function resultOf(api: ApiClient, accepted: AcceptedMessage | null, limits: WaitLimits): Promise<WaitResult> {
   if (limits.signal.aborted || accepted === null)
     return { kind: limits.signal.aborted ? 'interrupted' : 'waitEnded', accepted };
   const message = await readMessage(api, accepted.message.id);
@@ -86,7 +82,7 @@ async function resultOf(
   return { kind: 'settled', answer: { message, turn: await readTurn(api, message.turnId), reply: message.reply } };
 }
 
-function readMessage(api: ApiClient, id: string): Promise<MessageAnswer> {
+function readMessage(api: ApiClient, id: string): Promise<MessageView> {
   return api.getMessage({ id });
 }
 

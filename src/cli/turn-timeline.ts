@@ -1,10 +1,5 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
-import type {
-  StepView as StepAnswer,
-  TurnView as TurnAnswer,
-  TurnStatus,
-  TokenUsage as UsageAnswer,
-} from '../contract/views.ts';
+import type { StepView, TurnView, TurnStatus, TokenUsage } from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
 import { errorText } from './error-text.ts';
 import type { StreamedEvent } from './event-stream.ts';
@@ -23,11 +18,11 @@ export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
 };
 
 /** One line for each model call and each tool call, with the time since the turn began and how long it took. */
-export function stepLines(turn: TurnAnswer): string[] {
+export function stepLines(turn: TurnView): string[] {
   return turn.steps.flatMap((step) => [...callLines(step, turn), ...toolLines(step, turn)]);
 }
 
-function callLines(step: StepAnswer, turn: TurnAnswer): string[] {
+function callLines(step: StepView, turn: TurnView): string[] {
   return step.calls.map((call) => {
     const end = call.status === 'ok' ? (call.stopReason ?? 'ok') : `${call.status}: ${errorText(call.error) ?? ''}`;
     const text = `model #${call.n}  ${end}  ${usageText(call.usage)}`;
@@ -35,7 +30,7 @@ function callLines(step: StepAnswer, turn: TurnAnswer): string[] {
   });
 }
 
-function toolLines(step: StepAnswer, turn: TurnAnswer): string[] {
+function toolLines(step: StepView, turn: TurnView): string[] {
   return step.tools.map((tool) => {
     const runs = tool.runs > 1 ? ` (run ${tool.runs} times)` : '';
     const took = durationBetween(tool.startedAt, tool.endedAt);
@@ -81,7 +76,7 @@ export function durationBetween(startedAt: string, endedAt: string | null): stri
 }
 
 /** Tokens in and out; those that the cache served count as in, and are named. */
-export function usageText(usage: UsageAnswer): string {
+export function usageText(usage: TokenUsage): string {
   const cached = usage.cacheReadTokens === 0 ? '' : ` (${usage.cacheReadTokens} from the cache)`;
   return `${usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens} in${cached}, ${usage.outputTokens} out`;
 }

@@ -1,15 +1,12 @@
 // Sending a message and waiting for its end. The service waits up to its own limit (`Prefer: wait`), then the command queries; when the
 // service stops meanwhile, the request is sent again with the same idempotency key until the command's own time limit.
 import { performance } from 'node:perf_hooks';
-import type {
-  AcceptedMessage as AcceptedMessageAnswer,
-  SettledMessage as SettledMessageAnswer,
-} from '../contract/answers.ts';
-import type { MessageView as MessageAnswer, TurnView as TurnAnswer } from '../contract/views.ts';
+import type { AcceptedMessage, SettledMessage } from '../contract/answers.ts';
+import type { MessageView, TurnView } from '../contract/views.ts';
 import type { CallOptions } from '../client/create-client.ts';
 import { pause } from '../clock.ts';
 import type { ApiClient } from './api-client.ts';
-import { CliError, EXIT } from './cli-error.ts';
+import { CliError, conflict } from './cli-error.ts';
 import { isAway } from './poll-until-end.ts';
 
 /** Longest single wait asked of the service. */
@@ -21,7 +18,7 @@ const ANSWER_GRACE_MS = 10_000;
 /** The message, with its idempotency key: if it is sent again, it is the same message. */
 export interface SendRequest {
   sessionKey: string;
-  send: (options: CallOptions) => Promise<AcceptedMessageAnswer | SettledMessageAnswer>;
+  send: (options: CallOptions) => Promise<AcceptedMessage | SettledMessage>;
 }
 
 export interface WaitLimits {
@@ -33,15 +30,15 @@ export interface WaitLimits {
 
 /** `accepted` is null when even that is not known. */
 export type WaitResult =
-  | { kind: 'settled'; answer: SettledMessageAnswer }
-  | { kind: 'waitEnded' | 'interrupted'; accepted: AcceptedMessageAnswer | null };
+  | { kind: 'settled'; answer: SettledMessage }
+  | { kind: 'waitEnded' | 'interrupted'; accepted: AcceptedMessage | null };
 
 /** Sends and waits. Throws when the service refuses, or cannot be reached at the first try. */
 export async function waitUntilSettled(api: ApiClient, request: SendRequest, limits: WaitLimits): Promise<WaitResult> {
-  let accepted: AcceptedMessageAnswer | null = null;
+  let accepted: AcceptedMessage | null = null;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const answer: AcceptedMessageAnswer | SettledMessageAnswer =
+      const answer: AcceptedMessage | SettledMessage =
         accepted === null ? await postMessage(request, limits) : await lookAgain(api, accepted);
       if ('turn' in answer) return { kind: 'settled', answer };
       accepted = answer;
@@ -56,38 +53,34 @@ export async function waitUntilSettled(api: ApiClient, request: SendRequest, lim
   }
 }
 
-function postMessage(request: SendRequest, limits: WaitLimits): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
+function postMessage(request: SendRequest, limits: WaitLimits): Promise<AcceptedMessage | SettledMessage> {
   const leftSeconds = Math.max(0, Math.floor((limits.deadlineMs - performance.now()) / 1000));
   const waitSeconds = Math.min(SERVER_WAIT_SECONDS_MAX, leftSeconds);
   return request.send({ waitSeconds, timeoutMs: ANSWER_GRACE_MS, signal: limits.signal });
 }
 
 /** The settled answer of an accepted message, or the message as it is by now. */
-async function lookAgain(
-  api: ApiClient,
-  accepted: AcceptedMessageAnswer,
-): Promise<AcceptedMessageAnswer | SettledMessageAnswer> {
+async function lookAgain(api: ApiClient, accepted: AcceptedMessage): Promise<AcceptedMessage | SettledMessage> {
   const message = await api.getMessage({ id: accepted.message.id });
   if (isOpen(message)) return { ...accepted, message };
   return { message, turn: await readTurn(api, message.turnId), reply: message.reply };
 }
 
 /** True while the message waits or is being worked on. */
-export function isOpen(message: MessageAnswer): boolean {
+export function isOpen(message: MessageView): boolean {
   return message.status === 'waiting' || message.status === 'claimed';
 }
 
 /** The turn that took a message; null when none did. */
-export async function readTurn(api: ApiClient, turnId: string | null): Promise<TurnAnswer | null> {
+export async function readTurn(api: ApiClient, turnId: string | null): Promise<TurnView | null> {
   return turnId === null ? null : api.getTurn({ id: turnId });
 }
 
 /** An error for a message that the session did not take. */
-export function rejected(answer: AcceptedMessageAnswer): CliError {
-  return new CliError({
-    code: 'rejected',
-    exitCode: EXIT.conflict,
-    message: `${answer.message.sessionKey} is busy and its queue mode is reject`,
-    fix: 'try again later, or send with --mode followup',
-  });
+export function rejected(answer: AcceptedMessage): CliError {
+  return conflict(
+    `${answer.message.sessionKey} is busy and its queue mode is reject`,
+    'try again later, or send with --mode followup',
+    'rejected',
+  );
 }

@@ -1,10 +1,10 @@
 // Draws a turn on a terminal: a row for each span, with a bar at its time. Pure.
-import type { TurnView as TurnAnswer } from '../contract/views.ts';
+import type { TurnView } from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
 import type { Style } from './style.ts';
 import { cut } from './table.ts';
 
-type Span = TurnAnswer['spans'][number];
+type Span = TurnView['spans'][number];
 
 const NAME_CHARS_MAX = 28;
 const DURATION_CHARS = 8;
@@ -29,7 +29,7 @@ export interface Canvas {
 }
 
 /** The drawing, in lines of at most the width; open spans reach to its right edge. */
-export function waterfallLines(turn: TurnAnswer, { width, rowsMax, nowMs, paint }: Canvas): string[] {
+export function waterfallLines(turn: TurnView, { width, rowsMax, nowMs, paint }: Canvas): string[] {
   const spans = [...turn.spans, ...underWay(turn)];
   if (spans.length === 0) return [];
   const fromMs = Math.min(...spans.map(({ startedAt }) => Date.parse(startedAt)));
@@ -53,7 +53,7 @@ export function waterfallLines(turn: TurnAnswer, { width, rowsMax, nowMs, paint 
 }
 
 /** A model call gets its row when it has ended: until then, a running turn without an open span waits for it. */
-function underWay({ status, spans }: TurnAnswer): Span[] {
+function underWay({ status, spans }: TurnView): Span[] {
   if (status !== 'running' || spans.some(({ endedAt }) => endedAt === null)) return [];
   const ends = spans.flatMap(({ endedAt }) => endedAt ?? []).toSorted();
   const startedAt = ends.at(-1);

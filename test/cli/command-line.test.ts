@@ -2,7 +2,9 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Help } from 'commander';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { buildProgram } from '../../src/cli/program.ts';
 import { runCli, type CliOptions } from './run-cli.ts';
 
 /** A plugin with one tool, `lamp`. */
@@ -39,6 +41,15 @@ test('--help loads no heavy module', async () => {
   const result = await run(['--help'], { env: { NODE_DEBUG: 'esm' } });
   expect(result.stderr).not.toMatch(/node_modules\/(zod|pg|bullmq|fastify|pino|ioredis|@anthropic-ai)\//);
   expect(result.stderr).toMatch(/node_modules\/commander\//);
+});
+
+test('every command has a summary, and its line of the help has what it takes', async () => {
+  const program = await buildProgram(() => undefined);
+  const help = program.createHelp();
+  for (const word of help.visibleCommands(program).filter((each) => each.name() !== 'help')) {
+    expect(help.subcommandTerm(word)).toBe(new Help().subcommandTerm(word));
+    for (const command of [word, ...word.commands]) expect(command.description(), command.name()).toMatch(/\w/);
+  }
 });
 
 test('no command at all shows the help', async () => {

@@ -12,7 +12,7 @@ import { useApiRig } from '../api/use-api-rig.ts';
 import { BIN, runCli } from './run-cli.ts';
 
 const holder = useApiRig();
-const program = buildProgram(() => undefined);
+const program = await buildProgram(() => undefined);
 
 describe('the words of a command line', () => {
   const offered = (...words: string[]) => {

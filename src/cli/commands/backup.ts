@@ -9,7 +9,7 @@ import { createGunzip, createGzip } from 'node:zlib';
 import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-folder.ts';
 import type { Frame } from '../../store/backup/frames.ts';
 import { placeWorkspaces } from '../../tools/place-workspaces.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../cli-error.ts';
 import { databaseOf } from '../database-of.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import { fileError } from '../file-error.ts';
@@ -23,21 +23,17 @@ const LEFT_OUT = ['postgres', 'api-url', 'logs', '.cache', 'payloads.jsonl', 'ca
 /** A table with as much is named while it is written. */
 const NOTED_BYTES = 1024 * 1024;
 
-export interface BackupFlags {
-  yes?: boolean;
+interface Input {
+  file: string;
+  yes: boolean | undefined;
 }
 
 /** Writes the file, or nothing. It is on the disk before it has its name. The database of an older version is taken as it is, before `migrate`. */
-export async function runBackup(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
+export async function runBackup({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
   const { runtime } = embeddedOnly('backup', 'pg_dump');
   const path = resolve(file);
   if (yes !== true && (await stat(path).catch(() => null)) !== null)
-    throw new CliError({
-      code: 'exists',
-      exitCode: EXIT.conflict,
-      message: `${path} exists.`,
-      fix: 'Name another file, or overwrite it with --yes.',
-    });
+    throw conflict(`${path} exists.`, 'Name another file, or overwrite it with --yes.', 'exists');
   const folder = dirname(path);
   try {
     await mkdir(folder, { recursive: true });
@@ -88,17 +84,12 @@ function sizeText(bytes: number): string {
 }
 
 /** Restores the database, then the files. When it fails, a database that it has made for that is deleted. */
-export async function runRestore(file: string, { yes }: BackupFlags, terminal: Terminal): Promise<ExitCode> {
+export async function runRestore({ file, yes }: Input, terminal: Terminal): Promise<ExitCode> {
   const config = embeddedOnly('restore', 'pg_restore');
   const { dataDir } = config.runtime;
   const path = resolve(file);
   if ((await stat(path).catch(() => null))?.isFile() !== true)
-    throw new CliError({
-      code: 'not_found',
-      exitCode: EXIT.notFound,
-      message: `There is no file ${path}.`,
-      fix: 'Name a file that "holdfast backup" has made.',
-    });
+    throw notFound(`There is no file ${path}.`, 'Name a file that "holdfast backup" has made.');
   const { isDatabaseUnused, restoreDatabase } = await import('../../store/backup/read-backup.ts');
   const { readFrames } = await import('../../store/backup/frames.ts');
   const { startEmbeddedPostgres } = await import('../../embedded-postgres/start-embedded-postgres.ts');
@@ -176,12 +167,11 @@ function refusal(code: string, message: string): CliError {
 function embeddedOnly(command: string, other: string) {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   if (config.runtime.databaseUrl === undefined) return config;
-  throw new CliError({
-    code: 'not_embedded',
-    exitCode: EXIT.usage,
-    message: `DATABASE_URL is set, and "holdfast ${command}" is for the embedded database.`,
-    fix: `Use ${other} for the server of DATABASE_URL: see docs/operations.md.`,
-  });
+  throw usageError(
+    `DATABASE_URL is set, and "holdfast ${command}" is for the embedded database.`,
+    `Use ${other} for the server of DATABASE_URL: see docs/operations.md.`,
+    'not_embedded',
+  );
 }
 
 /** The files of the data directory. Those of workspaces outside have the names that they would have in it. */

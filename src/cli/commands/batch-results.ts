@@ -3,10 +3,11 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { connectApi, type ClientFlags } from '../api-client.ts';
-import type { BatchResultsOptions } from '../batch-commands.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import type { ApiClient } from '../api-client.ts';
+import { CliError, EXIT, usageError, type ExitCode } from '../cli-error.ts';
+import { command, type InputOf } from '../command.ts';
 import { fileError, openError } from '../file-error.ts';
+import { ITS_ID } from '../options.ts';
 import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -15,22 +16,31 @@ const NEWLINE = 0x0a;
 /** How a line begins, in the service's own format and in OpenAI's. */
 const RESULT_BEGINNINGS = ['{"n":', '{"id":"batch_req_'] as const;
 
-/** Writes the results. */
-export async function runBatchResults(
-  id: string,
-  { out, all, format }: BatchResultsOptions,
-  flags: ClientFlags,
+const TAKES = {
+  ...ITS_ID,
+  out: ['--out <file>', 'write to this file; if it exists, continue at its end'],
+  all: ['--all', 'also items that have not ended'],
+  format: ['--format <format>', 'of the lines', { choices: ['holdfast', 'openai'], default: 'holdfast' }],
+} as const;
+
+export const results = command({
+  summary: 'print the results of a batch as lines, in input order',
+  takes: TAKES,
+  run: writeResults,
+});
+
+async function writeResults(
+  { out, ...choice }: InputOf<typeof TAKES>,
+  api: ApiClient,
   terminal: Terminal,
 ): Promise<ExitCode> {
-  const api = connectApi(flags);
   const signal = interruption();
   const known = out === undefined ? NOTHING_WRITTEN : await readWritten(out);
   // From the last line of the file on: it shows whether the file is one of this batch.
   const after = known.lines === 0 ? undefined : String(known.lines - 1);
-  const query = { id, after, all: all === true ? true : undefined, format };
-  const results = await api.getBatchResults(query, { signal });
+  const lines = await api.getBatchResults({ ...choice, after }, { signal });
   // The same class has two names in the types of Node.
-  const body = Readable.fromWeb(results as Parameters<typeof Readable.fromWeb>[0]);
+  const body = Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
   if (out === undefined) {
     for await (const text of body.setEncoding('utf8')) terminal.write(String(text));
     return EXIT.ok;
@@ -78,12 +88,11 @@ async function withoutLine(body: AsyncIterable<Uint8Array>, line: string): Promi
 }
 
 function otherResults(file: string): CliError {
-  return new CliError({
-    code: 'other_results',
-    exitCode: EXIT.usage,
-    message: `${file} has results of another batch, in another format, or from before its calls were priced again or its texts erased, so it was not continued`,
-    fix: 'pass the name of a new file, or remove this one',
-  });
+  return usageError(
+    `${file} has results of another batch, in another format, or from before its calls were priced again or its texts erased, so it was not continued`,
+    'pass the name of a new file, or remove this one',
+    'other_results',
+  );
 }
 
 interface Written {
@@ -120,8 +129,8 @@ async function readWritten(file: string): Promise<Written> {
     }
   } catch (error) {
     if (error instanceof CliError) throw error;
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOENT') throw fileError('read', file, { cause: error, fix: 'pass the name of a file' });
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw fileError('read', file, { cause: error, fix: 'pass the name of a file' });
   }
   return { lines, bytes, lastLine };
 }
@@ -130,12 +139,11 @@ async function readWritten(file: string): Promise<Written> {
 function checkBeginning(file: string, bytes: Buffer): void {
   const text = bytes.toString('latin1', 0, RESULT_BEGINNINGS[1].length);
   if (RESULT_BEGINNINGS.some((beginning) => beginning.startsWith(text) || text.startsWith(beginning))) return;
-  throw new CliError({
-    code: 'not_results',
-    exitCode: EXIT.usage,
-    message: `${file} exists and does not begin with results of a batch, so it was not overwritten`,
-    fix: 'pass the name of a new file, or remove this one',
-  });
+  throw usageError(
+    `${file} exists and does not begin with results of a batch, so it was not overwritten`,
+    'pass the name of a new file, or remove this one',
+    'not_results',
+  );
 }
 
 /** How items have ended that no retry can change. */

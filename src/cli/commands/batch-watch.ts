@@ -1,34 +1,38 @@
 // `holdfast batch watch`: a batch as it proceeds, until it is over. The exit code says how it ended.
-import type { BatchView as BatchAnswer } from '../../contract/batches.ts';
-import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { BatchView } from '../../contract/batches.ts';
+import type { ApiClient } from '../api-client.ts';
 import { exitOf, percentOf, progressBar, progressLine } from '../batch-progress.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
+import { command } from '../command.ts';
+import { ITS_ID, wholeNumber } from '../options.ts';
 import { pollUntilEnd } from '../poll-until-end.ts';
 import { cut } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
+/** A year. */
+export const WAIT_SECONDS_MAX = 31_536_000;
 const LOOK_MS = 500;
 /** In a pipe: one line per this much progress, or per this time. */
 const STEP_PERCENT = 5;
 const STEP_MS = 30_000;
 
-/** Watches a batch; `waitSeconds` absent: without a limit. */
-export async function runBatchWatch(
-  id: string,
-  waitSeconds: number | undefined,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const api = connectApi(flags);
-  // A service that is not there now is an error; one that leaves later may be restarting.
-  await api.getBatch({ id });
-  return watchBatch(api, { id, waitSeconds }, terminal);
-}
+export const watch = command({
+  summary: 'follow a batch until it ends; the exit code says how it ended',
+  takes: {
+    ...ITS_ID,
+    waitSeconds: ['--wait <seconds>', 'stop watching after this time', { parse: wholeNumber(0, WAIT_SECONDS_MAX) }],
+  },
+  async run(input, api, terminal) {
+    // A service that is not there now is an error; one that leaves later may be restarting.
+    await api.getBatch({ id: input.id });
+    return watchBatch(input, api, terminal);
+  },
+});
 
-/** The same for a batch that is known to exist. */
+/** Watches a batch that is known to exist; without `waitSeconds`, until it ends. */
 export async function watchBatch(
-  api: ApiClient,
   { id, waitSeconds }: { id: string; waitSeconds: number | undefined },
+  api: ApiClient,
   terminal: Terminal,
 ): Promise<ExitCode> {
   const show = createShow(terminal);
@@ -43,7 +47,7 @@ export async function watchBatch(
 }
 
 /** Shows progress: a bar in place, a line now and then, or JSON lines. */
-function createShow(terminal: Terminal): (batch: BatchAnswer, isLast: boolean) => void {
+function createShow(terminal: Terminal): (batch: BatchView, isLast: boolean) => void {
   let shownPercent = -STEP_PERCENT;
   let shownAtMs = Number.NEGATIVE_INFINITY;
   return (batch, isLast) => {
@@ -66,7 +70,7 @@ function createShow(terminal: Terminal): (batch: BatchAnswer, isLast: boolean) =
   };
 }
 
-function printEnd(batch: BatchAnswer, terminal: Terminal): void {
+function printEnd(batch: BatchView, terminal: Terminal): void {
   const { id, outcome, pauseReason, pauseDetail, errors } = batch;
   terminal.note(outcome === null ? `paused: ${pauseReason ?? ''}. ${pauseDetail ?? ''}` : `ended: ${outcome}`);
   for (const { code, count, sample } of errors) terminal.note(`${code}  ${count}×  ${sample}`);

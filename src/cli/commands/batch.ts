@@ -1,49 +1,126 @@
-// `holdfast batch`: batches and their items, listed, shown and controlled.
-import type { BatchView as BatchAnswer, BatchItemView as BatchItemAnswer } from '../../contract/batches.ts';
-import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
-import type { BatchControlOptions, BatchItemsOptions, BatchVerb } from '../batch-commands.ts';
-import { costText, doneOf, dollarsText } from '../batch-progress.ts';
-import { EXIT, type ExitCode } from '../cli-error.ts';
-import { isSureAtTerminal } from '../is-sure.ts';
-import type { PageOptions } from '../options.ts';
-import { printFields, printList } from '../print.ts';
+// `holdfast batch`: batches and their items, listed, shown and controlled. Their upload, their progress and their results have files of their own.
+import type { BatchView } from '../../contract/batches.ts';
+import { InvalidArgumentError } from 'commander';
+import type { ApiClient } from '../api-client.ts';
+import { costText, dollarsText, doneOf } from '../batch-progress.ts';
+import { command, lists, prints, type Words } from '../command.ts';
+import { endOfPlan } from '../is-sure.ts';
+import { CAREFUL, ITS_ID, pages } from '../options.ts';
+import { printFields } from '../print.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
+import { results } from './batch-results.ts';
+import { submit } from './batch-submit.ts';
+import { watch } from './batch-watch.ts';
 
 const ITEM_STYLES: Record<string, Style> = { answered: 'green', failed: 'red', expired: 'red', cancelled: 'yellow' };
 
-/** Lists batches, newest first. */
-export async function runBatchList(
-  options: PageOptions & { status?: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const body = await connectApi(flags).listBatches(fromOptions(options));
-  printList<BatchAnswer>(
-    body,
-    [
-      { title: 'BATCH', value: (row) => row.id },
-      { title: 'NAME', value: (row) => row.name ?? '', dropOrder: 3 },
-      { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
-      { title: 'DONE', value: (row) => `${doneOf(row)}/${row.counts.total}`, align: 'right' },
-      { title: 'FAILED', value: (row) => String(row.counts.failed + row.counts.expired), align: 'right', dropOrder: 1 },
-      { title: 'COST', value: costText, align: 'right', dropOrder: 2 },
-      { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
+export const words: Words = {
+  batch: {
+    submit,
+    list: command({
+      summary: 'list batches, newest first',
+      takes: { ...pages(), status: ['--status <status>', 'only in this state, such as running'] },
+      run: lists('listBatches', (terminal) => [
+        { title: 'BATCH', value: (row) => row.id },
+        { title: 'NAME', value: (row) => row.name ?? '', dropOrder: 3 },
+        { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
+        { title: 'DONE', value: (row) => `${doneOf(row)}/${row.counts.total}`, align: 'right' },
+        {
+          title: 'FAILED',
+          value: (row) => String(row.counts.failed + row.counts.expired),
+          align: 'right',
+          dropOrder: 1,
+        },
+        { title: 'COST', value: costText, align: 'right', dropOrder: 2 },
+        { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
+      ]),
+    }),
+    show: command({
+      summary: 'print one batch with its progress',
+      takes: ITS_ID,
+      run: prints('getBatch', printBatch),
+    }),
+    items: command({
+      summary: 'list the items of a batch, in input order',
+      takes: {
+        ...ITS_ID,
+        ...pages(),
+        status: ['--status <status>', 'only in this state, such as failed'],
+        code: ['--code <code>', 'only with this error code'],
+      },
+      run: lists('listBatchItems', () => [
+        { title: 'N', value: (row) => String(row.n), align: 'right' },
+        { title: 'CUSTOM ID', value: (row) => row.customId ?? '', dropOrder: 2 },
+        { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
+        { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 3 },
+        { title: 'COST', value: costText, align: 'right', dropOrder: 4 },
+        { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
+        { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
+      ]),
+    }),
+    watch,
+    results,
+    pause: command({
+      summary: 'start no more items; items in flight finish',
+      takes: ITS_ID,
+      run: prints('pauseBatch', stateText),
+    }),
+    resume: command({
+      summary: 'resume a paused batch',
+      takes: ITS_ID,
+      run: prints('resumeBatch', stateText),
+    }),
+    cancel: command({
+      summary: 'cancel pending items',
+      takes: {
+        ...ITS_ID,
+        ...CAREFUL,
+        running: [
+          '--running <what>',
+          'what happens to items in flight',
+          { choices: ['stop', 'finish'], default: 'finish' },
+        ],
+      },
+      async run({ dryRun, yes, ...request }, api, terminal) {
+        const end = await endOfPlan({ dryRun, yes }, terminal, async () => {
+          const { counts } = await api.getBatch({ id: request.id });
+          const inFlight = request.running === 'stop' ? counts.waiting + counts.running + counts.parked : 0;
+          return planOf('cancel', counts.pending + inFlight, request.id);
+        });
+        return end ?? cancel(request, api, terminal);
+      },
+    }),
+    'retry-failed': command({
+      summary: 'run failed and expired items again',
+      takes: {
+        ...ITS_ID,
+        ...CAREFUL,
+        code: ['--code <code>', 'only items with this error code'],
+        n: ['--n <numbers>', 'only these items, separated by commas', { parse: parseNumbers }],
+      },
+      async run({ dryRun, yes, ...request }, api, terminal) {
+        const end = await endOfPlan({ dryRun, yes }, terminal, async () =>
+          planOf('retry-failed', await countFailed(request, api), request.id),
+        );
+        return end ?? retryFailed(request, api, terminal);
+      },
+    }),
+  },
+};
+
+const cancel = prints('cancelBatch', stateText);
+const retryFailed = prints('retryFailedItems', stateText);
+
+function planOf(verb: string, total: number, id: string) {
+  return { total, text: `${verb} ${total} item${total === 1 ? '' : 's'}`, of: ` of batch ${id}` };
 }
 
-/** Prints one batch. */
-export async function runBatchShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).getBatch({ id });
-  if (terminal.isJson) terminal.json(body);
-  else printBatch(body, terminal);
-  return EXIT.ok;
+function stateText(batch: BatchView): string {
+  return `${batch.id}  ${batch.outcome ?? batch.status}  ${doneOf(batch)}/${batch.counts.total}`;
 }
 
-function printBatch(batch: BatchAnswer, terminal: Terminal): void {
+function printBatch(batch: BatchView, terminal: Terminal): void {
   const { counts, eta } = batch;
   printFields(terminal, {
     id: batch.id,
@@ -79,7 +156,7 @@ function printBatch(batch: BatchAnswer, terminal: Terminal): void {
 }
 
 /** The cost of the batch compared with live calls, also when it was more expensive. */
-function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchAnswer, terminal: Terminal): string | null {
+function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchView, terminal: Terminal): string | null {
   if (liveCostUsd === null || savedPercent === null) return null;
   const change =
     savedPercent >= 0 ? `${savedPercent} % saved` : terminal.paint('red', `${-savedPercent} % more expensive`);
@@ -87,85 +164,24 @@ function liveText({ liveCostUsd, savedPercent, cacheHitRate }: BatchAnswer, term
   return `${dollarsText(liveCostUsd)} in live calls: ${change}${hits}`;
 }
 
-/** Lists the items of a batch. */
-export async function runBatchItems(
-  id: string,
-  options: BatchItemsOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const body = await connectApi(flags).listBatchItems(fromOptions({ id, ...options }));
-  printList<BatchItemAnswer>(
-    body,
-    [
-      { title: 'N', value: (row) => String(row.n), align: 'right' },
-      { title: 'CUSTOM ID', value: (row) => row.customId ?? '', dropOrder: 2 },
-      { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
-      { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 3 },
-      { title: 'COST', value: costText, align: 'right', dropOrder: 4 },
-      { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
-      { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
-}
-
-const CONTROLS = {
-  pause: 'pauseBatch',
-  resume: 'resumeBatch',
-  cancel: 'cancelBatch',
-  'retry-failed': 'retryFailedItems',
-} as const satisfies Record<BatchVerb, string>;
-
-/** Pauses, resumes or cancels a batch, or retries its failed items. */
-export async function runBatchControl(
-  verb: BatchVerb,
-  id: string,
-  options: BatchControlOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const { dryRun, yes, ...request } = options;
-  const api = connectApi(flags);
-  if (verb === 'cancel' || verb === 'retry-failed') {
-    if (dryRun === true) {
-      const total = await countMeant(api, verb, { id, ...request });
-      if (terminal.isJson) terminal.json({ dryRun: true, total });
-      else terminal.print(`${verb} ${itemsText(total)}; nothing was done`);
-      return EXIT.ok;
-    }
-    if (yes !== true && terminal.isTty) {
-      const total = await countMeant(api, verb, { id, ...request });
-      if (!(await isSureAtTerminal(`${verb} ${itemsText(total)} of batch ${id}?`, options, terminal)))
-        return EXIT.interrupted;
-    }
-  }
-  const body = await api[CONTROLS[verb]]({ id, body: request });
-  if (terminal.isJson) terminal.json(body);
-  else terminal.print(`${body.id}  ${body.outcome ?? body.status}  ${doneOf(body)}/${body.counts.total}`);
-  return EXIT.ok;
-}
-
-/** How many items a command would cancel or run again. */
-async function countMeant(
+/** How many items would run again. */
+async function countFailed(
+  { id, code, n }: { id: string; code: string | undefined; n: number[] | undefined },
   api: ApiClient,
-  verb: 'cancel' | 'retry-failed',
-  { id, running, code, n }: BatchControlOptions & { id: string },
 ): Promise<number> {
-  const { counts } = await api.getBatch({ id });
-  if (verb === 'cancel') {
-    return counts.pending + (running === 'stop' ? counts.waiting + counts.running + counts.parked : 0);
+  if (code === undefined && n === undefined) {
+    const { counts } = await api.getBatch({ id });
+    return counts.failed + counts.expired;
   }
-  if (code === undefined && n === undefined) return counts.failed + counts.expired;
   let total = 0;
   for (const status of ['failed', 'expired'] as const) {
-    for await (const item of api.each('listBatchItems', fromOptions({ id, status, code })))
+    for await (const item of api.each('listBatchItems', { id, status, code }))
       total += n === undefined || n.includes(item.n) ? 1 : 0;
   }
   return total;
 }
 
-function itemsText(total: number): string {
-  return `${total} item${total === 1 ? '' : 's'}`;
+function parseNumbers(text: string): number[] {
+  if (!/^\d{1,9}(?:,\d{1,9})*$/.test(text)) throw new InvalidArgumentError('It must be numbers such as 3,17.');
+  return text.split(',').map(Number);
 }

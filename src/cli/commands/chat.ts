@@ -1,14 +1,29 @@
 // `holdfast chat`: a conversation with an agent. At a terminal, lines are sent as they are typed, also while a turn runs; in a pipe, each line is
 // a message that waits for the answer to the one before.
 import { createInterface, type Interface } from 'node:readline';
-import type { MessageView as MessageAnswer } from '../../contract/views.ts';
-import { connectApi, type ApiClient, type ClientFlags } from '../api-client.ts';
+import type { MessageView } from '../../contract/views.ts';
+import type { ApiClient } from '../api-client.ts';
 import { ChatPrinter } from '../chat-printer.ts';
 import { ChatSession } from '../chat-session.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
+import { command, type InputOf, type Words } from '../command.ts';
 import { printParts } from '../print-parts.ts';
 import type { Terminal } from '../terminal.ts';
 import { reportEnd } from './send.ts';
+
+const TAKES = {
+  key: ['[session]', 'the session key', { default: 'main' }],
+  showContext: ['--show-context', 'print the parts of each prompt, with their origin and trust'],
+} as const;
+
+type Input = InputOf<typeof TAKES>;
+
+export const words: Words = {
+  chat: command({
+    takes: TAKES,
+    run: chatWith,
+  }),
+};
 
 interface Chat {
   api: ApiClient;
@@ -20,13 +35,7 @@ interface Chat {
 }
 
 /** Talks until the end of the input. The exit code is that of the last message. */
-export async function runChat(
-  key: string,
-  { showContext = false }: { showContext?: boolean },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const api = connectApi(flags);
+async function chatWith({ key, showContext = false }: Input, api: ApiClient, terminal: Terminal): Promise<ExitCode> {
   const stop = new AbortController();
   const printer = new ChatPrinter(terminal);
   const session = new ChatSession({ api, key, printer, stop: stop.signal });
@@ -91,7 +100,7 @@ function talk(chat: Chat, lines: Interface): Promise<ExitCode> {
 }
 
 /** Prints what the events have not shown: replies of commands, ends without an answer, the context. */
-async function report({ api, printer, terminal, showsContext }: Chat, message: MessageAnswer): Promise<ExitCode> {
+async function report({ api, printer, terminal, showsContext }: Chat, message: MessageView): Promise<ExitCode> {
   printer.endLine();
   if (terminal.isJson) terminal.jsonLine({ type: 'result', message });
   else if (message.reply !== null && !printer.hasSpoken(message.turnId)) printer.print(message.reply);

@@ -1,6 +1,8 @@
-// `holdfast completion`: the script by which a shell completes commands, options and ids. It calls `holdfast __complete` for each of them.
-import { EXIT, type ExitCode } from '../cli-error.ts';
-import type { Terminal } from '../terminal.ts';
+// `holdfast completion`: the script by which a shell completes commands, options and ids. It calls `holdfast __complete` for each of them, which
+// prints a line for each offer, the value and its description with a tab between them, and nothing on any error: a person is typing.
+import type { ApiClient, ClientFlags } from '../api-client.ts';
+import { localCommand, type Words } from '../command.ts';
+import { completeWords, type IdKind, type Offer } from '../complete-words.ts';
 
 // Words are separated by spaces here, not by what bash takes for a separator: keys of sessions have colons.
 const BASH = `# Completion of holdfast for bash: source <(holdfast completion bash)
@@ -37,11 +39,60 @@ const FISH = `# Completion of holdfast for fish: holdfast completion fish | sour
 complete -c holdfast -f -a '(holdfast __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
 `;
 
-/** The shells that are known. */
 const SCRIPTS = { bash: BASH, zsh: ZSH, fish: FISH };
 
-/** Prints the script. */
-export function runCompletion(shell: keyof typeof SCRIPTS, terminal: Terminal): ExitCode {
-  terminal.write(SCRIPTS[shell]);
-  return EXIT.ok;
+/** How long a person who typed a tab is kept waiting for the service. */
+const ASK_MS_MAX = 200;
+const OFFERS_MAX = 50;
+
+export const words: Words = {
+  completion: localCommand({
+    takes: { shell: ['<shell>', 'your shell', { choices: ['bash', 'zsh', 'fish'] }] },
+    run: async ({ shell }, { terminal }) => terminal.write(SCRIPTS[shell]),
+  }),
+  __complete: localCommand({
+    takes: { typed: ['[words...]'] },
+    async run({ typed = [] }, { terminal, flags, program }) {
+      const { offers, idKind } = completeWords(program, typed);
+      const found = idKind === null ? [] : await ask(idKind, flags);
+      const current = typed.at(-1) ?? '';
+      for (const { value, description } of [...offers, ...found.filter(({ value }) => value.startsWith(current))])
+        terminal.print(`${oneLine(value)}\t${oneLine(description)}`);
+    },
+  }),
+};
+
+async function ask(idKind: IdKind, flags: ClientFlags): Promise<Offer[]> {
+  try {
+    const { connectApi } = await import('../api-client.ts');
+    return await ASK[idKind](connectApi(flags), AbortSignal.timeout(ASK_MS_MAX));
+  } catch {
+    return [];
+  }
+}
+
+const ASK: Record<IdKind, (api: ApiClient, signal: AbortSignal) => Promise<Offer[]>> = {
+  async session(api, signal) {
+    const { items } = await api.listSessions({ limit: OFFERS_MAX }, { signal });
+    // Without the prefix of the agent that keys without a prefix belong to.
+    return items.flatMap(({ key, label, status }) =>
+      [key, key.replace(/^agent:main:/, '')].map((value) => ({ value, description: label ?? status })),
+    );
+  },
+  async turn(api, signal) {
+    const { items } = await api.listTurns({ limit: OFFERS_MAX, steps: 'none' }, { signal });
+    return items.map(({ id, status, sessionKey }) => ({ value: id, description: `${status} in ${sessionKey}` }));
+  },
+  async batch(api, signal) {
+    const { items } = await api.listBatches({ limit: OFFERS_MAX }, { signal });
+    return items.map(({ id, name, status }) => ({ value: id, description: `${name ?? ''} ${status}`.trim() }));
+  },
+  async cron(api, signal) {
+    const { items } = await api.listCrons({ limit: OFFERS_MAX }, { signal });
+    return items.map(({ id, name }) => ({ value: id, description: name }));
+  },
+};
+
+function oneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, ' ');
 }

@@ -7,11 +7,11 @@ import { explainConfigError } from '../explain-config-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
-/** Prints every setting; with `sources` also its source. */
-export async function runConfigShow(options: { sources?: boolean }, terminal: Terminal): Promise<ExitCode> {
+/** Prints every setting; on request also its source. */
+export async function runConfigShow(hasSources: boolean, terminal: Terminal): Promise<ExitCode> {
   const { config, settings: all } = loadOrRefuse(EXIT.configuration);
   const settings = all.filter(isSet);
-  if (!options.sources) {
+  if (!hasSources) {
     terminal.json(treeOf(settings));
   } else if (terminal.isJson) {
     terminal.json({ file: config.runtime.configPath, settings });

@@ -1,225 +1,258 @@
 // `holdfast cron`: creates, changes and lists crons, and shows their past slots.
-import type { CronView as CronAnswer, FireView as CronFireAnswer } from '../../contract/crons.ts';
+import { InvalidArgumentError } from 'commander';
+import type { CronView } from '../../contract/crons.ts';
 import { parseDuration } from '../../config/durations.ts';
-import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import { cronIdOf } from '../cron-id.ts';
-import type { CronOptions } from '../cron-commands.ts';
-import type { PageOptions } from '../options.ts';
+import { isIdEnd, isUuid } from '../../core/ids.ts';
+import type { ApiClient } from '../api-client.ts';
+import { conflict, EXIT, notFound, usageError } from '../cli-error.ts';
+import { command, lists, prints, type InputOf, type Words } from '../command.ts';
 import { isSure } from '../is-sure.ts';
-import { printList } from '../print.ts';
+import { pages, TAGS, wholeNumber } from '../options.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 import { timeFromNow } from '../time-option.ts';
 
+const SLOTS_DEFAULT = 5;
+const SLOTS_MAX = 1000;
+const TURN_SECONDS_MAX = 86_400;
+const PAGE_ITEMS = 200;
+
 const FIRE_STYLES: Record<string, Style> = { completed: 'green', failed: 'red', missed: 'yellow', skipped: 'yellow' };
 
-/** Lists crons, newest first. */
-export async function runCronList(
-  options: PageOptions & { agent?: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const body = await connectApi(flags).listCrons(options);
-  printList<CronAnswer>(
-    body,
-    [
-      { title: 'CRON', value: (row) => row.id },
-      { title: 'NAME', value: (row) => row.name },
-      { title: 'WHEN', value: (row) => scheduleText(row.schedule), dropOrder: 1 },
-      { title: 'NEXT', value: (row) => nextText(row, terminal), style: (row) => (row.enabled ? undefined : 'yellow') },
-      { title: 'TARGET', value: (row) => row.target, dropOrder: 3 },
-      { title: 'AGENT', value: (row) => row.agentId, dropOrder: 4 },
-      { title: 'FAILED', value: (row) => String(row.failures), align: 'right', dropOrder: 2 },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
+const NAMED = { named: ['<cron>', 'its id or name'] } as const;
+
+/** What `cron add` and `cron edit` take. */
+const SETTINGS = {
+  ...TAGS,
+  name: ['--name <name>', 'the name'],
+  agentId: ['--agent <id>', 'the agent of the cron'],
+  cron: ['--cron <expression>', 'schedule: 5 or 6 fields, such as "0 9 * * 1-5"'],
+  tz: ['--tz <zone>', 'with --cron: an IANA zone, such as Europe/Berlin'],
+  staggerMs: [
+    '--stagger <duration>',
+    'with --cron: delay by up to this much; 0: exactly on time',
+    { parse: durationOf('--stagger') },
+  ],
+  everyMs: ['--every <duration>', 'when: at intervals, such as 10m', { parse: durationOf('--every') }],
+  anchor: [
+    '--anchor <time>',
+    'with --every: where the intervals begin, ISO 8601; without a zone that of this machine',
+    { parse: timeFromNow },
+  ],
+  at: ['--at <time>', 'when: once, ISO 8601 (without a zone that of this machine) or a duration from now such as 20m'],
+  yes: ['--yes', 'with --at: do not ask about a time in the past, which runs immediately'],
+  message: ['--message <text>', 'what: a turn with this message'],
+  event: ['--event <text>', 'what: a line in the next prompt'],
+  model: ['--model <model>', 'with --message: provider/model or an alias'],
+  thinking: ['--thinking <level>', 'with --message: the thinking level'],
+  timeoutSeconds: [
+    '--timeout <seconds>',
+    'with --message: the deadline of the turn',
+    { parse: wholeNumber(1, TURN_SECONDS_MAX) },
+  ],
+  target: ['--target <target>', 'the session: main, isolated or session:<key>', { parse: parseTarget }],
+  wake: ['--wake <when>', 'with --event: when the agent reads it', { choices: ['now', 'next-heartbeat'] }],
+  misfire: ['--misfire <policy>', 'policy for missed slots', { choices: ['run_once', 'run_all', 'skip'] }],
+  delivery: ['--deliver <where>', 'where the answer goes: none, last, webhook or a URL', { parse: parseDelivery }],
+  deleteAfterRun: ['--delete-after-run', 'delete it after a successful run'],
+} as const;
+
+type Settings = InputOf<typeof SETTINGS>;
+
+export const words: Words = {
+  cron: {
+    list: command({
+      summary: 'list crons, newest first',
+      takes: { ...pages(), agent: ['--agent <id>', 'only this agent'] },
+      run: lists('listCrons', (terminal) => [
+        { title: 'CRON', value: (row) => row.id },
+        { title: 'NAME', value: (row) => row.name },
+        { title: 'WHEN', value: (row) => scheduleText(row.schedule), dropOrder: 1 },
+        {
+          title: 'NEXT',
+          value: (row) => nextText(row, terminal),
+          style: (row) => (row.enabled ? undefined : 'yellow'),
+        },
+        { title: 'TARGET', value: (row) => row.target, dropOrder: 3 },
+        { title: 'AGENT', value: (row) => row.agentId, dropOrder: 4 },
+        { title: 'FAILED', value: (row) => String(row.failures), align: 'right', dropOrder: 2 },
+      ]),
+    }),
+    add: command({
+      summary: 'create a cron; print its id',
+      takes: {
+        ...SETTINGS,
+        disabled: ['--disabled', 'create it disabled'],
+        idempotencyKey: ['--idempotency-key <key>', 'a repeated key never creates two crons; generated by default'],
+      },
+      async run({ disabled, idempotencyKey, ...settings }, api, terminal) {
+        const fields = fieldsOf(settings);
+        if (fields.schedule === undefined) throw usageError('the schedule is missing', 'pass --cron, --every or --at');
+        if (fields.payload === undefined) throw usageError('the payload is missing', 'pass --message or --event');
+        if (!(await isMeant(settings, fields.schedule, terminal))) return EXIT.interrupted;
+        const enabled = disabled === true ? false : undefined;
+        const cron = await api.call('createCron', { ...fields, enabled, idempotencyKey });
+        if (terminal.isJson) terminal.json(cron);
+        else terminal.print(cron.id);
+        if (cron.nextRunAt !== null) terminal.note(`next: ${terminal.time(cron.nextRunAt)}`);
+      },
+    }),
+    edit: command({
+      summary: 'change a cron',
+      takes: { ...NAMED, ...SETTINGS },
+      async run({ named, ...settings }, api, terminal) {
+        const fields = fieldsOf(settings);
+        if (Object.values(fields).every((value) => value === undefined))
+          throw usageError('no option says what to change', 'pass at least one option; --help shows them');
+        if (!(await isMeant(settings, fields.schedule, terminal))) return EXIT.interrupted;
+        return change({ named, ...fields }, api, terminal);
+      },
+    }),
+    rm: command({
+      summary: 'delete a cron and its fires',
+      takes: NAMED,
+      run: withId(prints('deleteCron', (_answer, _terminal, { id }) => `${id} is deleted`)),
+    }),
+    pause: command({
+      summary: 'stop a cron from firing',
+      takes: NAMED,
+      run: ({ named }, api, terminal) => change({ named, enabled: false }, api, terminal),
+    }),
+    resume: command({
+      summary: 'enable a cron again, from now on',
+      takes: NAMED,
+      run: ({ named }, api, terminal) => change({ named, enabled: true }, api, terminal),
+    }),
+    run: command({
+      summary: 'run a cron now; its schedule does not change',
+      takes: NAMED,
+      run: withId(
+        prints('runCron', ({ messageId }, _terminal, { id }) =>
+          messageId === null ? `${id} ran` : `${id} runs as message ${messageId}`,
+        ),
+      ),
+    }),
+    next: command({
+      summary: 'print the next slots of a cron',
+      takes: {
+        ...NAMED,
+        count: ['--count <count>', 'number of slots', { parse: wholeNumber(1, SLOTS_MAX), default: SLOTS_DEFAULT }],
+      },
+      run: withId(
+        prints('listNextSlots', ({ items }, terminal) => {
+          for (const { runAt } of items) terminal.print(terminal.time(runAt));
+        }),
+      ),
+    }),
+    fires: command({
+      summary: 'list the fires of a cron, newest first',
+      takes: { ...NAMED, ...pages() },
+      run: withId(
+        lists('listFires', (terminal) => [
+          { title: 'SLOT', value: (row) => terminal.time(row.scheduledFor) },
+          { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
+          { title: 'SLOTS', value: (row) => String(row.slots), align: 'right', dropOrder: 3 },
+          { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
+          {
+            title: 'WHY',
+            value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''),
+            dropOrder: 1,
+            isProse: true,
+          },
+        ]),
+      ),
+    }),
+  },
+};
+
+/** Runs a command with the id of the cron that a person has named. */
+function withId<Input>(run: (input: Input & { id: string }, api: ApiClient, terminal: Terminal) => Promise<void>) {
+  return async ({ named, ...input }: Input & { named: string }, api: ApiClient, terminal: Terminal) =>
+    // It is the input without the name.
+    run({ ...(input as Input), id: await cronIdOf(api, named) }, api, terminal);
 }
 
-/** Makes a cron and prints its id. */
-export async function runCronAdd(options: CronOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const fields = fieldsOf(options);
-  if (fields['schedule'] === undefined) throw usage('the schedule is missing', 'pass --cron, --every or --at');
-  if (fields['payload'] === undefined) throw usage('the payload is missing', 'pass --message or --event');
-  if (!(await isMeant(options, fields, terminal))) return EXIT.interrupted;
-  const body = await connectApi(flags).createCron(
-    { body: fromOptions({ ...fields, ...(options.disabled === true ? { enabled: false } : {}) }) },
-    { idempotencyKey: options.idempotencyKey },
+/** The id of the cron: an id or its end, or a name that one cron has. Throws `CliError` when no cron, or more than one, has the name. */
+async function cronIdOf(api: ApiClient, named: string): Promise<string> {
+  if (isUuid(named)) return named;
+  const found = (await Array.fromAsync(api.each('listCrons', { limit: PAGE_ITEMS }))).filter(
+    ({ id, name }) => name === named || (isIdEnd(named) && id.endsWith(named.toLowerCase())),
   );
-  if (terminal.isJson) terminal.json(body);
-  else {
-    terminal.print(body.id);
-    if (body.nextRunAt !== null) terminal.note(`next: ${terminal.time(body.nextRunAt)}`);
+  const [first, ...others] = found;
+  if (first === undefined) {
+    throw notFound(`no cron is named ${JSON.stringify(named)}`, '"holdfast cron list" shows names and ids');
   }
-  return EXIT.ok;
-}
-
-/** Changes the named fields. */
-export async function runCronEdit(
-  id: string,
-  options: CronOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const fields = fieldsOf(options);
-  if (Object.keys(fields).length === 0)
-    throw usage('no option says what to change', 'pass at least one option; --help shows them');
-  if (!(await isMeant(options, fields, terminal))) return EXIT.interrupted;
-  return change(await cronIdOf(connectApi(flags), id), fields, flags, terminal);
-}
-
-/** Deletes, disables, enables or runs a cron. */
-export async function runCronAction(
-  verb: 'rm' | 'pause' | 'resume' | 'run',
-  named: string,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const api = connectApi(flags);
-  const id = await cronIdOf(api, named);
-  if (verb === 'pause' || verb === 'resume') return change(id, { enabled: verb === 'resume' }, flags, terminal);
-  if (verb === 'rm') {
-    const body = await api.deleteCron({ id });
-    if (terminal.isJson) terminal.json(body);
-    else terminal.print(`${id} is deleted`);
-    return EXIT.ok;
-  }
-  const body = await api.runCron({ id });
-  if (terminal.isJson) terminal.json(body);
-  else terminal.print(body.messageId === null ? `${id} ran` : `${id} runs as message ${body.messageId}`);
-  return EXIT.ok;
-}
-
-/** Prints the next slots, one on each line. */
-export async function runCronNext(
-  id: string,
-  { count }: { count: number },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const api = connectApi(flags);
-  const body = await api.listNextSlots({ id: await cronIdOf(api, id), count });
-  if (terminal.isJson) terminal.json(body);
-  else for (const { runAt } of body.items) terminal.print(terminal.time(runAt));
-  return EXIT.ok;
-}
-
-/** Lists the slots of a cron with their outcomes. */
-export async function runCronFires(
-  id: string,
-  options: PageOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const api = connectApi(flags);
-  const body = await api.listFires({ id: await cronIdOf(api, id), ...options });
-  printList<CronFireAnswer>(
-    body,
-    [
-      { title: 'SLOT', value: (row) => terminal.time(row.scheduledFor) },
-      { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
-      { title: 'SLOTS', value: (row) => String(row.slots), align: 'right', dropOrder: 3 },
-      { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
-      { title: 'WHY', value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''), dropOrder: 1, isProse: true },
-    ],
-    terminal,
+  if (others.length === 0) return first.id;
+  throw conflict(
+    `${found.length} crons are named ${JSON.stringify(named)}:${found.map(({ id }) => `\n  ${id}`).join('')}`,
+    'use the id instead',
+    'ambiguous',
   );
-  return EXIT.ok;
 }
 
-async function change(id: string, fields: object, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).updateCron({ id, body: fields });
-  if (terminal.isJson) terminal.json(body);
-  else terminal.print(`${id}: ${body.enabled && body.nextRunAt !== null ? 'next ' : ''}${nextText(body, terminal)}`);
-  return EXIT.ok;
-}
+const change = withId<Record<string, unknown>>(
+  prints('updateCron', (cron, terminal, { id }) => {
+    const next = cron.enabled && cron.nextRunAt !== null ? 'next ' : '';
+    return `${id}: ${next}${nextText(cron, terminal)}`;
+  }),
+);
 
 /** A one-time cron in the past runs immediately, which a mistake in the date seldom means. */
 async function isMeant(
-  { at, yes }: CronOptions,
-  fields: Record<string, unknown>,
+  { at, yes }: Settings,
+  schedule: { at?: string } | undefined,
   terminal: Terminal,
 ): Promise<boolean> {
-  const time = (fields['schedule'] as { at?: string } | undefined)?.at;
+  const time = schedule?.at;
   if (time === undefined || yes === true || Date.parse(time) >= Date.now()) return true;
   const question = `${JSON.stringify(at)} is ${time}, which is in the past. Run it immediately?`;
   return isSure(question, terminal, 'pass a time in the future, or --yes to run it immediately');
 }
 
-function fieldsOf(options: CronOptions): Record<string, unknown> {
-  const { name, agent: agentId, target, wake, misfire, deliver, deleteAfterRun, tag } = options;
-  const fields = {
-    name,
-    agentId,
-    schedule: scheduleOf(options),
-    payload: payloadOf(options),
-    target,
-    wake,
-    misfire,
-    delivery: deliver === undefined ? undefined : deliveryOf(deliver),
-    deleteAfterRun,
-    tags: tag,
-  };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+/** The fields of a cron; what is undefined is not sent. */
+function fieldsOf(settings: Settings) {
+  const { name, agentId, target, wake, misfire, delivery, deleteAfterRun, tags } = settings;
+  const what = { schedule: scheduleOf(settings), payload: payloadOf(settings) };
+  return { ...what, name, agentId, target, wake, misfire, delivery, deleteAfterRun, tags };
 }
 
-function scheduleOf({ cron, tz, stagger, every, anchor, at }: CronOptions): object | undefined {
-  const named = [cron, every, at].filter((one) => one !== undefined).length;
-  if (named > 1) throw usage('it cannot have more than one schedule', 'pass one of --cron, --every and --at');
-  if (cron === undefined && (tz ?? stagger) !== undefined)
-    throw usage('--tz and --stagger belong to --cron', 'pass --cron with them');
-  if (every === undefined && anchor !== undefined) throw usage('--anchor belongs to --every', 'pass --every with it');
-  if (cron !== undefined) {
-    const zone = tz === undefined ? {} : { tz };
-    return {
-      kind: 'cron',
-      expr: cron,
-      ...zone,
-      ...(stagger === undefined ? {} : { staggerMs: durationOf('--stagger', stagger) }),
-    };
-  }
-  if (every !== undefined) {
-    return {
-      kind: 'every',
-      everyMs: durationOf('--every', every),
-      ...(anchor === undefined ? {} : { anchor: timeFromNow(anchor) }),
-    };
-  }
+function scheduleOf({ cron: expr, tz, staggerMs, everyMs, anchor, at }: Settings) {
+  if ([expr, everyMs, at].filter((one) => one !== undefined).length > 1)
+    throw usageError('it cannot have more than one schedule', 'pass one of --cron, --every and --at');
+  if (expr === undefined && (tz ?? staggerMs) !== undefined)
+    throw usageError('--tz and --stagger belong to --cron', 'pass --cron with them');
+  if (everyMs === undefined && anchor !== undefined)
+    throw usageError('--anchor belongs to --every', 'pass --every with it');
+  if (expr !== undefined) return { kind: 'cron', expr, tz, staggerMs };
+  if (everyMs !== undefined) return { kind: 'every', everyMs, anchor };
   return at === undefined ? undefined : { kind: 'at', at: timeFromNow(at) };
 }
 
-function payloadOf({ message, event, model, thinking, timeout }: CronOptions): object | undefined {
+function payloadOf({ message, event, model, thinking, timeoutSeconds }: Settings) {
   if (message !== undefined && event !== undefined)
-    throw usage('it cannot have both --message and --event', 'pass --message or --event');
+    throw usageError('it cannot have both --message and --event', 'pass --message or --event');
   if (event !== undefined) return { kind: 'systemEvent', text: event };
-  if (message === undefined) {
-    if ((model ?? thinking ?? timeout) === undefined) return undefined;
-    throw usage('--model, --thinking and --timeout belong to --message', 'pass --message with them');
-  }
-  return {
-    kind: 'agentTurn',
-    message,
-    ...(model === undefined ? {} : { model }),
-    ...(thinking === undefined ? {} : { thinking }),
-    ...(timeout === undefined ? {} : { timeoutSeconds: timeout }),
+  if (message !== undefined) return { kind: 'agentTurn', message, model, thinking, timeoutSeconds };
+  if ((model ?? thinking ?? timeoutSeconds) === undefined) return undefined;
+  throw usageError('--model, --thinking and --timeout belong to --message', 'pass --message with them');
+}
+
+function parseDelivery(where: string) {
+  return ['none', 'last', 'webhook'].includes(where) ? { mode: where } : { mode: 'webhook', url: where };
+}
+
+function durationOf(option: string): (text: string) => number {
+  return (text) => {
+    const ms = text === '0' ? 0 : parseDuration(text);
+    if (ms !== undefined) return ms;
+    throw usageError(
+      `${option}: ${JSON.stringify(text)} is not a duration`,
+      'pass a duration such as 30s, 10m or 1h30m',
+    );
   };
 }
 
-function deliveryOf(where: string): object {
-  return where === 'none' || where === 'last' || where === 'webhook'
-    ? { mode: where }
-    : { mode: 'webhook', url: where };
-}
-
-function durationOf(option: string, text: string): number {
-  const ms = text === '0' ? 0 : parseDuration(text);
-  if (ms === undefined)
-    throw usage(`${option}: ${JSON.stringify(text)} is not a duration`, 'pass a duration such as 30s, 10m or 1h30m');
-  return ms;
-}
-
-function scheduleText(schedule: CronAnswer['schedule']): string {
+function scheduleText(schedule: CronView['schedule']): string {
   switch (schedule.kind) {
     case 'cron':
       return `${schedule.expr} ${schedule.tz}`;
@@ -230,11 +263,12 @@ function scheduleText(schedule: CronAnswer['schedule']): string {
   }
 }
 
-function nextText(cron: CronAnswer, terminal: Terminal): string {
+function nextText(cron: CronView, terminal: Terminal): string {
   if (!cron.enabled) return cron.disabledReason ?? 'paused';
   return cron.nextRunAt === null ? 'runs' : terminal.time(cron.nextRunAt);
 }
 
-function usage(message: string, fix: string): CliError {
-  return new CliError({ code: 'usage', exitCode: EXIT.usage, message, fix });
+function parseTarget(text: string): string {
+  if (text === 'main' || text === 'isolated' || text.startsWith('session:')) return text;
+  throw new InvalidArgumentError('It must be main, isolated or session:<key>.');
 }

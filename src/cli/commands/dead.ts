@@ -1,99 +1,103 @@
 // `holdfast dead`: failed work, grouped by its error, and the actions on it.
-import type {
-  DeadLetterView as DeadLetterAnswer,
-  DeadLetterGroupView as DeadLetterGroupAnswer,
-  RedrivenLetters as RedrivenAnswer,
-  DiscardedLetters as DiscardedAnswer,
-} from '../../contract/dead-letters.ts';
-import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import type { DeadActionOptions, DeadListOptions } from '../dead-commands.ts';
-import { isSureAtTerminal } from '../is-sure.ts';
+import type { DeadLetterView, DiscardedLetters, RedrivenLetters } from '../../contract/dead-letters.ts';
+import { isIdEnd, isUuid } from '../../core/ids.ts';
+import type { ApiClient } from '../api-client.ts';
+import { EXIT, notFound, type ExitCode } from '../cli-error.ts';
+import { command, lists, type InputOf, type Words } from '../command.ts';
 import { followBulk } from '../follow-bulk.ts';
 import { idOfEnd } from '../id-of-end.ts';
-import { printList } from '../print.ts';
+import { endOfPlan } from '../is-sure.ts';
+import { CAREFUL, pages, wholeNumber } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
-import { isIdEnd, isUuid } from '../../core/ids.ts';
 
 const GROUPS_MAX = 200;
+const PER_SECOND_MAX = 1_000;
 
-/** Lists the groups of open letters. */
-export async function runDeadList(options: DeadListOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).listDeadLetters(fromOptions(options));
-  printList<DeadLetterGroupAnswer>(
-    body,
-    [
-      { title: 'CODE', value: (row) => row.code, style: () => 'red' },
-      { title: 'OF', value: (row) => row.kind },
-      { title: 'COUNT', value: (row) => String(row.count), align: 'right' },
-      { title: 'LAST', value: (row) => terminal.time(row.lastAt), dropOrder: 2 },
-      { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1, isProse: true },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
-}
+const WHICH = { which: ['<which>', 'a code such as turn_timeout, or the id of a letter'] } as const;
 
-/** Shows the newest letters of a code, or one letter. */
-export async function runDeadShow(which: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const api = connectApi(flags);
-  const letters = await lettersOf(api, await wholeOf(api, which));
-  if (letters.length === 0) {
-    throw new CliError({
-      code: 'not_found',
-      exitCode: EXIT.notFound,
-      message: `There is no open dead letter ${which}.`,
-      fix: 'Run "holdfast dead list" to see the codes.',
-    });
-  }
-  if (terminal.isJson) {
-    terminal.json(letters);
-    return EXIT.ok;
-  }
-  terminal.table<DeadLetterAnswer>(
-    [
-      { title: 'LETTER', value: (row) => row.id },
-      { title: 'SESSION', value: (row) => row.sessionKey ?? '', dropOrder: 2 },
-      { title: 'TURN OR DELIVERY', value: (row) => row.deliveryId ?? row.turnId ?? '', dropOrder: 3 },
-      { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
-      { title: 'REASON', value: (row) => row.reason, dropOrder: 1, isProse: true },
-    ],
-    letters,
-  );
-  return EXIT.ok;
-}
+const ACTION = {
+  ...CAREFUL,
+  ...WHICH,
+  perSecond: [
+    '--per-second <count>',
+    'process them in the background, at this rate',
+    { parse: wholeNumber(1, PER_SECOND_MAX) },
+  ],
+} as const;
+
+export const words: Words = {
+  dead: {
+    list: command({
+      summary: 'list open dead letters, grouped by error code',
+      takes: {
+        state: ['--state <state>', 'list redriven or discarded letters instead'],
+        code: ['--code <code>', 'only letters with this error code'],
+        ...pages(GROUPS_MAX),
+      },
+      run: lists('listDeadLetters', (terminal) => [
+        { title: 'CODE', value: (row) => row.code, style: () => 'red' },
+        { title: 'OF', value: (row) => row.kind },
+        { title: 'COUNT', value: (row) => String(row.count), align: 'right' },
+        { title: 'LAST', value: (row) => terminal.time(row.lastAt), dropOrder: 2 },
+        { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1, isProse: true },
+      ]),
+    }),
+    show: command({
+      summary: 'print the newest dead letters of a code, or one dead letter',
+      takes: WHICH,
+      async run({ which }, api, terminal) {
+        const letters = await lettersOf(api, await wholeOf(api, which));
+        if (letters.length === 0) {
+          throw notFound(`There is no open dead letter ${which}.`, 'Run "holdfast dead list" to see the codes.');
+        }
+        if (terminal.isJson) return terminal.json(letters);
+        terminal.table<DeadLetterView>(
+          [
+            { title: 'LETTER', value: (row) => row.id },
+            { title: 'SESSION', value: (row) => row.sessionKey ?? '', dropOrder: 2 },
+            { title: 'TURN OR DELIVERY', value: (row) => row.deliveryId ?? row.turnId ?? '', dropOrder: 3 },
+            { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
+            { title: 'REASON', value: (row) => row.reason, dropOrder: 1, isProse: true },
+          ],
+          letters,
+        );
+      },
+    }),
+    redrive: command({
+      summary: 'retry turns and send deliveries again; exit 9 if some dead letters stay open',
+      takes: { ...ACTION, canary: ['--canary', 'redrive one first; the others follow if it succeeds'] },
+      run: act('redrive'),
+    }),
+    discard: command({
+      summary: 'give up letters',
+      takes: ACTION,
+      run: act('discard'),
+    }),
+  },
+};
 
 /** Redrives or discards the open letters of a code, or one letter. Exit 9 when some were skipped. */
-export async function runDeadAction(
-  request: DeadActionOptions & { verb: 'redrive' | 'discard'; which: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const { verb, canary, perSecond, reason, dryRun, yes } = request;
-  const api = connectApi(flags);
-  const which = await wholeOf(api, request.which);
-  if (dryRun === true) {
-    const meant = await meantBy(api, which);
-    if (terminal.isJson) terminal.json({ dryRun: true, total: meant.total });
-    else terminal.print(`${verb} ${textOf(meant)}; nothing was done`);
-    return EXIT.ok;
-  }
-  if (yes !== true && terminal.isTty) {
-    const meant = await meantBy(api, which);
-    if (meant.total > 1 && !(await isSureAtTerminal(`${verb} ${textOf(meant)}?`, request, terminal)))
-      return EXIT.interrupted;
-  }
-  const body = { ...(isUuid(which) ? { ids: [which] } : { code: which }), canary, perSecond, reason };
-  const answer = await (verb === 'redrive'
-    ? api.redriveDeadLetters({ body: fromOptions(body) })
-    : api.discardDeadLetters({ body: fromOptions(body) }));
-  if ('id' in answer) return followBulk(api, answer.id, terminal);
-  const done: Partial<RedrivenAnswer & DiscardedAnswer> = answer;
-  if (terminal.isJson) terminal.json(done);
-  else if (verb === 'discard') terminal.print(`${done.discarded ?? 0} discarded`);
-  else terminal.print(`${done.redriven ?? 0} redriven, ${done.skipped ?? 0} skipped, ${done.remaining ?? 0} remaining`);
-  for (const letter of done.letters ?? []) if (letter.reason !== null) terminal.note(`${letter.id}: ${letter.reason}`);
-  return (done.skipped ?? 0) + (done.remaining ?? 0) > 0 ? EXIT.partly : EXIT.ok;
+function act(verb: 'redrive' | 'discard') {
+  return async (
+    { which: typed, dryRun, yes, ...how }: InputOf<typeof ACTION> & { canary?: boolean | undefined },
+    api: ApiClient,
+    terminal: Terminal,
+  ): Promise<ExitCode> => {
+    const which = await wholeOf(api, typed);
+    const end = await endOfPlan({ dryRun, yes }, terminal, () => planOf(api, verb, which));
+    if (end !== null) return end;
+    const letters = isUuid(which) ? { ids: [which] } : { code: which };
+    const operation = verb === 'redrive' ? 'redriveDeadLetters' : 'discardDeadLetters';
+    const answer = await api.call(operation, { ...letters, ...how });
+    if ('id' in answer) return followBulk(api, answer.id, terminal);
+    const done: Partial<RedrivenLetters & DiscardedLetters> = answer;
+    const { discarded = 0, redriven = 0, skipped = 0, remaining = 0 } = done;
+    if (terminal.isJson) terminal.json(done);
+    else if (verb === 'discard') terminal.print(`${discarded} discarded`);
+    else terminal.print(`${redriven} redriven, ${skipped} skipped, ${remaining} remaining`);
+    for (const { id, reason } of done.letters ?? []) if (reason !== null) terminal.note(`${id}: ${reason}`);
+    return skipped + remaining > 0 ? EXIT.partly : EXIT.ok;
+  };
 }
 
 /** The id that a text is the end of; any other text as it is. */
@@ -101,24 +105,16 @@ async function wholeOf(api: ApiClient, which: string): Promise<string> {
   return isIdEnd(which) ? idOfEnd(api, which, 'deadLetter') : which;
 }
 
-/** The number of open letters that a command concerns, and the reason of the newest. */
-async function meantBy(api: ApiClient, which: string): Promise<{ total: number; sample: string | null }> {
-  if (isUuid(which)) {
-    const letters = await lettersOf(api, which);
-    return { total: letters.length, sample: letters[0]?.reason ?? null };
-  }
-  const groups = (await api.listDeadLetters({ limit: GROUPS_MAX, code: which })).items;
-  return {
-    total: groups.reduce((sum, { count }) => sum + count, 0),
-    sample: groups[0]?.letters[0]?.reason ?? null,
-  };
+/** The number of open letters that a command concerns, and the reason of the newest. One letter is done without a question. */
+async function planOf(api: ApiClient, verb: string, which: string) {
+  const groups = isUuid(which) ? [] : (await api.listDeadLetters({ limit: GROUPS_MAX, code: which })).items;
+  const letters = isUuid(which) ? await lettersOf(api, which) : groups.flatMap((group) => group.letters);
+  const total = isUuid(which) ? letters.length : groups.reduce((sum, { count }) => sum + count, 0);
+  const newest = letters[0] === undefined ? '' : ` (the newest: ${letters[0].reason})`;
+  return { total, text: `${verb} ${total} dead letter${total === 1 ? '' : 's'}${newest}`, isSmall: total <= 1 };
 }
 
-function textOf({ total, sample }: { total: number; sample: string | null }): string {
-  return `${total} dead letter${total === 1 ? '' : 's'}${sample === null ? '' : ` (the newest: ${sample})`}`;
-}
-
-async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterAnswer[]> {
+async function lettersOf(api: ApiClient, which: string): Promise<DeadLetterView[]> {
   const byId = isUuid(which);
   const body = await api.listDeadLetters({ limit: GROUPS_MAX, ...(byId ? {} : { code: which }) });
   const letters = body.items.flatMap((group) => group.letters);

@@ -1,29 +1,27 @@
 // `holdfast events`: everything that happens, live, as lines.
-import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
-import { EXIT, type ExitCode } from '../cli-error.ts';
+import { EXIT } from '../cli-error.ts';
+import { command, type Words } from '../command.ts';
 import { watchEvents } from '../event-stream.ts';
 import { interruption } from '../poll-until-end.ts';
-import type { Terminal } from '../terminal.ts';
 
-/** Prints events until Ctrl-C. */
-export async function runEvents(
-  options: { session?: string; types?: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const signal = interruption();
-  const api = connectApi(flags);
-  const watching = watchEvents((hooks) => api.events({ ...fromOptions(options), ...hooks }), {
-    signal,
-    onOpen: () => terminal.note('listening; Ctrl-C ends'),
-    onReconnect: () => terminal.note('the connection was lost: reconnecting'),
-  });
-  for await (const event of watching) {
-    if (terminal.isJson) terminal.jsonLine(event);
-    else
-      terminal.print(
-        `${event.at ?? ''}  ${event.type.padEnd(18)}  ${event.sessionKey ?? ''}  ${JSON.stringify(event.data)}`,
-      );
-  }
-  return EXIT.interrupted;
-}
+export const words: Words = {
+  events: command({
+    takes: {
+      session: ['--session <key>', 'only this session'],
+      types: ['--types <types>', 'only these types, such as turn.started,turn.ended'],
+    },
+    async run(choice, api, terminal) {
+      const watching = watchEvents((hooks) => api.events({ ...(choice as object), ...hooks }), {
+        signal: interruption(),
+        onOpen: () => terminal.note('listening; Ctrl-C ends'),
+        onReconnect: () => terminal.note('the connection was lost: reconnecting'),
+      });
+      for await (const event of watching) {
+        const { at, type, sessionKey, data } = event;
+        if (terminal.isJson) terminal.jsonLine(event);
+        else terminal.print(`${at ?? ''}  ${type.padEnd(18)}  ${sessionKey ?? ''}  ${JSON.stringify(data)}`);
+      }
+      return EXIT.interrupted;
+    },
+  }),
+};

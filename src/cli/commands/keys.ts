@@ -1,84 +1,91 @@
 // `holdfast keys`: API keys that are made while the service runs.
-import type { ApiKeyView as ApiKeyAnswer } from '../../contract/keys.ts';
+import type { ApiKeyView } from '../../contract/keys.ts';
+import { KEY_ROLES } from '../../core/access/key-role.ts';
 import { isUuid } from '../../core/ids.ts';
-import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import type { NewKeyOptions } from '../key-commands.ts';
+import type { ApiClient } from '../api-client.ts';
+import { notFound } from '../cli-error.ts';
+import { command, prints, type Words } from '../command.ts';
 import { printTable } from '../print.ts';
-import type { Terminal } from '../terminal.ts';
 import { futureTime } from '../time-option.ts';
 
 const PAGE_ITEMS = 200;
 
-/** Makes a key and prints it. */
-export async function runKeysCreate(
-  name: string,
-  { role, expires }: NewKeyOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const body = await connectApi(flags).createKey({
-    body: fromOptions({ name, role, expiresAt: expires === undefined ? undefined : futureTime(expires) }),
-  });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  terminal.print(body.key ?? '');
-  terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
-  return EXIT.ok;
-}
+export const words: Words = {
+  keys: {
+    create: command({
+      summary: 'create an API key and print it; it is not shown again',
+      takes: {
+        name: ['<name>', 'whose key it is; unique'],
+        role: [
+          '--role <role>',
+          'viewer reads, operator also changes what runs, admin also manages keys',
+          { choices: KEY_ROLES, default: 'viewer' },
+        ],
+        expiresAt: [
+          '--expires <time>',
+          'when the key expires: a duration such as 30d, or a time; by default never',
+          { parse: futureTime },
+        ],
+      },
+      run: prints('createKey', ({ key }, terminal, { name, role }) => {
+        terminal.print(key ?? '');
+        terminal.note(`the key ${name} has the role ${role}; keep it, because it is not shown again`);
+      }),
+    }),
+    list: command({
+      summary: 'list API keys, including revoked ones',
+      async run(_input, api, terminal) {
+        const items = await readKeys(api);
+        printTable<ApiKeyView>(
+          { items, nextCursor: null },
+          [
+            { title: 'NAME', value: (row) => row.name },
+            { title: 'ROLE', value: (row) => row.role },
+            { title: 'STATE', value: stateOf },
+            {
+              title: 'LAST USED',
+              value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)),
+            },
+            { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
+            { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
+            { title: 'ID', value: (row) => row.id, dropOrder: 1 },
+          ],
+          terminal,
+        );
+        if (items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
+      },
+    }),
+    revoke: command({
+      summary: 'revoke a key, and sign out the browsers that use it',
+      takes: { named: ['<key>', 'its name or id'] },
+      async run({ named }, api, terminal) {
+        const id = isUuid(named) ? named : await idOf(api, named);
+        return revoke({ id }, api, terminal);
+      },
+    }),
+  },
+};
 
-/** Lists keys, newest first. */
-export async function runKeysList(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const list = { items: await readKeys(connectApi(flags)), nextCursor: null };
-  printTable<ApiKeyAnswer>(
-    list,
-    [
-      { title: 'NAME', value: (row) => row.name },
-      { title: 'ROLE', value: (row) => row.role },
-      { title: 'STATE', value: stateOf },
-      { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
-      { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
-      { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
-      { title: 'ID', value: (row) => row.id, dropOrder: 1 },
-    ],
-    terminal,
-  );
-  if (list.items.length === 0) terminal.note('no keys; make one with: holdfast keys create <name> --role viewer');
-  return EXIT.ok;
-}
+const revoke = prints('revokeKey', ({ name }, terminal) => {
+  terminal.print(`the key ${name} is revoked`);
+  terminal.note('browsers that signed in with it are signed out');
+});
 
-function stateOf({ revokedAt, expiresAt }: ApiKeyAnswer): string {
+function stateOf({ revokedAt, expiresAt }: ApiKeyView): string {
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'valid';
-}
-
-/** Revokes a key. */
-export async function runKeysRevoke(named: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const api = connectApi(flags);
-  const id = isUuid(named) ? named : await idOf(api, named);
-  const body = await api.revokeKey({ id });
-  if (terminal.isJson) terminal.json(body);
-  else {
-    terminal.print(`the key ${body.name} is revoked`);
-    terminal.note('browsers that signed in with it are signed out');
-  }
-  return EXIT.ok;
 }
 
 /** The id of the key of this name that is not revoked. */
 async function idOf(api: ApiClient, name: string): Promise<string> {
   const found = (await readKeys(api)).find((key) => key.name === name && key.revokedAt === null);
   if (found !== undefined) return found.id;
-  throw new CliError({
-    code: 'not_found',
-    exitCode: EXIT.notFound,
-    message: `no valid key is named ${JSON.stringify(name)}`,
-    fix: '"holdfast keys list" shows them; keys of the configuration are removed there',
-  });
+  throw notFound(
+    `no valid key is named ${JSON.stringify(name)}`,
+    '"holdfast keys list" shows them; keys of the configuration are removed there',
+  );
 }
 
-function readKeys(api: ApiClient): Promise<ApiKeyAnswer[]> {
+function readKeys(api: ApiClient): Promise<ApiKeyView[]> {
   return Array.fromAsync(api.each('listKeys', { limit: PAGE_ITEMS }));
 }

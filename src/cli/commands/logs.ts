@@ -1,42 +1,56 @@
 // `holdfast logs`: the lines of all log files in the order of their time.
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { prettyFactory } from 'pino-pretty';
 import { pause } from '../../clock.ts';
 import { dataDirOf } from '../../config/process-environment.ts';
 import { isIdEnd } from '../../core/ids.ts';
 import { canonicalSessionKey } from '../../core/session-key.ts';
 import { LOG_FOLDER, logFilesIn } from '../../log-files.ts';
-import type { ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import { LOG_LEVELS, type LogOptions } from '../log-commands.ts';
+import { EXIT, notFound, usageError, type ExitCode } from '../cli-error.ts';
+import { localCommand, type InputOf, type Surroundings, type Words } from '../command.ts';
 import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
+
+/** From the least to the most important. */
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 
 const LOOK_EVERY_MS = 250;
 const PINO_LEVEL_STEP = 10;
 
-/** Prints them; with `follow` until Ctrl-C. */
-export async function runLogs(options: LogOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
+const TAKES = {
+  follow: ['-f, --follow', 'also print new lines, until Ctrl-C'],
+  turn: ['--turn <id>', 'only lines about this turn: its id, or the last 6 to 12 digits'],
+  session: ['--session <key>', 'only lines about this session'],
+  level: ['--level <level>', 'only lines of this level or above', { choices: LOG_LEVELS }],
+} as const;
+
+type Input = InputOf<typeof TAKES>;
+
+export const words: Words = {
+  logs: localCommand({
+    takes: TAKES,
+    run: printLogs,
+  }),
+};
+
+async function printLogs(options: Input, { terminal, flags }: Surroundings): Promise<ExitCode> {
   const folder = join(dataDirOf(process.env, process.cwd()), LOG_FOLDER);
   if (flags.url !== undefined && !isLocal(flags.url)) {
-    throw new CliError({
-      code: 'logs_are_elsewhere',
-      exitCode: EXIT.usage,
-      message: `the log files of ${flags.url} are on its machine, in ${LOG_FOLDER}/ of its data directory`,
-      fix: 'run "holdfast logs" there, or read its stderr',
-    });
+    throw usageError(
+      `the log files of ${flags.url} are on its machine, in ${LOG_FOLDER}/ of its data directory`,
+      'run "holdfast logs" there, or read its stderr',
+      'logs_are_elsewhere',
+    );
   }
   if (options.follow !== true && logFilesIn(folder).length === 0) {
-    throw new CliError({
-      code: 'no_log_files',
-      exitCode: EXIT.notFound,
-      message: `there are no log files in ${folder}`,
-      fix: 'set HOLDFAST_DATA_DIR to the data directory of the service; HOLDFAST_LOG_FILES must not be "off" there',
-    });
+    throw notFound(
+      `there are no log files in ${folder}`,
+      'set HOLDFAST_DATA_DIR to the data directory of the service; HOLDFAST_LOG_FILES must not be "off" there',
+      'no_log_files',
+    );
   }
   const isWanted = filterOf(options);
-  const print = printerOf(terminal);
+  const print = await printerOf(terminal);
   const signal = interruption();
   const files = new Map<string, FileTail>();
   for (;;) {
@@ -113,7 +127,7 @@ function fieldsOf(line: string): LogFields | null {
   }
 }
 
-function filterOf({ turn, session, level }: LogOptions): (fields: LogFields) => boolean {
+function filterOf({ turn, session, level }: Input): (fields: LogFields) => boolean {
   const key = session === undefined ? null : canonicalSessionKey(session);
   const least = level === undefined ? 0 : (LOG_LEVELS.indexOf(level) + 1) * PINO_LEVEL_STEP;
   return (fields) =>
@@ -127,8 +141,9 @@ function isOfTurn(turnId: unknown, turn: string): boolean {
 }
 
 /** Programs get the lines as they are stored: people see records of several lines. */
-function printerOf(terminal: Terminal): (line: string) => void {
+async function printerOf(terminal: Terminal): Promise<(line: string) => void> {
   if (terminal.isJson || !terminal.isTty) return (line) => terminal.print(line);
+  const { prettyFactory } = await import('pino-pretty');
   const pretty = prettyFactory({
     colorize: terminal.paint('red', 'x') !== 'x',
     translateTime: 'SYS:HH:MM:ss.l',

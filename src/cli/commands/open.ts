@@ -1,38 +1,35 @@
 // `holdfast open`: the dashboard in the browser of this machine, signed in. The address has a code for one sign-in after its #, which
 // browsers send to no server; the key itself is in no address.
 import { spawn } from 'node:child_process';
-import { connectApi, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import type { OpenOptions } from '../key-commands.ts';
-import type { Terminal } from '../terminal.ts';
+import { usageError } from '../cli-error.ts';
+import { command, type Words } from '../command.ts';
 
-/** Opens a path of the dashboard. */
-export async function runOpen(
-  path: string,
-  { print = false }: OpenOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  if (!path.startsWith('/') || path.startsWith('//')) {
-    throw new CliError({
-      code: 'bad_path',
-      exitCode: EXIT.usage,
-      message: `${JSON.stringify(path)} is not a path of the dashboard`,
-      fix: 'pass a path that begins with one slash, such as /turns',
-    });
-  }
-  const api = connectApi(flags);
-  const body = await api.createSignInCode();
-  const url = new URL(path, api.settings.url);
-  url.hash = `code=${body.code}`;
-  if (terminal.isJson) terminal.json({ url: url.href, expiresAt: body.expiresAt });
-  else if (print || !(await openBrowser(url.href))) {
-    terminal.print(url.href);
-    terminal.note('open it within a minute; it signs one browser in');
-  } else {
-    terminal.note(`opening ${new URL(path, api.settings.url).href}; if no browser appears: holdfast open --print`);
-  }
-  return EXIT.ok;
+export const words: Words = {
+  open: command({
+    takes: {
+      path: ['[path]', 'a path of the dashboard such as /turns', { parse: parsePath, default: '/' }],
+      print: ['--print', 'print the address, which signs one browser in within a minute, and do not open it'],
+    },
+    async run({ path, print }, api, terminal) {
+      const { code, expiresAt } = await api.createSignInCode();
+      const page = new URL(path, api.settings.url).href;
+      const url = `${page}#code=${code}`;
+      if (terminal.isJson) terminal.json({ url, expiresAt });
+      else if (print === true || !(await openBrowser(url))) {
+        terminal.print(url);
+        terminal.note('open it within a minute; it signs one browser in');
+      } else terminal.note(`opening ${page}; if no browser appears: holdfast open --print`);
+    },
+  }),
+};
+
+function parsePath(path: string): string {
+  if (path.startsWith('/') && !path.startsWith('//')) return path;
+  throw usageError(
+    `${JSON.stringify(path)} is not a path of the dashboard`,
+    'pass a path that begins with one slash, such as /turns',
+    'bad_path',
+  );
 }
 
 /** Passes the address to the program that opens addresses on this system; false: there is none. */

@@ -1,49 +1,39 @@
 // `holdfast pause`, `resume` and `pauses`.
-import type { PauseView as PauseAnswer } from '../../contract/pauses.ts';
-import { connectApi, type ClientFlags } from '../api-client.ts';
-import { EXIT, type ExitCode } from '../cli-error.ts';
-import type { PauseOptions } from '../pause-commands.ts';
-import { printTable } from '../print.ts';
-import type { Terminal } from '../terminal.ts';
+import type { PauseView } from '../../contract/pauses.ts';
+import { LANES } from '../../config/choices.ts';
+import { command, lists, prints, type Words } from '../command.ts';
 
-/** Pauses. */
-export async function runPause(options: PauseOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).pause({ body: options });
-  if (terminal.isJson) terminal.json(body);
-  else terminal.print(`${scopeText(body)} is paused`);
-  return EXIT.ok;
-}
+const SCOPE = {
+  lane: ['--lane <lane>', 'only this lane', { choices: LANES }],
+  agent: ['--agent <id>', 'only this agent'],
+  session: ['--session <key>', 'only this session'],
+  reason: ['--reason <text>', 'the reason, shown with the pause'],
+} as const;
 
-/** Resumes, and prints what is still paused. */
-export async function runResume(options: PauseOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).resume({ body: options });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  for (const ended of body.ended) terminal.print(`${scopeText(ended)} is resumed`);
-  if (body.ended.length === 0) terminal.print('there was no such pause');
-  for (const left of body.remaining) terminal.note(`still paused: ${scopeText(left)}`);
-  return EXIT.ok;
-}
-
-/** Lists the pauses. */
-export async function runPauses(flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).listPauses();
-  printTable<PauseAnswer>(
-    body,
-    [
+export const words: Words = {
+  pause: command({
+    takes: SCOPE,
+    run: prints('pause', (pause) => `${scopeText(pause)} is paused`),
+  }),
+  resume: command({
+    takes: SCOPE,
+    run: prints('resume', ({ ended, remaining }, terminal) => {
+      for (const pause of ended) terminal.print(`${scopeText(pause)} is resumed`);
+      if (ended.length === 0) terminal.print('there was no such pause');
+      for (const pause of remaining) terminal.note(`still paused: ${scopeText(pause)}`);
+    }),
+  }),
+  pauses: command({
+    run: lists('listPauses', (terminal) => [
       { title: 'PAUSED', value: scopeText },
       { title: 'SINCE', value: (row) => terminal.time(row.since) },
       { title: 'BY', value: (row) => row.pausedBy },
       { title: 'REASON', value: (row) => row.reason ?? '', dropOrder: 1, isProse: true },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
-}
+    ]),
+  }),
+};
 
-function scopeText({ lane, agent, session }: PauseAnswer): string {
+function scopeText({ lane, agent, session }: PauseView): string {
   const named = Object.entries({ lane, agent, session }).filter(([, name]) => name !== null);
   return named.length === 0 ? 'everything' : named.map(([kind, name]) => `${kind} ${name}`).join(', ');
 }

@@ -1,18 +1,25 @@
 // `holdfast prices reprice`: gives past calls the costs that the prices of the configuration give. It works on the database itself, so it
 // needs the configuration of the service, and the service may run meanwhile.
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import type { RepriceOptions } from '../cost-commands.ts';
+import { CliError, EXIT, usageError, type ExitCode } from '../cli-error.ts';
 import { databaseOf } from '../database-of.ts';
 import { dollarsText } from '../dollars.ts';
 import type { RepricingReport } from '../../service/reprice-past-calls.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
-import { isSureAtTerminal } from '../is-sure.ts';
-import { pastTime } from '../time-option.ts';
+import { ask, isAsked } from '../is-sure.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
 
+export interface Repricing {
+  /** ISO 8601. */
+  from: string;
+  to: string | undefined;
+  reason: string | undefined;
+  dryRun: boolean | undefined;
+  yes: boolean | undefined;
+}
+
 /** Prices the calls of a period again, and prints the changes. */
-export async function runReprice(options: RepriceOptions, terminal: Terminal): Promise<ExitCode> {
+export async function reprice(options: Repricing, terminal: Terminal): Promise<ExitCode> {
   const { config } = loadOrRefuse(EXIT.badConfiguration);
   const period = periodOf(options);
   const { priceBookOf } = await import('../../config.ts');
@@ -25,14 +32,14 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
     const database = openDatabase({ url: server.url, role: 'reprice' });
     try {
       const request = { ...period, reason: options.reason ?? null };
-      const reprice = (isDryRun: boolean) =>
+      const run = (isDryRun: boolean) =>
         repricePastCalls({ database, prices: priceBookOf(config) }, { ...request, isDryRun });
       const isDry = options.dryRun === true;
-      if (!isDry && options.yes !== true && terminal.isTty) {
-        terminal.note(lineOf(await reprice(true), true));
-        if (!(await isSureAtTerminal('Reprice them?', options, terminal))) return EXIT.interrupted;
+      if (!isDry && options.yes !== true && isAsked(terminal)) {
+        terminal.note(lineOf(await run(true), true));
+        if (!(await ask('Reprice them?'))) return EXIT.interrupted;
       }
-      const report = await reprice(isDry);
+      const report = await run(isDry);
       if (terminal.isJson) terminal.json(report);
       else terminal.print(lineOf(report, isDry));
       return EXIT.ok;
@@ -46,15 +53,14 @@ export async function runReprice(options: RepriceOptions, terminal: Terminal): P
   }
 }
 
-function periodOf({ from, to }: RepriceOptions): { from: Date; to: Date } {
-  const period = { from: new Date(pastTime(from)), to: to === undefined ? new Date() : new Date(pastTime(to)) };
+function periodOf({ from, to }: Repricing): { from: Date; to: Date } {
+  const period = { from: new Date(from), to: to === undefined ? new Date() : new Date(to) };
   if (period.from < period.to) return period;
-  throw new CliError({
-    code: 'bad_time',
-    exitCode: EXIT.usage,
-    message: `--from (${period.from.toISOString()}) is not before --to (${period.to.toISOString()})`,
-    fix: 'pass a time for --from that is before that of --to',
-  });
+  throw usageError(
+    `--from (${period.from.toISOString()}) is not before --to (${period.to.toISOString()})`,
+    'pass a time for --from that is before that of --to',
+    'bad_time',
+  );
 }
 
 function lineOf({ calls, changed, beforeMicros, afterMicros, priceVersion }: RepricingReport, isDry: boolean): string {

@@ -4,22 +4,18 @@ import { EXIT, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
-export interface ScriptedModelFlags {
+interface Options {
   port: number;
   host: string;
-  /** Milliseconds. */
-  batchDelay: number;
+  batchDelayMs: number;
   /** 0 to 1. */
-  batchCacheHits?: number;
+  batchCacheHits: number | undefined;
 }
 
 /** Serves until SIGINT, SIGTERM or SIGHUP. */
-export async function runScriptedModel(
-  { batchDelay, batchCacheHits, ...listen }: ScriptedModelFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
+export async function runScriptedModel({ batchCacheHits, ...rest }: Options, terminal: Terminal): Promise<ExitCode> {
   const { startScriptedModel } = await import('../../../scripted-model/scripted-model.ts');
-  const options = { ...listen, batchDelayMs: batchDelay, ...(batchCacheHits === undefined ? {} : { batchCacheHits }) };
+  const options = { ...rest, ...(batchCacheHits === undefined ? {} : { batchCacheHits }) };
   const server = await startScriptedModel(options).catch((error: unknown) => {
     throw explainStartFault(error);
   });

@@ -2,9 +2,11 @@
 import { createWriteStream } from 'node:fs';
 import { Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { connectApi, type ClientFlags } from '../api-client.ts';
+import type { ApiClient } from '../api-client.ts';
 import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { command, type InputOf } from '../command.ts';
 import { openError } from '../file-error.ts';
+import { ITS_KEY } from '../options.ts';
 import { interruption } from '../poll-until-end.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -12,15 +14,18 @@ import type { Terminal } from '../terminal.ts';
 const TAIL_BYTES = 200;
 const END = /(?:^|\n)\{"type":"end","lines":(\d+)\}\n$/;
 
+const TAKES = { ...ITS_KEY, out: ['--out <file>', 'write to this file instead of stdout'] } as const;
+
+export const exportSession = command({
+  summary: 'print everything that is stored about a session, as lines of JSON',
+  takes: TAKES,
+  run: writeLines,
+});
+
 /** Writes the lines; fails when they are not complete. */
-export async function runSessionsExport(
-  key: string,
-  { out }: { out?: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
+async function writeLines({ key, out }: InputOf<typeof TAKES>, api: ApiClient, terminal: Terminal): Promise<ExitCode> {
   const signal = interruption();
-  const lines = await connectApi(flags).exportSession({ key }, { signal });
+  const lines = await api.exportSession({ key }, { signal });
   // The same class has two names in the types of Node.
   const body = Readable.fromWeb(lines as Parameters<typeof Readable.fromWeb>[0]);
   let tail = '';

@@ -1,123 +1,133 @@
-// `holdfast sessions`: lists conversations, shows one and its entries, and stops it; see `transcripts.ts` for the other verbs.
-import type { EntryBlock as ContentAnswer } from '../../contract/transcripts.ts';
-import type { SessionFacts as SessionAnswer } from '../../contract/views.ts';
+// `holdfast sessions` and `subjects`: lists conversations, shows one and its entries, stops, compacts, copies, exports and erases it.
+import type { EntryBlock } from '../../contract/transcripts.ts';
 import { headOf } from '../../core/cut-text.ts';
-import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
-import { EXIT, type ExitCode } from '../cli-error.ts';
-import type { PageOptions } from '../options.ts';
-import { noteNextPage, printFields, printList } from '../print.ts';
+import { command, lists, prints, type Words } from '../command.ts';
+import { ITS_KEY, pages, TAG_FILTER, wholeNumber } from '../options.ts';
+import { noteNextPage, printFields } from '../print.ts';
 import type { Style } from '../style.ts';
-import type { Terminal } from '../terminal.ts';
+import { compact } from './sessions-compact.ts';
+import { eraseSession, eraseSubject } from './sessions-erase.ts';
+import { exportSession } from './sessions-export.ts';
 
 const STATUS_STYLES: Record<string, Style> = { running: 'green', waiting: 'yellow' };
 /** The maximum length of a tool call or result in the output. */
 const PAYLOAD_CHARS_MAX = 400;
+const TAIL_MAX = 200;
 
-/** Lists sessions. */
-export async function runSessionsList(
-  options: PageOptions & { kind?: string; tag?: string },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const body = await connectApi(flags).listSessions(fromOptions(options));
-  printList<SessionAnswer>(
-    body,
-    [
-      { title: 'SESSION', value: (row) => row.key },
-      { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
-      { title: 'WAITING', value: (row) => String(row.waitingMessages), align: 'right', dropOrder: 1 },
-      { title: 'TOKENS', value: (row) => String(row.tokens.context), align: 'right', dropOrder: 3 },
-      { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2, isProse: true },
-      { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
-}
+export const words: Words = {
+  sessions: {
+    list: command({
+      summary: 'list sessions',
+      takes: {
+        ...pages(),
+        ...TAG_FILTER,
+        kind: ['--kind <kinds>', 'only of these kinds, separated by commas; by default all but batch'],
+      },
+      run: lists('listSessions', (terminal) => [
+        { title: 'SESSION', value: (row) => row.key },
+        { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
+        { title: 'WAITING', value: (row) => String(row.waitingMessages), align: 'right', dropOrder: 1 },
+        { title: 'TOKENS', value: (row) => String(row.tokens.context), align: 'right', dropOrder: 3 },
+        { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2, isProse: true },
+        { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
+      ]),
+    }),
+    show: command({
+      summary: 'print one session',
+      takes: ITS_KEY,
+      run: prints('getSession', (session, terminal) => {
+        const { tokens } = session;
+        printFields(terminal, {
+          session: session.key,
+          id: session.id,
+          status: session.status,
+          agent: session.agentId,
+          kind: session.kind,
+          parent: session.parentKey,
+          label: session.label,
+          channel: session.channel,
+          'queue mode': session.queueMode,
+          model: session.model,
+          thinking: session.thinking,
+          turn: session.turnId,
+          'messages waiting': session.waitingMessages,
+          'system events': session.systemEvents,
+          tokens: `${tokens.context} in context, ${tokens.input} in and ${tokens.output} out so far`,
+          epoch: session.epoch,
+          created: terminal.time(session.createdAt),
+          updated: terminal.time(session.updatedAt),
+        });
+      }),
+    }),
+    transcript: command({
+      summary: 'print the transcript, oldest entry first',
+      takes: {
+        ...ITS_KEY,
+        ...pages(),
+        all: ['--all', 'also entries that are pruned, compacted or hidden'],
+        tail: ['--tail <count>', 'only the last entries', { parse: wholeNumber(1, TAIL_MAX) }],
+      },
+      async run({ key, all, tail, ...page }, api, terminal) {
+        const body = await api.listEntries({
+          key,
+          ...(tail === undefined ? page : { limit: tail, order: 'desc' }),
+          state: all === true ? 'all' : undefined,
+        });
+        if (tail !== undefined) {
+          body.items.reverse();
+          // Older entries were not requested.
+          body.nextCursor = null;
+        }
+        if (terminal.isJson) return terminal.json(body);
+        for (const { state, role, kind, createdAt, content } of body.items) {
+          const ofState = state === 'active' ? '' : ` (${state})`;
+          terminal.print(terminal.paint('bold', `${role} · ${kind}${ofState} · ${terminal.time(createdAt)}`));
+          for (const block of content) terminal.print(indent(blockText(block)));
+          terminal.print('');
+        }
+        noteNextPage(body, terminal);
+      },
+    }),
+    export: exportSession,
+    abort: command({
+      alias: 'stop',
+      summary: 'stop the running turn and its subagents, cancel waiting messages',
+      takes: { ...ITS_KEY, queued: ['--keep-queued', 'keep the waiting messages', { value: 'keep' }] },
+      run: prints('abortSession', ({ aborted, cancelled }) => {
+        const stopped = aborted === null ? 'no turn was running' : `stopped turn ${aborted}`;
+        return `${stopped}; ${cancelled} cancelled`;
+      }),
+    }),
+    compact,
+    reset: command({
+      summary: 'start a new transcript under the same key; the old one is kept',
+      takes: { ...ITS_KEY, abort: ['--abort', 'stop a running turn first'] },
+      run: prints(
+        'resetSession',
+        ({ transcriptNo, previousTranscriptNo }) =>
+          `transcript ${transcriptNo} begins; transcript ${previousTranscriptNo} is kept`,
+      ),
+    }),
+    fork: command({
+      summary: 'copy a session to a new key; print that key',
+      takes: {
+        ...ITS_KEY,
+        newKey: ['<new-key>', 'the key of the copy'],
+        entryId: ['--until <entry>', 'the last entry to copy; by default all'],
+      },
+      async run({ key, newKey, entryId }, api, terminal) {
+        const copied = await api.forkSession({ key, body: { key: newKey, ...(entryId && { entryId }) } });
+        if (terminal.isJson) terminal.json(copied);
+        else terminal.print(copied.session.key);
+        terminal.note(`a copy with ${copied.entries} entries`);
+      },
+    }),
+    delete: eraseSession,
+  },
+  subjects: { delete: eraseSubject },
+};
 
-/** Shows one session. */
-export async function runSessionsShow(key: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).getSession({ key });
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  const { tokens } = body;
-  printFields(terminal, {
-    session: body.key,
-    id: body.id,
-    status: body.status,
-    agent: body.agentId,
-    kind: body.kind,
-    parent: body.parentKey,
-    label: body.label,
-    channel: body.channel,
-    'queue mode': body.queueMode,
-    model: body.model,
-    thinking: body.thinking,
-    turn: body.turnId,
-    'messages waiting': body.waitingMessages,
-    'system events': body.systemEvents,
-    tokens: `${tokens.context} in context, ${tokens.input} in and ${tokens.output} out so far`,
-    epoch: body.epoch,
-    created: terminal.time(body.createdAt),
-    updated: terminal.time(body.updatedAt),
-  });
-  return EXIT.ok;
-}
-
-/** Prints the transcript, oldest entry first. */
-export async function runTranscript(
-  key: string,
-  options: PageOptions & { all?: boolean; tail?: number },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const { all, tail, ...page } = options;
-  const body = await connectApi(flags).listEntries({
-    key,
-    ...(tail === undefined ? page : { limit: tail, order: 'desc' }),
-    state: all === true ? 'all' : undefined,
-  });
-  if (tail !== undefined) {
-    body.items.reverse();
-    // Older entries were not requested.
-    body.nextCursor = null;
-  }
-  if (terminal.isJson) {
-    terminal.json(body);
-    return EXIT.ok;
-  }
-  for (const entry of body.items) {
-    const state = entry.state === 'active' ? '' : ` (${entry.state})`;
-    terminal.print(terminal.paint('bold', `${entry.role} · ${entry.kind}${state} · ${terminal.time(entry.createdAt)}`));
-    for (const block of entry.content) terminal.print(indent(blockText(block)));
-    terminal.print('');
-  }
-  noteNextPage(body, terminal);
-  return EXIT.ok;
-}
-
-/** Stops the running turn. */
-export async function runSessionsAbort(
-  key: string,
-  options: { keepQueued?: boolean },
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const body = await connectApi(flags).abortSession({
-    key,
-    body: options.keepQueued === true ? { queued: 'keep' } : {},
-  });
-  if (terminal.isJson) terminal.json(body);
-  else
-    terminal.print(
-      `${body.aborted === null ? 'no turn was running' : `stopped turn ${body.aborted}`}; ${body.cancelled} cancelled`,
-    );
-  return EXIT.ok;
-}
-
-function blockText(block: ContentAnswer): string {
+function blockText(block: EntryBlock): string {
   switch (block.type) {
     case 'text':
       return stringOf(block['text']);
@@ -141,7 +151,7 @@ function resultText(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return JSON.stringify(content) ?? '';
   return content
-    .map((block: ContentAnswer) => (block.type === 'text' ? stringOf(block['text']) : `(${block.type})`))
+    .map((block: EntryBlock) => (block.type === 'text' ? stringOf(block['text']) : `(${block.type})`))
     .join('\n');
 }
 

@@ -16,7 +16,7 @@ import { createLogger, type Logger } from '../../logger.ts';
 import { holdPort, type HeldPort } from '../../network/hold-port.ts';
 import { reloadConfig } from '../../service/reload-config.ts';
 import { placeWorkspaces } from '../../tools/place-workspaces.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
+import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -136,12 +136,11 @@ function parseRoles(text: string): readonly Role[] {
   const roles = ROLES.filter((role) => names.includes(role));
   const unknown = names.filter((name) => !ROLES.some((role) => role === name));
   if (unknown.length === 0) return roles;
-  throw new CliError({
-    code: 'unknown_role',
-    exitCode: EXIT.usage,
-    message: `${unknown.map((name) => JSON.stringify(name)).join(', ')} is not a role`,
-    fix: `use one or more of ${ROLES.join(',')}, separated by commas`,
-  });
+  throw usageError(
+    `${unknown.map((name) => JSON.stringify(name)).join(', ')} is not a role`,
+    `use one or more of ${ROLES.join(',')}, separated by commas`,
+    'unknown_role',
+  );
 }
 
 /** Resolves at the first signal that stops. From then on a second one ends the process. */

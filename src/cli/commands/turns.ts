@@ -1,67 +1,102 @@
-// `holdfast turns list|show|abort|retry`: lists turns, shows one with the timeline of its steps, aborts and retries it.
-import type { ListedTurn as ListedTurnAnswer, TurnView as TurnAnswer } from '../../contract/views.ts';
-import type { Why as WhyAnswer } from '../../core/waiting/why.ts';
-import { connectApi, fromOptions, type ClientFlags } from '../api-client.ts';
+// `holdfast turns`: lists turns, shows one with the timeline of its steps, aborts and retries it, prints its requests, and follows it: at a terminal
+// it is drawn, and drawn again as it proceeds; in a pipe it is a line for each thing that happens.
+import type { TurnView, TurnStatus } from '../../contract/views.ts';
+import type { Why } from '../../core/waiting/why.ts';
+import type { Schemas } from '../../client/operations.ts';
+import type { ApiClient } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
+import { command, lists, prints, type Words } from '../command.ts';
 import { errorText } from '../error-text.ts';
-import type { TurnListOptions } from '../options.ts';
-import { printFields, printList } from '../print.ts';
-import { pastTime } from '../time-option.ts';
+import { watchEvents } from '../event-stream.ts';
+import { ITS_ID, pages, TAG_FILTER, wholeNumber } from '../options.ts';
+import { interruption, pollUntilEnd } from '../poll-until-end.ts';
+import { printParts } from '../print-parts.ts';
+import { printFields } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
-import { durationBetween, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
+import { pastTime } from '../time-option.ts';
+import { durationBetween, eventLine, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
 import { waterfallLines } from '../waterfall.ts';
 
-/** Lists turns, newest first. */
-export async function runTurnsList(
-  options: TurnListOptions,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const { since, ...query } = options;
-  const from = since === undefined ? undefined : pastTime(since);
-  const body = await connectApi(flags).listTurns(fromOptions({ ...query, since: from }));
-  printList<ListedTurnAnswer>(
-    body,
-    [
-      { title: 'TURN', value: (row) => row.id },
-      { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
-      { title: 'SESSION', value: (row) => row.sessionKey },
-      { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
-      { title: 'STEPS', value: (row) => String(row.stepCount), align: 'right', dropOrder: 4 },
-      { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 5 },
-      { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
-      { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
-    ],
-    terminal,
-  );
-  return EXIT.ok;
-}
+const LOOK_MS = 250;
+/** Lines of the terminal that the drawing leaves free: for the text below it, and the cursor. */
+const FREE_LINES = 3;
 
-/** Shows one turn with its steps. */
-export async function runTurnsShow(id: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const turn = await connectApi(flags).getTurn({ id });
-  if (terminal.isJson) terminal.json(turn);
-  else printTurn(turn, terminal);
-  return EXIT.ok;
-}
+const END_EXITS: Record<TurnStatus, ExitCode | null> = {
+  running: null,
+  parked: null,
+  resuming: null,
+  interrupted: null,
+  completed: EXIT.ok,
+  silent: EXIT.ok,
+  failed: EXIT.turnFailed,
+  aborted: EXIT.turnAborted,
+  timedOut: EXIT.turnAborted,
+};
 
-/** Stops a turn, or lets its messages wait again. */
-export async function runTurnsAction(
-  verb: 'abort' | 'retry',
-  id: string,
-  flags: ClientFlags,
-  terminal: Terminal,
-): Promise<ExitCode> {
-  const api = connectApi(flags);
-  const body = await (verb === 'abort' ? api.abortTurn({ id }) : api.retryTurn({ id }));
-  if (terminal.isJson) terminal.json(body);
-  else if (!('aborted' in body)) terminal.print(`the messages of ${id} wait again`);
-  else terminal.print(body.aborted ? `${id} is being stopped` : `${id} had already ended`);
-  return EXIT.ok;
-}
+const CALL_NO_MAX = 1_000_000;
+
+export const words: Words = {
+  turns: {
+    list: command({
+      summary: 'list turns, newest first',
+      takes: {
+        ...pages(),
+        ...TAG_FILTER,
+        session: ['--session <key>', 'only this session'],
+        status: ['--status <status>', 'only this status, such as failed'],
+        kind: ['--kind <kind>', 'only this kind, such as cron'],
+        lane: ['--lane <lane>', 'only this lane'],
+        since: ['--since <time>', 'only turns started since: ISO 8601, or a duration such as 30m', { parse: pastTime }],
+      },
+      run: lists('listTurns', (terminal) => [
+        { title: 'TURN', value: (row) => row.id },
+        { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
+        { title: 'SESSION', value: (row) => row.sessionKey },
+        { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
+        { title: 'STEPS', value: (row) => String(row.stepCount), align: 'right', dropOrder: 4 },
+        { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 5 },
+        { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
+        { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
+      ]),
+    }),
+    show: command({
+      summary: 'print one turn with its steps',
+      takes: ITS_ID,
+      run: prints('getTurn', printTurn),
+    }),
+    abort: command({
+      summary: 'stop a turn; waiting messages of its session are kept',
+      takes: ITS_ID,
+      run: prints('abortTurn', ({ aborted }, _terminal, { id }) =>
+        aborted ? `${id} is being stopped` : `${id} had already ended`,
+      ),
+    }),
+    retry: command({
+      summary: 'repeat the messages of a failed turn',
+      takes: ITS_ID,
+      run: prints('retryTurn', (_answer, _terminal, { id }) => `the messages of ${id} wait again`),
+    }),
+    request: command({
+      summary: 'print the model request of a call, part by part',
+      takes: {
+        id: ['<id>', 'the id of the turn'],
+        n: ['<n>', 'the number of the call, counted from 1', { parse: wholeNumber(1, CALL_NO_MAX) }],
+      },
+      run: prints('getModelRequest', (request, terminal) => {
+        printParts(request.parts, terminal.print, terminal);
+        terminal.note(`${shaText(request)}; --json prints the body`);
+      }),
+    }),
+    watch: command({
+      summary: 'follow a turn until it ends; exit 7 or 8 if it does not succeed',
+      takes: ITS_ID,
+      run: watchTurn,
+    }),
+  },
+};
 
 /** A turn for a person: its facts, its steps, its end. */
-export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
+function printTurn(turn: TurnView, terminal: Terminal): void {
   const style = TURN_STATUS_STYLES[turn.status];
   printFields(terminal, {
     turn: turn.id,
@@ -85,14 +120,69 @@ export function printTurn(turn: TurnAnswer, terminal: Terminal): void {
   }
 }
 
-function drawTurn(turn: TurnAnswer, { width, paint, print }: Terminal): void {
+function drawTurn(turn: TurnView, { width, paint, print }: Terminal): void {
   print('');
   const canvas = { width, rowsMax: Number.POSITIVE_INFINITY, nowMs: Date.now(), paint };
   for (const line of waterfallLines(turn, canvas)) print(line);
 }
 
 /** Why it waits, in one line. */
-export function whyText({ code, text, since, until }: WhyAnswer, terminal: Terminal): string {
+function whyText({ code, text, since, until }: Why, terminal: Terminal): string {
   const end = until === null ? '' : `, until ${terminal.time(until)} at the latest`;
   return `${code} since ${terminal.time(since)}${end}: ${text}`;
+}
+
+function shaText({ requestSha256, matches }: Schemas['ModelRequest']): string {
+  if (requestSha256 === null) return 'nothing was sent';
+  const verdict = matches === null ? 'cannot be compared with' : matches ? 'has' : 'does not have';
+  return `this body ${verdict} the hash of what was sent, ${requestSha256.slice(0, 16)}`;
+}
+
+/** Follows a turn; one that has ended is shown as a whole. */
+async function watchTurn({ id }: { id: string }, api: ApiClient, terminal: Terminal): Promise<ExitCode> {
+  const turn = await api.getTurn({ id });
+  const ended = END_EXITS[turn.status];
+  if (ended !== null) {
+    if (terminal.isJson) terminal.jsonLine(turn);
+    else printTurn(turn, terminal);
+    return ended;
+  }
+  const isDrawn = terminal.isTty && !terminal.isJson;
+  const isLeft = isDrawn
+    ? (await draw(api, id, terminal)) === EXIT.interrupted
+    : await printEvents(api, turn, terminal);
+  if (isLeft) {
+    terminal.note(`the turn continues: holdfast turns watch ${id}`);
+    return EXIT.interrupted;
+  }
+  const last = await api.getTurn({ id });
+  if (!terminal.isJson && last.reply !== null) terminal.print(`\n${last.reply}`);
+  return END_EXITS[last.status] ?? EXIT.waitEnded;
+}
+
+/** With `--json` each event, otherwise a line for each event that concerns a person. True when Ctrl-C has ended it. */
+async function printEvents(api: ApiClient, { id, startedAt }: TurnView, terminal: Terminal): Promise<boolean> {
+  const signal = interruption();
+  for await (const event of watchEvents((hooks) => api.turnEvents({ id, ...hooks }), { signal })) {
+    if (terminal.isJson) terminal.jsonLine(event);
+    else {
+      const line = eventLine(event, startedAt);
+      if (line !== null) terminal.print(line);
+    }
+    if (event.type === 'turn.ended') break;
+  }
+  return signal.aborted;
+}
+
+/** Draws the turn over and over until it has ended. */
+function draw(api: ApiClient, id: string, terminal: Terminal): Promise<ExitCode> {
+  const { width, height, paint } = terminal;
+  return pollUntilEnd({ read: () => api.getTurn({ id }), everyMs: LOOK_MS }, (turn) => {
+    const canvas = { width, rowsMax: height - FREE_LINES, nowMs: Date.now(), paint };
+    const status = paint('bold', `${turn.status}  ${usageText(turn.usage)}`);
+    const below = turn.why === null ? errorText(turn.error) : whyText(turn.why, terminal);
+    // A line that the terminal wraps would be two.
+    terminal.redraw([...waterfallLines(turn, canvas), status, ...(below === null ? [] : [below.slice(0, width - 1)])]);
+    return END_EXITS[turn.status];
+  });
 }

@@ -1,48 +1,55 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
-import type { WaitingView as WaitingAnswer } from '../../contract/waiting.ts';
-import type { Why as WhyAnswer } from '../../core/waiting/why.ts';
+import type { Why } from '../../core/waiting/why.ts';
+import { LANES } from '../../config/choices.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { nextStep } from '../../core/waiting/next-step.ts';
 import { whyRetried } from '../../core/waiting/why-retried.ts';
-import { connectApi, fromOptions, type ApiClient, type ClientFlags } from '../api-client.ts';
-import { CliError, EXIT, type ExitCode } from '../cli-error.ts';
-import { noteNextPage, printTable } from '../print.ts';
+import type { ApiClient } from '../api-client.ts';
+import { CliError, EXIT } from '../cli-error.ts';
+import { command, lists, type Words } from '../command.ts';
+import { pages } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
-import type { WaitingOptions } from '../waiting-commands.ts';
 
-/** Lists waiting messages, oldest first. */
-export async function runWaiting(options: WaitingOptions, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const body = await connectApi(flags).listWaiting(fromOptions(options));
-  printTable<WaitingAnswer>(
-    body,
-    [
-      { title: 'MESSAGE', value: (row) => row.id },
-      { title: 'SINCE', value: (row) => terminal.time(row.receivedAt) },
-      { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 3 },
-      { title: 'LANE', value: (row) => row.lane, dropOrder: 5 },
-      { title: 'PLACE', value: (row) => String(row.position), align: 'right', dropOrder: 4 },
-      { title: 'WHY', value: (row) => row.why.code, style: () => 'yellow' },
-      { title: 'UNTIL', value: (row) => (row.why.until === null ? '' : terminal.time(row.why.until)), dropOrder: 2 },
-      { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1, isProse: true },
-    ],
-    terminal,
-  );
-  if (body.items.length > 0) terminal.note(`waiting: ${body.count}${body.isCapped ? ' or more' : ''}`);
-  noteNextPage(body, terminal);
-  return EXIT.ok;
-}
-
-/** Says why a session, a message, a turn or a delivery waits, or that it does not. */
-export async function runWhy(what: string, flags: ClientFlags, terminal: Terminal): Promise<ExitCode> {
-  const found = await findWait(connectApi(flags), what);
-  if (terminal.isJson) terminal.json(found);
-  else if (found.why === null) terminal.print(`${found.kind} ${found.id} does not wait: it is ${found.status}`);
-  else terminal.print(paragraphOf(found.kind, found.id, found.why, terminal));
-  return EXIT.ok;
-}
+export const words: Words = {
+  waiting: command({
+    takes: {
+      ...pages(),
+      lane: ['--lane <lane>', 'only in this lane', { choices: LANES }],
+      session: ['--session <key>', 'only in this session'],
+      batch: ['--batch <id>', 'only of this batch'],
+    },
+    run: lists(
+      'listWaiting',
+      (terminal) => [
+        { title: 'MESSAGE', value: (row) => row.id },
+        { title: 'SINCE', value: (row) => terminal.time(row.receivedAt) },
+        { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 3 },
+        { title: 'LANE', value: (row) => row.lane, dropOrder: 5 },
+        { title: 'PLACE', value: (row) => String(row.position), align: 'right', dropOrder: 4 },
+        { title: 'WHY', value: (row) => row.why.code, style: () => 'yellow' },
+        { title: 'UNTIL', value: (row) => (row.why.until === null ? '' : terminal.time(row.why.until)), dropOrder: 2 },
+        { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1, isProse: true },
+      ],
+      {
+        note({ items, count, isCapped }, terminal) {
+          if (items.length > 0) terminal.note(`waiting: ${count}${isCapped ? ' or more' : ''}`);
+        },
+      },
+    ),
+  }),
+  why: command({
+    takes: { what: ['<what>', 'a session key, or the id of a message, a turn or a delivery'] },
+    async run({ what }, api, terminal) {
+      const found = await findWait(api, what);
+      if (terminal.isJson) terminal.json(found);
+      else if (found.why === null) terminal.print(`${found.kind} ${found.id} does not wait: it is ${found.status}`);
+      else terminal.print(paragraphOf(found.kind, found.id, found.why, terminal));
+    },
+  }),
+};
 
 /** The reason in one paragraph: since when, until when, why, and what to do next. */
-function paragraphOf(kind: string, id: string, why: WhyAnswer, terminal: Terminal): string {
+function paragraphOf(kind: string, id: string, why: Why, terminal: Terminal): string {
   const until = why.until === null ? '' : `, until ${terminal.time(why.until)} at the latest`;
   const code = terminal.paint('yellow', why.code);
   // A text may end with a command, which a stop would change.
@@ -54,7 +61,7 @@ interface FoundWait {
   kind: 'session' | 'message' | 'turn' | 'delivery';
   id: string;
   status: string;
-  why: WhyAnswer | null;
+  why: Why | null;
 }
 
 async function findWait(api: ApiClient, what: string): Promise<FoundWait> {

@@ -22,11 +22,8 @@ export const OTHER_COMMANDS: Readonly<Record<string, { why: string; testedIn: st
 };
 
 /** The full name of each command of the program. */
-export function allCommands(): string[] {
-  return pathsBelow(
-    buildProgram(() => {}),
-    [],
-  );
+export async function allCommands(): Promise<string[]> {
+  return pathsBelow(await buildProgram(() => {}), []);
 }
 
 function pathsBelow(command: Command, before: readonly string[]): string[] {

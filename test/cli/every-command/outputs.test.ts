@@ -18,9 +18,9 @@ shareAmongTests(async (onEnd) => {
   onEnd(() => holder.scene.close());
 });
 
-test('the table has every command, or the reason why it has not', () => {
+test('the table has every command, or the reason why it has not', async () => {
   const isOf = (command: string) => (row: CommandRow) => row.line === command || row.line.startsWith(`${command} `);
-  const all = allCommands();
+  const all = await allCommands();
   const known = all.filter((command) => command in OTHER_COMMANDS !== ROWS.some(isOf(command)));
   expect(known.toSorted()).toEqual(all.toSorted());
   for (const [command, { testedIn }] of Object.entries(OTHER_COMMANDS)) {
