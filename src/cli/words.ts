@@ -92,6 +92,7 @@ export const FILES: readonly (readonly [load: () => Promise<{ words: Words }>, w
       'why <what>': ['Look', 'explain why something waits, and what to do next'],
     },
   ],
+  [() => import('./commands/attention.ts'), { attention: ['Look', 'problems that need an operator'] }],
   [() => import('./commands/workers.ts'), { workers: ['Look', 'the processes of the service'] }],
   [
     () => import('./commands/pauses.ts'),

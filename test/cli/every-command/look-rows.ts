@@ -203,6 +203,11 @@ export const LOOK_ROWS: readonly CommandRow[] = [
     json: { items: [{ session: 'agent:main:waits', reason: 'a test' }] },
   },
   {
+    line: 'attention list',
+    shows: [/warning +open .*paused/i],
+    json: { items: [{ kind: 'paused', severity: 'warning', state: 'open' }] },
+  },
+  {
     line: 'config diff',
     shows: [/limits\.eventStreams +1000 +77 +after a restart/],
     json: { items: [{ path: 'limits.eventStreams', value: 1000, next: 77, needsRestart: true }] },
