@@ -1,5 +1,7 @@
 // How texts of arguments and options become values, and what many commands take.
 import { InvalidArgumentError } from 'commander';
+import { parseDuration } from '../config/durations.ts';
+import { usageError } from './cli-error.ts';
 
 /** Parses a whole number of an option. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
@@ -24,6 +26,18 @@ export function parseRate(text: string): number {
   const value = Number(text);
   if (!/^[01](\.\d{1,6})?$/.test(text) || value > 1) throw new InvalidArgumentError('It must be a number from 0 to 1.');
   return value;
+}
+
+/** Parses the duration of an option, in milliseconds. */
+export function durationOf(option: string): (text: string) => number {
+  return (text) => {
+    const ms = text === '0' ? 0 : parseDuration(text);
+    if (ms !== undefined) return ms;
+    throw usageError(
+      `${option}: ${JSON.stringify(text)} is not a duration`,
+      'pass a duration such as 30s, 10m or 1h30m',
+    );
+  };
 }
 
 /** Parses a list of texts. */

@@ -1,13 +1,12 @@
 // `holdfast cron`: creates, changes and lists crons, and shows their past slots.
 import { InvalidArgumentError } from 'commander';
 import type { CronView } from '../../contract/crons.ts';
-import { parseDuration } from '../../config/durations.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import type { ApiClient } from '../api-client.ts';
 import { conflict, EXIT, notFound, usageError } from '../cli-error.ts';
 import { command, lists, prints, type InputOf, type Words } from '../command.ts';
 import { isSure } from '../is-sure.ts';
-import { pages, TAGS, wholeNumber } from '../options.ts';
+import { durationOf, pages, TAGS, wholeNumber } from '../options.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 import { timeFromNow } from '../time-option.ts';
@@ -239,17 +238,6 @@ function payloadOf({ message, event, model, thinking, timeoutSeconds }: Settings
 
 function parseDelivery(where: string) {
   return ['none', 'last', 'webhook'].includes(where) ? { mode: where } : { mode: 'webhook', url: where };
-}
-
-function durationOf(option: string): (text: string) => number {
-  return (text) => {
-    const ms = text === '0' ? 0 : parseDuration(text);
-    if (ms !== undefined) return ms;
-    throw usageError(
-      `${option}: ${JSON.stringify(text)} is not a duration`,
-      'pass a duration such as 30s, 10m or 1h30m',
-    );
-  };
 }
 
 function scheduleText(schedule: CronView['schedule']): string {
