@@ -1,8 +1,14 @@
-// `holdfast attention`: the problems that need an operator.
-import { command, lists, type Words } from '../command.ts';
+// `holdfast attention`: the problems that need an operator, and what an operator decides about them.
+import { command, lists, prints, type Words } from '../command.ts';
+import { durationOf } from '../options.ts';
 import type { Style } from '../style.ts';
 
 const STYLES: Record<string, Style> = { error: 'red', warning: 'yellow' };
+
+const PROBLEM = {
+  attentionId: ['<id>', 'its id'],
+  reason: ['--reason <text>', 'the reason, shown with the problem'],
+} as const;
 
 export const words: Words = {
   attention: {
@@ -23,6 +29,25 @@ export const words: Words = {
             if (items.length === 0) terminal.note('nothing needs attention');
           },
         },
+      ),
+    }),
+    acknowledge: command({
+      summary: 'acknowledge a problem: until it ends it is not counted, and stands last',
+      takes: PROBLEM,
+      run: prints('acknowledgeAttention', ({ text }) => `acknowledged: ${text}`),
+    }),
+    snooze: command({
+      summary: 'do not count a problem for some time; it stands last meanwhile',
+      takes: {
+        ...PROBLEM,
+        seconds: [
+          '--for <duration>',
+          'for how long, such as 30m; an hour by default; 0: it is open again',
+          { parse: (text: string) => Math.round(durationOf('--for')(text) / 1000) },
+        ],
+      },
+      run: prints('snoozeAttention', ({ text, mark }, { time }) =>
+        mark?.until == null ? `open again: ${text}` : `snoozed until ${time(mark.until)}: ${text}`,
       ),
     }),
   },

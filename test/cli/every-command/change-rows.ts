@@ -212,6 +212,18 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { name: '{name}', revokedAt: /Z$/ },
   },
   {
+    line: 'attention acknowledge {problem} --reason known',
+    make: problem,
+    shows: [/acknowledged: .+/],
+    json: { id: '{problem}', state: 'acknowledged', mark: { reason: 'known' } },
+  },
+  {
+    line: 'attention snooze {problem} --for 30m',
+    make: problem,
+    shows: [/snoozed until .+: .+/],
+    json: { id: '{problem}', state: 'snoozed' },
+  },
+  {
     line: 'workers drain {own}',
     make: drainable,
     shows: ['{own} is asked to drain'],
@@ -251,6 +263,14 @@ export const CHANGE_ROWS: readonly CommandRow[] = [
     json: { items: [{ path: 'limits.eventStreams', needsRestart: true }] },
   },
 ];
+
+/** The dead letters of the scene's code. */
+async function problem(scene: Scene): Promise<Names> {
+  return scene.look('/v1/attention', ({ items }: { items: { id: string; kind: string }[] }) => {
+    const found = items.find(({ kind }) => kind === 'dead_letters');
+    return found === undefined ? null : { problem: found.id };
+  });
+}
 
 /** A process that the rest of the service can do without. */
 async function drainable(scene: Scene): Promise<Names> {
