@@ -8,46 +8,43 @@ import { noteNextPage, printTable } from './print.ts';
 import type { TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
-/** An argument or an option as the help has it, its description, and how its text becomes a value. */
-type Taken = readonly [flags: string, description?: string, how?: Reading];
-
-interface Reading {
-  /** The value of a text; absent: the text itself. An option that may be repeated gets its value so far. */
-  parse?: (text: string, before: never) => unknown;
-  choices?: readonly string[];
-  default?: string | number;
-  isRequired?: true;
-  /** The value of an option that is given without a text; absent: true. */
-  value?: string | number;
-}
+/**
+ * An argument or an option as the help has it, its description, and how its text becomes a value: by a function, or because it is one of several;
+ * absent: it is the text. An option that may be repeated gets its value so far. `preset` is the value if it is not given; of an option that needs
+ * no text, the value if it is given without one.
+ */
+type Taken = readonly [
+  flags: string,
+  description?: string,
+  how?: ((text: string, before: never) => unknown) | readonly string[] | undefined,
+  preset?: string | number,
+];
 
 type Takes = Readonly<Record<string, Taken>>;
 
-type Read<How> = How extends { parse: (...texts: never[]) => infer Value }
+type Read<How> = How extends (...texts: never[]) => infer Value
   ? Value
-  : How extends { choices: readonly (infer Choice)[] }
+  : How extends readonly (infer Choice)[]
     ? Choice
     : string;
 
-type Bare<How> = How extends { value: infer Value } ? Value : boolean;
+type Bare<Preset> = Preset extends string | number ? Preset : boolean;
 
-type ValueOf<Flags, How> = Flags extends `<${string}`
+type ValueOf<Flags, How, Preset> = Flags extends `<${string}`
   ? Read<How>
-  : How extends { default: unknown } | { isRequired: true }
-    ? Read<How>
-    : Flags extends `--no-${string}`
-      ? boolean
-      : Flags extends `${string}...${'>' | ']'}`
-        ? string[] | undefined
-        : Flags extends `${string}<${string}` | `[${string}`
-          ? Read<How> | undefined
-          : Flags extends `${string}[${string}`
-            ? Read<How> | Bare<How> | undefined
-            : Bare<How> | undefined;
+  : Flags extends `--no-${string}`
+    ? boolean
+    : Flags extends `${string}...${'>' | ']'}`
+      ? string[] | undefined
+      : Flags extends `${string}<${string}` | `[${string}`
+        ? Read<How> | (Preset extends string | number ? never : undefined)
+        : Flags extends `${string}[${string}`
+          ? Read<How> | Bare<Preset> | undefined
+          : Bare<Preset> | undefined;
 
 /** What a command is given: a value for each thing that it takes. */
 export type InputOf<Given extends Takes> = {
-  [Name in keyof Given]: ValueOf<Given[Name][0], Given[Name][2]>;
+  [Name in keyof Given]: ValueOf<Given[Name][0], Given[Name][2], Given[Name][3]>;
 };
 
 interface Naming<Given extends Takes> {

@@ -65,16 +65,16 @@ function parseTagFilter(text: string): string {
 
 /** What things that get tags take. */
 export const TAGS = {
-  tags: ['--tag <key=value>', 'a tag by which its turns are found again; may be repeated', { parse: parseTags }],
+  tags: ['--tag <key=value>', 'a tag by which its turns are found again; may be repeated', parseTags],
 } as const;
 
 /** What lists take that can show only what has a tag. */
-export const TAG_FILTER = { tag: ['--tag <key=value>', 'only with this tag', { parse: parseTagFilter }] } as const;
+export const TAG_FILTER = { tag: ['--tag <key=value>', 'only with this tag', parseTagFilter] } as const;
 
 /** What lists take. */
 export function pages(itemsMax = 1000) {
   return {
-    limit: ['--limit <count>', 'the size of the page', { parse: wholeNumber(1, itemsMax), default: 50 }],
+    limit: ['--limit <count>', 'the size of the page', wholeNumber(1, itemsMax), 50],
     cursor: ['--cursor <cursor>', 'continue after the page that printed this cursor'],
   } as const;
 }
@@ -86,7 +86,7 @@ export const WAIT_SECONDS = 300;
 export function waitFor(subject: string, secondsMax = 86_400) {
   const description = `wait for ${subject}; ${WAIT_SECONDS} seconds by default`;
   return {
-    wait: ['--wait [seconds]', description, { parse: wholeNumber(0, secondsMax), value: WAIT_SECONDS }],
+    wait: ['--wait [seconds]', description, wholeNumber(0, secondsMax), WAIT_SECONDS],
   } as const;
 }
 

@@ -74,25 +74,19 @@ type RunRow = (row: CommandRow, command: Command, input: object) => Promise<void
 function addCommand(command: Command, row: CommandRow, run: RunRow): void {
   if (row.summary !== undefined) command.description(row.summary);
   if (row.alias !== undefined) command.alias(row.alias);
-  const readers = Object.entries(row.takes ?? {}).map(([name, [flags, description = '', how = {}]]) => {
+  const readers = Object.entries(row.takes ?? {}).map(([name, [flags, description = '', how, preset]]) => {
     const taken = flags.startsWith('-') ? new Option(flags, description) : new Argument(flags, description);
-    // The rows have the types of the values.
-    if (how.parse !== undefined) taken.argParser(how.parse as (text: string, before: unknown) => unknown);
-    if (how.choices !== undefined) taken.choices(how.choices);
-    if (how.default !== undefined) taken.default(how.default);
-    if (taken instanceof Argument) {
-      const at = command.registeredArguments.length;
-      command.addArgument(taken);
-      return { name, read: (): unknown => command.processedArgs[at] };
+    if (typeof how === 'function') taken.argParser<unknown>((text, before) => how(text, before as never));
+    else if (how !== undefined) taken.choices(how);
+    if (preset !== undefined && (taken instanceof Argument || taken.required)) taken.default(preset);
+    if (taken instanceof Option) {
+      command.addOption(taken);
+      const given = (): unknown => command.getOptionValue(taken.attributeName());
+      return { name, read: () => (given() === true ? (preset ?? true) : given()) };
     }
-    command.addOption(taken.makeOptionMandatory(how.isRequired === true));
-    return {
-      name,
-      read() {
-        const value: unknown = command.getOptionValue(taken.attributeName());
-        return value === true ? (how.value ?? true) : value;
-      },
-    };
+    const at = command.registeredArguments.length;
+    command.addArgument(taken);
+    return { name, read: (): unknown => command.processedArgs[at] };
   });
   command.action(() => run(row, command, Object.fromEntries(readers.map(({ name, read }) => [name, read()]))));
 }

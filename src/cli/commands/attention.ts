@@ -43,7 +43,7 @@ export const words: Words = {
         seconds: [
           '--for <duration>',
           'for how long, such as 30m; an hour by default; 0: it is open again',
-          { parse: (text: string) => Math.round(durationOf('--for')(text) / 1000) },
+          (text: string) => Math.round(durationOf('--for')(text) / 1000),
         ],
       },
       run: prints('snoozeAttention', ({ text, mark }, { time }) =>

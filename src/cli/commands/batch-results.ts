@@ -20,7 +20,7 @@ const TAKES = {
   ...ITS_ID,
   out: ['--out <file>', 'write to this file; if it exists, continue at its end'],
   all: ['--all', 'also items that have not ended'],
-  format: ['--format <format>', 'of the lines', { choices: ['holdfast', 'openai'], default: 'holdfast' }],
+  format: ['--format <format>', 'of the lines', ['holdfast', 'openai'], 'holdfast'],
 } as const;
 
 export const results = command({

@@ -20,7 +20,7 @@ export const watch = command({
   summary: 'follow a batch until it ends; the exit code says how it ended',
   takes: {
     ...ITS_ID,
-    waitSeconds: ['--wait <seconds>', 'stop watching after this time', { parse: wholeNumber(0, WAIT_SECONDS_MAX) }],
+    waitSeconds: ['--wait <seconds>', 'stop watching after this time', wholeNumber(0, WAIT_SECONDS_MAX)],
   },
   async run(input, api, terminal) {
     // A service that is not there now is an error; one that leaves later may be restarting.

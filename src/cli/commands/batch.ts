@@ -76,11 +76,7 @@ export const words: Words = {
       takes: {
         ...ITS_ID,
         ...CAREFUL,
-        running: [
-          '--running <what>',
-          'what happens to items in flight',
-          { choices: ['stop', 'finish'], default: 'finish' },
-        ],
+        running: ['--running <what>', 'what happens to items in flight', ['stop', 'finish'], 'finish'],
       },
       async run({ dryRun, yes, ...request }, api, terminal) {
         const end = await endOfPlan({ dryRun, yes }, terminal, async () => {
@@ -97,7 +93,7 @@ export const words: Words = {
         ...ITS_ID,
         ...CAREFUL,
         code: ['--code <code>', 'only items with this error code'],
-        n: ['--n <numbers>', 'only these items, separated by commas', { parse: parseNumbers }],
+        n: ['--n <numbers>', 'only these items, separated by commas', parseNumbers],
       },
       async run({ dryRun, yes, ...request }, api, terminal) {
         const end = await endOfPlan({ dryRun, yes }, terminal, async () =>

@@ -12,7 +12,7 @@ import type { Terminal } from '../terminal.ts';
 import { reportEnd } from './send.ts';
 
 const TAKES = {
-  key: ['[session]', 'the session key', { default: 'main' }],
+  key: ['[session]', 'the session key', undefined, 'main'],
   showContext: ['--show-context', 'print the parts of each prompt, with their origin and trust'],
 } as const;
 

@@ -47,7 +47,7 @@ const OFFERS_MAX = 50;
 
 export const words: Words = {
   completion: localCommand({
-    takes: { shell: ['<shell>', 'your shell', { choices: ['bash', 'zsh', 'fish'] }] },
+    takes: { shell: ['<shell>', 'your shell', ['bash', 'zsh', 'fish']] },
     run: async ({ shell }, { terminal }) => terminal.write(SCRIPTS[shell]),
   }),
   __complete: localCommand({

@@ -1,7 +1,7 @@
 // `holdfast usage`: usage and its cost. `holdfast prices`: the price table of the service, and models without a price.
 import type { Prices, UsageReport } from '../../contract/costs.ts';
 import { USAGE_GROUPS, USAGE_STEPS } from '../../core/usage-steps.ts';
-import { EXIT } from '../cli-error.ts';
+import { EXIT, usageError } from '../cli-error.ts';
 import { command, lists, localCommand, prints, type Words } from '../command.ts';
 import { dollarsText } from '../dollars.ts';
 import { TAG_FILTER } from '../options.ts';
@@ -22,9 +22,9 @@ export const words: Words = {
   usage: command({
     takes: {
       ...TAG_FILTER,
-      by: ['--by <step>', 'the length of a step', { choices: USAGE_STEPS, default: 'day' }],
-      group: ['--group <group>', 'one line for each of these', { choices: USAGE_GROUPS }],
-      from: ['--since <time>', 'only since: ISO 8601, or a duration such as 12h', { parse: pastTime }],
+      by: ['--by <step>', 'the length of a step', USAGE_STEPS, 'day'],
+      group: ['--group <group>', 'one line for each of these', USAGE_GROUPS],
+      from: ['--since <time>', 'only since: ISO 8601, or a duration such as 12h', pastTime],
     },
     run: lists(
       'getUsage',
@@ -97,17 +97,17 @@ export const words: Words = {
       summary:
         'recalculate the costs of past calls with the prices of this configuration; works on the database directly',
       takes: {
-        from: [
-          '--from <time>',
-          'calls that started then or later: ISO 8601, or a duration such as 7d',
-          { parse: pastTime, isRequired: true },
-        ],
-        to: ['--to <time>', 'calls that started before; by default all until now', { parse: pastTime }],
+        from: ['--from <time>', 'calls that started then or later: ISO 8601, or a duration such as 7d', pastTime],
+        to: ['--to <time>', 'calls that started before; by default all until now', pastTime],
         reason: ['--reason <text>', 'the reason, stored with the repricing'],
         dryRun: ['--dry-run', 'change nothing, and print what would change'],
         yes: ['--yes', 'do not ask for confirmation'],
       },
-      run: async (input, { terminal }) => (await import('./reprice.ts')).reprice(input, terminal),
+      async run({ from, ...input }, { terminal }) {
+        if (from === undefined)
+          throw usageError("required option '--from <time>' not specified", 'add --help to see the allowed options');
+        return (await import('./reprice.ts')).reprice({ from, ...input }, terminal);
+      },
     }),
   },
 };

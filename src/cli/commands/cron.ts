@@ -30,13 +30,13 @@ const SETTINGS = {
   staggerMs: [
     '--stagger <duration>',
     'with --cron: delay by up to this much; 0: exactly on time',
-    { parse: durationOf('--stagger') },
+    durationOf('--stagger'),
   ],
-  everyMs: ['--every <duration>', 'when: at intervals, such as 10m', { parse: durationOf('--every') }],
+  everyMs: ['--every <duration>', 'when: at intervals, such as 10m', durationOf('--every')],
   anchor: [
     '--anchor <time>',
     'with --every: where the intervals begin, ISO 8601; without a zone that of this machine',
-    { parse: timeFromNow },
+    timeFromNow,
   ],
   at: ['--at <time>', 'when: once, ISO 8601 (without a zone that of this machine) or a duration from now such as 20m'],
   yes: ['--yes', 'with --at: do not ask about a time in the past, which runs immediately'],
@@ -44,15 +44,11 @@ const SETTINGS = {
   event: ['--event <text>', 'what: a line in the next prompt'],
   model: ['--model <model>', 'with --message: provider/model or an alias'],
   thinking: ['--thinking <level>', 'with --message: the thinking level'],
-  timeoutSeconds: [
-    '--timeout <seconds>',
-    'with --message: the deadline of the turn',
-    { parse: wholeNumber(1, TURN_SECONDS_MAX) },
-  ],
-  target: ['--target <target>', 'the session: main, isolated or session:<key>', { parse: parseTarget }],
-  wake: ['--wake <when>', 'with --event: when the agent reads it', { choices: ['now', 'next-heartbeat'] }],
-  misfire: ['--misfire <policy>', 'policy for missed slots', { choices: ['run_once', 'run_all', 'skip'] }],
-  delivery: ['--deliver <where>', 'where the answer goes: none, last, webhook or a URL', { parse: parseDelivery }],
+  timeoutSeconds: ['--timeout <seconds>', 'with --message: the deadline of the turn', wholeNumber(1, TURN_SECONDS_MAX)],
+  target: ['--target <target>', 'the session: main, isolated or session:<key>', parseTarget],
+  wake: ['--wake <when>', 'with --event: when the agent reads it', ['now', 'next-heartbeat']],
+  misfire: ['--misfire <policy>', 'policy for missed slots', ['run_once', 'run_all', 'skip']],
+  delivery: ['--deliver <where>', 'where the answer goes: none, last, webhook or a URL', parseDelivery],
   deleteAfterRun: ['--delete-after-run', 'delete it after a successful run'],
 } as const;
 
@@ -135,7 +131,7 @@ export const words: Words = {
       summary: 'print the next slots of a cron',
       takes: {
         ...NAMED,
-        count: ['--count <count>', 'number of slots', { parse: wholeNumber(1, SLOTS_MAX), default: SLOTS_DEFAULT }],
+        count: ['--count <count>', 'number of slots', wholeNumber(1, SLOTS_MAX), SLOTS_DEFAULT],
       },
       run: withId(
         prints('listNextSlots', ({ items }, terminal) => {

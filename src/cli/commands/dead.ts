@@ -18,11 +18,7 @@ const WHICH = { which: ['<which>', 'a code such as turn_timeout, or the id of a 
 const ACTION = {
   ...CAREFUL,
   ...WHICH,
-  perSecond: [
-    '--per-second <count>',
-    'process them in the background, at this rate',
-    { parse: wholeNumber(1, PER_SECOND_MAX) },
-  ],
+  perSecond: ['--per-second <count>', 'process them in the background, at this rate', wholeNumber(1, PER_SECOND_MAX)],
 } as const;
 
 export const words: Words = {

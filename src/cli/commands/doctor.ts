@@ -1,11 +1,18 @@
 // `holdfast doctor`: checks all dependencies of Holdfast, changes nothing, and says how to repair faults.
 import { loadConfig, ConfigError, type Config } from '../../config.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
-import type { Check, Finding } from '../doctor/check.ts';
+import { failure, ok, type Check, type Finding } from '../doctor/check.ts';
 import { databaseChecks } from '../doctor/database-checks.ts';
-import { commandsCheck, heartbeatCheck, machineChecks } from '../doctor/machine-checks.ts';
-import { redisChecks } from '../doctor/redis-checks.ts';
-import { serviceChecks } from '../doctor/service-checks.ts';
+import {
+  commandsFinding,
+  dashboardFinding,
+  dataDirFinding,
+  heartbeatFinding,
+  keyFinding,
+  nodeFinding,
+} from '../doctor/machine-checks.ts';
+import { redisFinding } from '../doctor/redis-checks.ts';
+import { modelFinding, portFinding, readinessFinding } from '../doctor/service-checks.ts';
 import type { Style } from '../style.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -20,16 +27,25 @@ const MARKS: Record<Finding['status'], { mark: string; style: Style }> = {
 export async function runDoctor(terminal: Terminal): Promise<ExitCode> {
   const { config, finding: configFinding } = readConfig();
   const checks: Check[] = [
-    ...machineChecks(config),
+    { code: 'node', title: 'Node version', run: async () => nodeFinding(process.versions.node) },
+    ...(config === null
+      ? []
+      : [
+          { code: 'data-dir', title: 'data directory', run: () => dataDirFinding(config) },
+          { code: 'api-key', title: 'admin key', run: () => keyFinding(config) },
+        ]),
+    { code: 'web_dist', title: 'dashboard', run: dashboardFinding },
     { code: 'config', title: 'configuration', run: async () => configFinding },
     ...(config === null
       ? []
       : [
           ...databaseChecks(config),
-          ...redisChecks(config),
-          ...serviceChecks(config),
-          commandsCheck(config),
-          heartbeatCheck(config),
+          { code: 'redis', title: 'Redis', run: () => redisFinding(config) },
+          { code: 'port', title: 'port of the API', run: () => portFinding(config) },
+          { code: 'model', title: 'model', run: async () => modelFinding(config) },
+          { code: 'readiness', title: 'readiness of the running service', run: readinessFinding },
+          { code: 'commands', title: 'commands of agents', run: async () => commandsFinding(config) },
+          { code: 'heartbeats', title: 'tasks of HEARTBEAT.md', run: () => heartbeatFinding(config) },
         ]),
   ];
   const findings: ({ number: number; code: string; title: string } & Finding)[] = [];
@@ -57,10 +73,10 @@ function readConfig(): { config: Config | null; finding: Finding } {
   try {
     const config = loadConfig();
     const file = config.runtime.configPath;
-    return { config, finding: { status: 'ok', reason: file === null ? 'no file: defaults and environment' : file } };
+    return { config, finding: ok(file === null ? 'no file: defaults and environment' : file) };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const fix = 'correct the values listed; "holdfast config validate" checks again';
-    return { config: null, finding: { status: 'error', reason: error.message, fix } };
+    return { config: null, finding: failure(error.message, fix) };
   }
 }

@@ -12,7 +12,7 @@ export const words: Words = {
       takes: {
         ...pages(),
         agent: ['--agent <id>', 'only this agent'],
-        status: ['--status <status>', 'only with this status', { choices: ['claimed', 'fired', 'skipped'] }],
+        status: ['--status <status>', 'only with this status', ['claimed', 'fired', 'skipped']],
       },
       run: lists('listHeartbeats', (terminal) => [
         { title: 'DUE', value: (row) => terminal.time(row.scheduledFor) },

@@ -19,12 +19,13 @@ export const words: Words = {
         role: [
           '--role <role>',
           'viewer reads, operator also changes what runs, admin also manages keys',
-          { choices: KEY_ROLES, default: 'viewer' },
+          KEY_ROLES,
+          'viewer',
         ],
         expiresAt: [
           '--expires <time>',
           'when the key expires: a duration such as 30d, or a time; by default never',
-          { parse: futureTime },
+          futureTime,
         ],
       },
       run: prints('createKey', ({ key }, terminal, { name, role }) => {

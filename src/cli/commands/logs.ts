@@ -21,7 +21,7 @@ const TAKES = {
   follow: ['-f, --follow', 'also print new lines, until Ctrl-C'],
   turn: ['--turn <id>', 'only lines about this turn: its id, or the last 6 to 12 digits'],
   session: ['--session <key>', 'only lines about this session'],
-  level: ['--level <level>', 'only lines of this level or above', { choices: LOG_LEVELS }],
+  level: ['--level <level>', 'only lines of this level or above', LOG_LEVELS],
 } as const;
 
 type Input = InputOf<typeof TAKES>;

@@ -7,7 +7,7 @@ import { command, type Words } from '../command.ts';
 export const words: Words = {
   open: command({
     takes: {
-      path: ['[path]', 'a path of the dashboard such as /turns', { parse: parsePath, default: '/' }],
+      path: ['[path]', 'a path of the dashboard such as /turns', parsePath, '/'],
       print: ['--print', 'print the address, which signs one browser in within a minute, and do not open it'],
     },
     async run({ path, print }, api, terminal) {

@@ -4,7 +4,7 @@ import { LANES } from '../../config/choices.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 
 const SCOPE = {
-  lane: ['--lane <lane>', 'only this lane', { choices: LANES }],
+  lane: ['--lane <lane>', 'only this lane', LANES],
   agent: ['--agent <id>', 'only this agent'],
   session: ['--session <key>', 'only this session'],
   reason: ['--reason <text>', 'the reason, shown with the pause'],

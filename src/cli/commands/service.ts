@@ -16,7 +16,8 @@ export const words: Words = {
       roles: [
         '--roles <roles>',
         'the roles of this process: api, worker, scheduler',
-        { default: 'api,worker,scheduler' },
+        undefined,
+        'api,worker,scheduler',
       ],
       migrate: ['--no-migrate', 'do not migrate the database first; refuse a database whose schema is too old'],
     },
@@ -40,17 +41,13 @@ export const words: Words = {
   }),
   'scripted-model': localCommand({
     takes: {
-      port: ['--port <port>', 'the port; 0: any free port', { parse: wholeNumber(0, PORT_MAX), default: 0 }],
-      host: ['--host <host>', 'the address to listen on', { default: '127.0.0.1' }],
-      batchDelayMs: [
-        '--batch-delay <ms>',
-        'duration of a message batch',
-        { parse: wholeNumber(0, DAY_MS), default: 1000 },
-      ],
+      port: ['--port <port>', 'the port; 0: any free port', wholeNumber(0, PORT_MAX), 0],
+      host: ['--host <host>', 'the address to listen on', undefined, '127.0.0.1'],
+      batchDelayMs: ['--batch-delay <ms>', 'duration of a message batch', wholeNumber(0, DAY_MS), 1000],
       batchCacheHits: [
         '--batch-cache-hits <rate>',
         'share of cached prefixes that a message batch finds, 0 to 1',
-        { parse: parseRate },
+        parseRate,
       ],
     },
     run: async (options, { terminal }) => (await import('./scripted-model.ts')).runScriptedModel(options, terminal),

@@ -38,11 +38,7 @@ export const eraseSubject = command({
     senderId: ['<sender-id>', 'the sender.id of their messages'],
     ...ERASING,
     channel: ['--channel <channel>', 'only sessions with their messages of this channel'],
-    shared: [
-      '--shared <what>',
-      'sessions in which others have written too',
-      { choices: ['keep', 'erase'], default: 'keep' },
-    ],
+    shared: ['--shared <what>', 'sessions in which others have written too', ['keep', 'erase'], 'keep'],
   },
   async run({ dryRun: isDry = false, yes, reason, ...about }, api, terminal) {
     const planned = await api.call('eraseSubject', { ...about, dryRun: true });

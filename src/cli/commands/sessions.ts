@@ -65,7 +65,7 @@ export const words: Words = {
         ...ITS_KEY,
         ...pages(),
         all: ['--all', 'also entries that are pruned, compacted or hidden'],
-        tail: ['--tail <count>', 'only the last entries', { parse: wholeNumber(1, TAIL_MAX) }],
+        tail: ['--tail <count>', 'only the last entries', wholeNumber(1, TAIL_MAX)],
       },
       async run({ key, all, tail, ...page }, api, terminal) {
         const body = await api.listEntries({
@@ -92,7 +92,7 @@ export const words: Words = {
     abort: command({
       alias: 'stop',
       summary: 'stop the running turn and its subagents, cancel waiting messages',
-      takes: { ...ITS_KEY, queued: ['--keep-queued', 'keep the waiting messages', { value: 'keep' }] },
+      takes: { ...ITS_KEY, queued: ['--keep-queued', 'keep the waiting messages', undefined, 'keep'] },
       run: prints('abortSession', ({ aborted, cancelled }) => {
         const stopped = aborted === null ? 'no turn was running' : `stopped turn ${aborted}`;
         return `${stopped}; ${cancelled} cancelled`;

@@ -46,7 +46,7 @@ export const words: Words = {
         status: ['--status <status>', 'only this status, such as failed'],
         kind: ['--kind <kind>', 'only this kind, such as cron'],
         lane: ['--lane <lane>', 'only this lane'],
-        since: ['--since <time>', 'only turns started since: ISO 8601, or a duration such as 30m', { parse: pastTime }],
+        since: ['--since <time>', 'only turns started since: ISO 8601, or a duration such as 30m', pastTime],
       },
       run: lists('listTurns', (terminal) => [
         { title: 'TURN', value: (row) => row.id },
@@ -80,7 +80,7 @@ export const words: Words = {
       summary: 'print the model request of a call, part by part',
       takes: {
         id: ['<id>', 'the id of the turn'],
-        n: ['<n>', 'the number of the call, counted from 1', { parse: wholeNumber(1, CALL_NO_MAX) }],
+        n: ['<n>', 'the number of the call, counted from 1', wholeNumber(1, CALL_NO_MAX)],
       },
       run: prints('getModelRequest', (request, terminal) => {
         printParts(request.parts, terminal.print, terminal);

@@ -14,7 +14,7 @@ export const words: Words = {
   waiting: command({
     takes: {
       ...pages(),
-      lane: ['--lane <lane>', 'only in this lane', { choices: LANES }],
+      lane: ['--lane <lane>', 'only in this lane', LANES],
       session: ['--session <key>', 'only in this session'],
       batch: ['--batch <id>', 'only of this batch'],
     },

@@ -8,6 +8,11 @@ export interface Finding {
   fix?: string;
 }
 
+export const ok = (reason: string): Finding => ({ status: 'ok', reason });
+export const skipped = (reason: string): Finding => ({ status: 'skipped', reason });
+export const warning = (reason: string, fix: string): Finding => ({ status: 'warning', reason, fix });
+export const failure = (reason: string, fix: string): Finding => ({ status: 'error', reason, fix });
+
 export interface Check {
   /** Stable: for scripts and for the documentation. */
   code: string;

@@ -5,7 +5,7 @@ import { inspectDatabase } from '../../store/inspect-database.ts';
 import { CliError } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import { CLOCK_OFF_MS } from '../../core/service-health.ts';
-import { reasonOf, type Check, type Finding } from './check.ts';
+import { failure, ok, reasonOf, skipped, warning, type Check, type Finding } from './check.ts';
 import { healthChecks } from './health-checks.ts';
 import { retentionFinding } from './retention-check.ts';
 
@@ -15,7 +15,7 @@ const SERVER_VERSION_MIN = 15;
 export function databaseChecks(config: Config): Check[] {
   const seen: { url: string | null; skewMs: number } = { url: null, skewMs: 0 };
   const whenReached = (run: (url: string) => Promise<Finding>) => async (): Promise<Finding> =>
-    seen.url === null ? { status: 'skipped', reason: 'the database could not be reached' } : run(seen.url);
+    seen.url === null ? skipped('the database could not be reached') : run(seen.url);
   return [
     {
       code: 'database',
@@ -24,8 +24,7 @@ export function databaseChecks(config: Config): Check[] {
         const { databaseUrl, dataDir } = config.runtime;
         const url = databaseUrl ?? (await embeddedUrl(dataDir).catch(faultOf));
         if (url !== null && typeof url !== 'string') return url;
-        if (url === null)
-          return { status: 'ok', reason: 'embedded PostgreSQL, not running; "npx holdfast start" starts it' };
+        if (url === null) return ok('embedded PostgreSQL, not running; "npx holdfast start" starts it');
         return reach(url, databaseUrl === undefined ? 'embedded PostgreSQL' : 'PostgreSQL', seen);
       },
     },
@@ -39,7 +38,7 @@ export function databaseChecks(config: Config): Check[] {
 /** The embedded database says by itself what to do. */
 function faultOf(error: unknown): Finding {
   const fix = error instanceof EmbeddedPostgresError ? error.remedy : 'see postgres.log in the data directory';
-  return { status: 'error', reason: reasonOf(error), fix };
+  return failure(reasonOf(error), fix);
 }
 
 async function reach(url: string, name: string, seen: { url: string | null; skewMs: number }): Promise<Finding> {
@@ -49,21 +48,18 @@ async function reach(url: string, name: string, seen: { url: string | null; skew
     seen.skewMs = skewMs;
     const finding = versionFinding(version, name);
     if (finding.status !== 'ok' || warnings.length === 0) return finding;
-    return {
-      status: 'warning',
-      reason: `${finding.reason}; ${warnings.join('; ')}`,
-      fix: 'turn it on in postgresql.conf, or for this database with "alter database ... set"',
-    };
+    return warning(
+      `${finding.reason}; ${warnings.join('; ')}`,
+      'turn it on in postgresql.conf, or for this database with "alter database ... set"',
+    );
   } catch (error) {
     // A start would end with the same words.
     const fault = explainStartFault(error);
-    if (fault instanceof CliError && fault.code !== 'unreachable')
-      return { status: 'error', reason: fault.message, fix: fault.fix };
-    return {
-      status: 'error',
-      reason: `${name} cannot be reached: ${reasonOf(error)}`,
-      fix: 'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast starts its own',
-    };
+    if (fault instanceof CliError && fault.code !== 'unreachable') return failure(fault.message, fault.fix);
+    return failure(
+      `${name} cannot be reached: ${reasonOf(error)}`,
+      'start it, or correct DATABASE_URL; without DATABASE_URL Holdfast starts its own',
+    );
   }
 }
 
@@ -71,42 +67,26 @@ async function reach(url: string, name: string, seen: { url: string | null; skew
 export function versionFinding(number: number, name: string): Finding {
   const major = Math.floor(number / 10_000);
   const reason = `${name} ${major}.${number % 10_000}`;
-  if (major >= SERVER_VERSION_MIN) return { status: 'ok', reason };
-  return {
-    status: 'error',
-    reason: `${reason} is too old`,
-    fix: `upgrade to PostgreSQL ${SERVER_VERSION_MIN} or newer`,
-  };
+  if (major >= SERVER_VERSION_MIN) return ok(reason);
+  return failure(`${reason} is too old`, `upgrade to PostgreSQL ${SERVER_VERSION_MIN} or newer`);
 }
 
 async function migrationsFinding(url: string): Promise<Finding> {
   try {
     const { pendingMigrations } = await import('../../store/migrate.ts');
     const pending = await pendingMigrations(url);
-    if (pending.length === 0) return { status: 'ok', reason: 'up to date' };
-    return {
-      status: 'warning',
-      reason: `missing: ${pending.join(', ')}`,
-      fix: 'run "holdfast migrate" or start the service',
-    };
+    if (pending.length === 0) return ok('up to date');
+    return warning(`missing: ${pending.join(', ')}`, 'run "holdfast migrate" or start the service');
   } catch (error) {
-    return {
-      status: 'error',
-      reason: reasonOf(error),
-      fix: 'run the version of Holdfast that migrated this database, or a newer one',
-    };
+    return failure(reasonOf(error), 'run the version of Holdfast that migrated this database, or a newer one');
   }
 }
 
 /** Positive: this machine is ahead. */
 export function skewFinding(skewMs: number): Finding {
   const reason = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'slow' : 'fast'}`;
-  if (Math.abs(skewMs) <= CLOCK_OFF_MS) return { status: 'ok', reason };
-  return {
-    status: 'warning',
-    reason,
-    fix: 'synchronise the clocks (NTP): times in logs and prompts are wrong; locks are not affected',
-  };
+  if (Math.abs(skewMs) <= CLOCK_OFF_MS) return ok(reason);
+  return warning(reason, 'synchronise the clocks (NTP): times in logs and prompts are wrong; locks are not affected');
 }
 
 /** Where the embedded database of this data directory listens; null when it does not run. Starts nothing. */

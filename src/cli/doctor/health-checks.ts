@@ -2,7 +2,7 @@
 // whether a part has stalled, and what holds back live events.
 import { wordsOfHealth, type HealthFact, type HealthKind } from '../../core/service-health.ts';
 import { inspectService } from '../../store/inspect-service.ts';
-import { reasonOf, type Check, type Finding } from './check.ts';
+import { ok, reasonOf, skipped, type Check, type Finding } from './check.ts';
 
 const CHECKS: Readonly<Record<HealthKind, { code: string; title: string; ok: string }>> = {
   model_away: { code: 'provider', title: 'providers of models', ok: 'no turn waits for a provider that is away' },
@@ -28,7 +28,7 @@ export function healthChecks(url: () => string | null): Check[] {
     title,
     async run(): Promise<Finding> {
       const reached = url();
-      if (reached === null) return { status: 'skipped', reason: 'the database could not be reached' };
+      if (reached === null) return skipped('the database could not be reached');
       looking ??= inspectService(reached);
       try {
         return healthFinding(
@@ -36,16 +36,16 @@ export function healthChecks(url: () => string | null): Check[] {
           ok,
         );
       } catch (error) {
-        return { status: 'skipped', reason: `the processes could not be read: ${reasonOf(error)}` };
+        return skipped(`the processes could not be read: ${reasonOf(error)}`);
       }
     },
   }));
 }
 
 /** The result of a check, from the facts of one kind. */
-export function healthFinding(facts: readonly HealthFact[], ok: string): Finding {
+export function healthFinding(facts: readonly HealthFact[], otherwise: string): Finding {
   const [first] = facts;
-  if (first === undefined) return { status: 'ok', reason: ok };
+  if (first === undefined) return ok(otherwise);
   const { severity, fix } = wordsOfHealth(first);
   return { status: severity, reason: facts.map(sentenceOf).join('; '), fix };
 }

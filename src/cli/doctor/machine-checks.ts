@@ -7,35 +7,12 @@ import { readHeartbeatFile } from '../../schedule/read-heartbeat-file.ts';
 import { areSecretsOutOfReach, describeCommands } from '../../tools/command-user.ts';
 import { isPlaceNeeded } from '../../tools/place-workspaces.ts';
 import { loadWorkspaceFiles } from '../../turn/open/load-workspace.ts';
-import { reasonOf, type Check, type Finding } from './check.ts';
-
-/** The checks of Node and of the data directory; the latter only with a configuration. */
-export function machineChecks(config: Config | null): Check[] {
-  const node: Check = { code: 'node', title: 'Node version', run: async () => nodeFinding(process.versions.node) };
-  const dashboard: Check = { code: 'web_dist', title: 'dashboard', run: () => dashboardFinding() };
-  if (config === null) return [node, dashboard];
-  const { dataDir } = config.runtime;
-  return [
-    node,
-    { code: 'data-dir', title: 'data directory', run: () => dataDirFinding(dataDir) },
-    { code: 'api-key', title: 'admin key', run: () => keyFinding(config) },
-    dashboard,
-  ];
-}
-
-/** The user that runs the commands of agents. */
-export function commandsCheck(config: Config): Check {
-  return { code: 'commands', title: 'commands of agents', run: async () => commandsFinding(config) };
-}
+import { failure, ok, reasonOf, skipped, warning, type Finding } from './check.ts';
 
 /** The tasks in HEARTBEAT.md of every polled agent. */
-export function heartbeatCheck(config: Config): Check {
-  return { code: 'heartbeats', title: 'tasks of HEARTBEAT.md', run: () => heartbeatFinding(config) };
-}
-
-async function heartbeatFinding(config: Config): Promise<Finding> {
+export async function heartbeatFinding(config: Config): Promise<Finding> {
   const agents = config.agents.list.map(({ id }) => agentOf(config, id)).filter(({ heartbeat }) => heartbeat.every > 0);
-  if (!config.heartbeat.enabled || agents.length === 0) return { status: 'ok', reason: 'no agent is polled' };
+  if (!config.heartbeat.enabled || agents.length === 0) return ok('no agent is polled');
   const faults = await Promise.all(
     agents.map(async ({ id, workspaceDir }) => {
       try {
@@ -46,51 +23,45 @@ async function heartbeatFinding(config: Config): Promise<Finding> {
       }
     }),
   );
-  if (faults.flat().length === 0) return { status: 'ok', reason: 'all of them can be read' };
-  return {
-    status: 'warning',
-    reason: faults.flat().join('; '),
-    fix: 'correct HEARTBEAT.md in the workspace of the agent',
-  };
+  if (faults.flat().length === 0) return ok('all of them can be read');
+  return warning(faults.flat().join('; '), 'correct HEARTBEAT.md in the workspace of the agent');
 }
 
 /** 22.18 is the first to run TypeScript as it is. */
 export function nodeFinding(version: string): Finding {
   const [major = 0, minor = 0] = version.split('.').map(Number);
-  if (major > 22 || (major === 22 && minor >= 18)) return { status: 'ok', reason: version };
-  return {
-    status: 'error',
-    reason: `${version} is too old`,
-    fix: 'run "npm ci", which installs the required version on Linux, or install Node 24',
-  };
+  if (major > 22 || (major === 22 && minor >= 18)) return ok(version);
+  return failure(
+    `${version} is too old`,
+    'run "npm ci", which installs the required version on Linux, or install Node 24',
+  );
 }
 
 const WEB_INDEX = join(import.meta.dirname, '../../../web/dist/index.html');
 
 /** Without a build of the dashboard everything else works. */
-async function dashboardFinding(): Promise<Finding> {
+export async function dashboardFinding(): Promise<Finding> {
   try {
     await access(WEB_INDEX, constants.R_OK);
-    return { status: 'ok', reason: 'built' };
+    return ok('built');
   } catch {
-    return { status: 'warning', reason: 'was not built', fix: 'npm install && npm run build:web' };
+    return warning('was not built', 'npm install && npm run build:web');
   }
 }
 
-async function dataDirFinding(dataDir: string): Promise<Finding> {
+export async function dataDirFinding({ runtime: { dataDir } }: Config): Promise<Finding> {
   const existing = await nearestExisting(dataDir);
   try {
     await access(existing, constants.W_OK | constants.X_OK);
-    if (existing !== dataDir) return { status: 'ok', reason: `${dataDir} (does not exist yet; will be created)` };
+    if (existing !== dataDir) return ok(`${dataDir} (does not exist yet; will be created)`);
     // A start tightens it, unless it belongs to another user or the file system has no modes.
-    if (((await stat(dataDir)).mode & 0o007) === 0) return { status: 'ok', reason: dataDir };
-    return { status: 'warning', reason: `${dataDir} is open to every user`, fix: `chmod 700 ${dataDir}` };
+    if (((await stat(dataDir)).mode & 0o007) === 0) return ok(dataDir);
+    return warning(`${dataDir} is open to every user`, `chmod 700 ${dataDir}`);
   } catch (error) {
-    return {
-      status: 'error',
-      reason: `${existing} cannot be written: ${reasonOf(error)}`,
-      fix: 'give this user write access to it, or set HOLDFAST_DATA_DIR',
-    };
+    return failure(
+      `${existing} cannot be written: ${reasonOf(error)}`,
+      'give this user write access to it, or set HOLDFAST_DATA_DIR',
+    );
   }
 }
 
@@ -104,31 +75,28 @@ async function nearestExisting(path: string): Promise<string> {
 }
 
 /** Commands that can read secrets are not a fault if nothing else is configured, but they are reported. */
-function commandsFinding(config: Config): Finding {
+export function commandsFinding(config: Config): Finding {
   try {
     if (isPlaceNeeded(config))
-      return {
-        status: 'skipped',
-        reason: 'the first start decides where the workspaces are and which user runs commands',
-      };
+      return skipped('the first start decides where the workspaces are and which user runs commands');
     const reason = describeCommands(config);
-    if (areSecretsOutOfReach(config)) return { status: 'ok', reason };
+    if (areSecretsOutOfReach(config)) return ok(reason);
     const fix =
       'start Holdfast as root with tools.exec.user, run it in a container, or set tools.exec.enabled to false';
-    return { status: 'warning', reason, fix };
+    return warning(reason, fix);
   } catch (error) {
-    return { status: 'error', reason: reasonOf(error), fix: 'correct tools.exec.user' };
+    return failure(reasonOf(error), 'correct tools.exec.user');
   }
 }
 
-async function keyFinding(config: Config): Promise<Finding> {
-  if (config.runtime.apiKey !== undefined) return { status: 'ok', reason: 'from HOLDFAST_API_KEY' };
+export async function keyFinding(config: Config): Promise<Finding> {
+  if (config.runtime.apiKey !== undefined) return ok('from HOLDFAST_API_KEY');
   const path = join(config.runtime.dataDir, 'api-key');
   try {
     const { mode } = await stat(path);
-    if ((mode & 0o077) === 0) return { status: 'ok', reason: path };
-    return { status: 'warning', reason: `${path} can be read by other users`, fix: `chmod 600 ${path}` };
+    if ((mode & 0o077) === 0) return ok(path);
+    return warning(`${path} can be read by other users`, `chmod 600 ${path}`);
   } catch {
-    return { status: 'ok', reason: `${path} (does not exist yet; created at the first start)` };
+    return ok(`${path} (does not exist yet; created at the first start)`);
   }
 }

@@ -1,23 +1,14 @@
 // The checks of Redis: whether it answers, its version, and whether it evicts data.
 import { Redis } from 'ioredis';
 import type { Config } from '../../config.ts';
-import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
+import { CHECK_TIMEOUT_MS, failure, ok, reasonOf, skipped, warning, type Finding } from './check.ts';
 
 const SERVER_VERSION_MIN = 7;
 
-/** The checks of Redis; without REDIS_URL there is nothing to check. */
-export function redisChecks(config: Config): Check[] {
-  const { redisUrl } = config.runtime;
-  const check: Check = {
-    code: 'redis',
-    title: 'Redis',
-    run: async () => ({ status: 'skipped', reason: 'not configured: the queue is in PostgreSQL' }),
-  };
-  return [redisUrl === undefined ? check : { ...check, run: () => redisFinding(redisUrl) }];
-}
-
-async function redisFinding(url: string): Promise<Finding> {
-  const redis = new Redis(url, {
+/** Without REDIS_URL there is nothing to check. */
+export async function redisFinding({ runtime: { redisUrl } }: Config): Promise<Finding> {
+  if (redisUrl === undefined) return skipped('not configured: the queue is in PostgreSQL');
+  const redis = new Redis(redisUrl, {
     lazyConnect: true,
     connectTimeout: CHECK_TIMEOUT_MS,
     commandTimeout: CHECK_TIMEOUT_MS,
@@ -29,11 +20,10 @@ async function redisFinding(url: string): Promise<Finding> {
     await redis.connect();
     return keepingFinding(await redis.info());
   } catch (error) {
-    return {
-      status: 'error',
-      reason: `cannot be reached: ${reasonOf(error)}`,
-      fix: 'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
-    };
+    return failure(
+      `cannot be reached: ${reasonOf(error)}`,
+      'start it, or correct REDIS_URL; without REDIS_URL the queue is in PostgreSQL',
+    );
   } finally {
     redis.disconnect();
   }
@@ -50,22 +40,20 @@ export function keepingFinding(info: string): Finding {
   const version = fields.get('valkey_version') ?? fields.get('redis_version') ?? '0';
   const reason = `version ${version}`;
   if (Number.parseInt(version, 10) < SERVER_VERSION_MIN) {
-    return { status: 'error', reason: `${reason} is too old`, fix: 'upgrade to Redis 7 or Valkey 8' };
+    return failure(`${reason} is too old`, 'upgrade to Redis 7 or Valkey 8');
   }
   const policy = fields.get('maxmemory_policy');
   if (policy !== undefined && policy !== 'noeviction') {
-    return {
-      status: 'warning',
-      reason: `${reason}; maxmemory-policy ${policy} discards jobs when memory is short`,
-      fix: 'redis-cli config set maxmemory-policy noeviction',
-    };
+    return warning(
+      `${reason}; maxmemory-policy ${policy} discards jobs when memory is short`,
+      'redis-cli config set maxmemory-policy noeviction',
+    );
   }
   if (fields.get('aof_enabled') === '0') {
-    return {
-      status: 'warning',
-      reason: `${reason}; appendonly is off: after a restart of Redis waiting jobs are enqueued again, some seconds later`,
-      fix: 'redis-cli config set appendonly yes',
-    };
+    return warning(
+      `${reason}; appendonly is off: after a restart of Redis waiting jobs are enqueued again, some seconds later`,
+      'redis-cli config set appendonly yes',
+    );
   }
-  return { status: 'ok', reason: `${reason}; noeviction; appendonly` };
+  return ok(`${reason}; noeviction; appendonly`);
 }

@@ -3,28 +3,19 @@ import { createServer } from 'node:net';
 import { createClient, HoldfastError, type HoldfastClient } from '../../client/create-client.ts';
 import { modelNotices, type Config } from '../../config.ts';
 import { loadClientSettings, reachableHost } from '../../config/client-settings.ts';
-import { CHECK_TIMEOUT_MS, reasonOf, type Check, type Finding } from './check.ts';
+import { CHECK_TIMEOUT_MS, failure, ok, reasonOf, skipped, type Finding } from './check.ts';
 
-/** The checks of the port and of the model's key. */
-export function serviceChecks(config: Config): Check[] {
-  return [
-    { code: 'port', title: 'port of the API', run: () => portFinding(config.runtime) },
-    { code: 'model', title: 'model', run: async () => modelFinding(config) },
-    { code: 'readiness', title: 'readiness of the running service', run: readinessFinding },
-  ];
-}
-
-async function portFinding({ host, port }: { host: string; port: number }): Promise<Finding> {
+/** The port of the API, or the service that listens there. */
+export async function portFinding({ runtime: { host, port } }: Config): Promise<Finding> {
   const { url } = loadClientSettings({});
-  if (URL.canParse(url) && (await isHoldfast(url))) return { status: 'ok', reason: `a service runs at ${url}` };
-  if (port === 0) return { status: 'ok', reason: 'any free port; no service runs' };
+  if (URL.canParse(url) && (await isHoldfast(url))) return ok(`a service runs at ${url}`);
+  if (port === 0) return ok('any free port; no service runs');
   const fault = await listenFault(host, port);
-  if (fault === null) return { status: 'ok', reason: `${host}:${port} is free; no service runs there` };
+  if (fault === null) return ok(`${host}:${port} is free; no service runs there`);
   const fix = 'stop the process that listens there, or set HOLDFAST_PORT';
-  if (fault.code !== 'EADDRINUSE') return { status: 'error', reason: `${host}:${port}: ${fault.message}`, fix };
-  if (await isHoldfast(`http://${reachableHost(host)}:${port}`))
-    return { status: 'ok', reason: `a service runs on ${host}:${port}` };
-  return { status: 'error', reason: `a process that is not Holdfast listens on ${host}:${port}`, fix };
+  if (fault.code !== 'EADDRINUSE') return failure(`${host}:${port}: ${fault.message}`, fix);
+  if (await isHoldfast(`http://${reachableHost(host)}:${port}`)) return ok(`a service runs on ${host}:${port}`);
+  return failure(`a process that is not Holdfast listens on ${host}:${port}`, fix);
 }
 
 /** Why a server could not listen there; null when it could. */
@@ -67,13 +58,13 @@ const FIXES: Readonly<Record<string, string>> = {
   queue: 'start Redis, or correct REDIS_URL',
 };
 
-async function readinessFinding(): Promise<Finding> {
+export async function readinessFinding(): Promise<Finding> {
   const { url } = loadClientSettings({});
   const readiness = URL.canParse(url) ? await readinessOf(url) : null;
-  if (readiness === null) return { status: 'skipped', reason: `no service answers at ${url}` };
+  if (readiness === null) return skipped(`no service answers at ${url}`);
   const failed = readiness.dependencies.filter(({ status }) => status === 'failed');
   // Each fault has a separate check.
-  if (failed.length === 0) return { status: 'ok', reason: `${url} reaches all its dependencies` };
+  if (failed.length === 0) return ok(`${url} reaches all its dependencies`);
   const named = failed.map(({ name, error }) => `${name} (${error ?? 'failed'})`).join(', ');
   return {
     status: readiness.status === 'unavailable' ? 'error' : 'warning',
@@ -90,7 +81,7 @@ export function modelFinding(config: Config, today = new Date().toISOString().sl
   const reason = isScripted
     ? 'no key: the scripted model answers'
     : `${config.agents.defaults.model} at ${anthropicBaseUrl ?? "the provider's default address"}`;
-  if (!isScripted && notices.length === 0) return { status: 'ok', reason };
+  if (!isScripted && notices.length === 0) return ok(reason);
   const fixes = [
     ...(isScripted ? ['set ANTHROPIC_API_KEY to use a real model'] : []),
     ...(notices.length === 0 ? [] : ['change the models named above in the configuration file']),
