@@ -93,6 +93,7 @@ export const sessionDetails = session.extend({
     .nullable()
     .exactOptional()
     .describe('Why its turn, its oldest message or else its oldest delivery waits; null: none does; absent in lists'),
+  tags: shownTags.describe('The tags of its newest message; empty: none'),
   contextWindow: count.describe("The size of the context window in tokens, as configured for the session's agent"),
   apiQueueMode: z.enum(QUEUE_MODES).describe('The queue mode of its messages that have neither `channel` nor `mode`'),
 });

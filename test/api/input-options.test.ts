@@ -75,6 +75,11 @@ describe('tags', () => {
       expect(top).toMatchObject({ turnsRead: 1, turns: [{ id: message.turnId, costMicros: items[0].costMicros }] });
     }
     expect(await idsOf('/v1/turns?tag=customer:4')).toEqual([]);
+    expect((await rig.get('/v1/sessions/tagged')).body.tags).toEqual(tags);
+    expect((await rig.get('/v1/sessions/plain')).body.tags).toEqual({});
+    await rig.post('/v1/sessions/tagged/messages', { text: 'again', tags: { customer: '42' } });
+    const listed = await rig.get('/v1/sessions?tag=customer:42&order=updated');
+    expect(listed.body.items).toMatchObject([{ tags: { customer: '42' } }]);
     expect((await rig.get('/v1/turns/count?tag=customer:42')).body.count).toBe(1);
     const filter = { tag: 'customer:42' };
     const bulk = await rig.post('/v1/bulk-actions', { action: 'retry', target: 'turns', filter, dryRun: true });

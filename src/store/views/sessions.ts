@@ -21,7 +21,8 @@ export type LockedSession = Omit<SessionDetails, 'contextWindow' | 'apiQueueMode
 
 /** Both parts of it, from a row of `holdfast.sessions`. */
 const LOCKED = raw(`${FACTS} as facts, json_build_object(
-    'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end) as rest`);
+    'lock', case when s.owner is not null then json_build_object('holder', s.owner, 'until', ${isoSql('s.lease_expires_at')}) end,
+    'tags', coalesce((select i.tags from holdfast.inbox i where i.session_id = s.id order by i.seq desc limit 1), '{}')) as rest`);
 
 interface LockedRow {
   facts: SessionFacts;
