@@ -13,7 +13,7 @@ import {
   word,
 } from './schema-scalars.ts';
 
-const PLATFORMS_MAX = 100;
+const CHANNELS_MAX = 100;
 
 const WEBHOOK_SECRETS_MAX = 5;
 
@@ -38,7 +38,7 @@ const webhook = section({
   timeoutMs: timerMs(1).default(10_000).describe('longest time for a receiver to respond'),
   maxAttempts: count(1, 1000).default(10).describe('maximum number of attempts per delivery'),
   expiresAfter: storedMs(1000).default(86_400_000).describe('deliveries older than this are no longer sent'),
-}).register(reloads, { effect: 'used by deliveries that start later' });
+});
 
 const HINTS_MAX = 20;
 const HINT_CHARS_MAX = 500;
@@ -86,12 +86,14 @@ const platform = z.strictObject({
 
 /** `channels` of the file. Output: `webhook`, and all others as `platforms`. */
 export const channelsSchema = z
-  .object({ webhook })
+  .object({
+    webhook: optional(webhook.unwrap()).register(reloads, { effect: 'used by deliveries that start later' }),
+  })
   .catchall(platform)
-  .refine((channels) => Object.keys(channels).length <= PLATFORMS_MAX + 1, `at most ${PLATFORMS_MAX} channels`)
+  .refine((channels) => Object.keys(channels).length <= CHANNELS_MAX, `at most ${CHANNELS_MAX} channels`)
   // The schema of `webhook` is its own, so what is left has that of a platform.
   .transform(({ webhook: own, ...platforms }) => ({
-    webhook: own,
+    webhook: own ?? webhook.parse({}),
     platforms: platforms as Record<string, z.output<typeof platform>>,
   }))
   .prefault({});

@@ -28,7 +28,6 @@ const REQUESTS_MAX = 100_000;
 const BYTES_MAX = 256 * 1024 * 1024;
 
 export const batchesSchema = section({
-  retention: storedMs(60_000).default(QUARTER_MS).describe('how long ended batches and bulk actions are kept'),
   maxFailurePercent: count(0, 100).default(50).describe('the default of `maxFailurePercent` of [batches](batches.md)'),
   windowMs: timerMs().default(30_000).describe('how long the oldest request waits for others before a submission'),
   requestsMax: count(1, REQUESTS_MAX).default(10_000).describe('maximum number of requests in one submission'),
@@ -53,6 +52,7 @@ export const batchesSchema = section({
     .describe(
       'longest time for a message with `via: "provider-batch"`; [before](batches.md#submit), it continues live',
     ),
+  retention: storedMs(60_000).default(QUARTER_MS).describe('how long ended batches and bulk actions are kept'),
 }).register(reloads, { effect: 'used in the next round of the scheduler' });
 
 /** A key of the API: an object, or only the key, which is then named by its place. */
