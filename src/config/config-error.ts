@@ -46,19 +46,12 @@ export class ConfigError extends Error {
 const SECRET_PATH = /secret|password|token(?!s)|api[_-]?key|\bkeys?\b|\bheaders\b|authorization/i;
 const URL_PATH = /url$/i;
 
-/** The value as it may be shown: secrets are replaced, and of a URL its password (G31). */
-export function showable(path: string, value: unknown): unknown {
-  if (typeof value === 'string' && URL_PATH.test(path))
-    return value.replace(/(:\/\/[^\s:/@]*:)[^\s/@]+@/, '$1[secret]@');
-  const mayHide = (typeof value === 'string' && value !== '') || (Array.isArray(value) && value.length > 0);
-  return mayHide && SECRET_PATH.test(path) ? '[secret]' : value;
-}
-
-/** The value as a message repeats it: short JSON, or only its length when it may be a secret. */
+/** The value as a message repeats it: short JSON without the password of a URL, or only its length when it may be a secret (G31). */
 export function describeValue(path: string, value: unknown): string {
   if (value === undefined) return 'missing';
-  const isSecret = SECRET_PATH.test(path);
-  if (isSecret && typeof value === 'string') return `a text of ${value.length} characters`;
-  const shown = isSecret ? typeof value : (JSON.stringify(showable(path, value)) ?? typeof value);
+  const isText = typeof value === 'string';
+  if (SECRET_PATH.test(path)) return isText ? `a text of ${value.length} characters` : typeof value;
+  const plain = isText && URL_PATH.test(path) ? value.replace(/(:\/\/[^\s:/@]*:)[^\s/@]+@/, '$1[secret]@') : value;
+  const shown = JSON.stringify(plain) ?? typeof value;
   return shown.length > 80 ? `${headOf(shown, 77)}...` : shown;
 }

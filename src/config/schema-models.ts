@@ -36,7 +36,7 @@ const anthropic = section({
   baseUrl: optional(httpUrl).describe("the address; `ANTHROPIC_BASE_URL` overrides it. None: the SDK's default"),
   apiKey: optional(headerValue).describe('the key; `ANTHROPIC_API_KEY` overrides it. None: the scripted model answers'),
   headers: headers.default({}).describe('headers that are added to every model call'),
-  maxRetries: maxRetries.default(5).describe('how many failed model calls a turn can retry in all'),
+  maxRetries: maxRetries.default(5).describe('the retries of a turn: how many failed model calls it can repeat in all'),
   ...providerShape,
 });
 
@@ -47,7 +47,9 @@ const otherProvider = z.strictObject({
   ),
   apiKey: optional(headerValue).describe('its key; needs `baseUrl`'),
   headers: optional(headers).describe('headers that are added to its model calls; needs `baseUrl`'),
-  maxRetries: optional(maxRetries).describe('the same while a turn calls this provider; none: that of `anthropic`'),
+  maxRetries: optional(maxRetries).describe(
+    'the retries of a turn while it calls this provider; none: those of `anthropic`',
+  ),
   ...providerShape,
 });
 export type ProviderSettings = z.output<typeof otherProvider>;

@@ -28,7 +28,9 @@ const REQUESTS_MAX = 100_000;
 const BYTES_MAX = 256 * 1024 * 1024;
 
 export const batchesSchema = section({
-  maxFailurePercent: count(0, 100).default(50).describe('the default of `maxFailurePercent` of [batches](batches.md)'),
+  maxFailurePercent: count(0, 100)
+    .default(50)
+    .describe('the percentage of failed items above which a [batch](batches.md) pauses, if it names none'),
   windowMs: timerMs().default(30_000).describe('how long the oldest request waits for others before a submission'),
   requestsMax: count(1, REQUESTS_MAX).default(10_000).describe('maximum number of requests in one submission'),
   bytesMax: count(1024, BYTES_MAX).default(209_715_200).describe('maximum number of bytes in one submission'),
@@ -50,7 +52,7 @@ export const batchesSchema = section({
   deadlineSeconds: seconds()
     .default(93_600)
     .describe(
-      'longest time for a message with `via: "provider-batch"`; [before](batches.md#submit), it continues live',
+      'longest time for a message with `via: "provider-batch"`; [before that](batches.md#submit), its calls become live calls',
     ),
   retention: storedMs(60_000).default(QUARTER_MS).describe('how long ended batches and bulk actions are kept'),
 }).register(reloads, { effect: 'used in the next round of the scheduler' });
@@ -126,7 +128,7 @@ export const limitsSchema = section({
   batchItems: count(1, 10_000_000).default(100_000).describe('maximum number of items in one batch; above it 413'),
   batchBytes: count(1024, 10_737_418_240)
     .default(268_435_456)
-    .describe('maximum size of a batch, expanded; above it 413'),
+    .describe('maximum size of a batch, uncompressed; above it 413'),
   batchLineBytes: count(64, 104_857_600).default(1_048_576).describe('maximum size of one line; above it 413'),
   batchGzipRatio: count(1, 10_000).default(100).describe('how far a compressed upload may expand; above it 413'),
 });

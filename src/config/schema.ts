@@ -72,7 +72,7 @@ const messages = section({
     byChannel: z.record(word, z.enum(QUEUE_MODES)).default({}).describe('queue modes by the name of the channel'),
     debounceMs: timerMs().default(1000).describe('how long a session must be quiet before a turn begins'),
     gatherMsMax: timerMs().default(10_000).describe('longest time that a message waits for its session to be quiet'),
-    cap: count(1, 100_000).default(20).describe('maximum number of messages in a turn, at most 200'),
+    cap: count(1, 100_000).default(20).describe('maximum number of messages in a turn, never more than 200'),
     drop: choice(QUEUE_DROPS, 'wait').describe(
       'above `cap`: `wait` leaves the rest for the next turn; `summarize` and `old` drop the oldest, with or without a line in the next prompt; `new` drops the message that arrives',
     ),
