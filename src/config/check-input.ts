@@ -1,8 +1,8 @@
 // Checks what people have written against a schema: the values as they are used, and every fault with its path, the value and what is allowed.
-import type { z } from 'zod';
+import { z } from 'zod';
 import { closestOf } from './closest.ts';
 import { type ConfigIssue, describeValue } from './config-error.ts';
-import { unwrapSchema } from './walk-schema.ts';
+import { schemaBelow, unwrapSchema } from './walk-schema.ts';
 
 /** A configuration is read a few times in a process: compiling its schema would cost more than it saves. */
 const CONTEXT = { reportInput: true, jitless: true };
@@ -45,8 +45,9 @@ function issuesOf(issue: z.core.$ZodIssue, schema: z.ZodType, nameOf: (path: str
 }
 
 function unknownKeyIssue(schema: z.ZodType, path: PropertyKey[], key: string): ConfigIssue {
-  const parent = schemaAt(schema, path);
-  const known = parent?.def.type === 'object' ? Object.keys((parent as z.ZodObject).shape) : [];
+  const parent = path.reduce<z.ZodType | undefined>((at, step) => at && schemaBelow(at, step), schema);
+  const object = parent && unwrapSchema(parent);
+  const known = object instanceof z.ZodObject ? Object.keys(object.shape) : [];
   const close = closestOf(key, known);
   const hint = close === undefined ? ` (known here: ${known.join(', ')})` : `; did you mean ${JSON.stringify(close)}?`;
   const allowed = known.join(', ');
@@ -105,20 +106,6 @@ function unitOf(origin: string, amount: number): string {
   if (origin === 'string') return amount === 1 ? ' character' : ' characters';
   if (origin === 'array') return amount === 1 ? ' item' : ' items';
   return '';
-}
-
-function schemaAt(root: z.ZodType, path: readonly PropertyKey[]): z.ZodType | undefined {
-  let at: z.ZodType | undefined = root;
-  for (const step of path) {
-    const inner: z.ZodType | undefined = at === undefined ? undefined : unwrapSchema(at);
-    if (inner?.def.type === 'object') {
-      const object = inner as z.ZodObject;
-      at = (object.shape[String(step)] ?? object.def.catchall) as z.ZodType | undefined;
-    } else if (inner?.def.type === 'record') at = (inner as z.ZodRecord).valueType as z.ZodType;
-    else if (inner?.def.type === 'array') at = (inner as z.ZodArray<z.ZodType>).element;
-    else return undefined;
-  }
-  return at === undefined ? undefined : unwrapSchema(at);
 }
 
 function pathText(path: readonly PropertyKey[]): string {

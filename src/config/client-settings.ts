@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { decodeText } from '../core/text-bytes.ts';
 import { ConfigError } from './config-error.ts';
-import { dataDirOf, type Environment } from './process-environment.ts';
+import { dataDirOf, HOST, PORT, type Environment } from './process-environment.ts';
 import { readSecretFiles } from './read-secret-files.ts';
 
 /** The variables that only the command line reads. */
@@ -50,9 +50,9 @@ function urlOf(flag: string | undefined, env: Environment, dataDir: string): { u
   const file = join(dataDir, API_URL_FILE);
   const stored = port === undefined || port === '0' ? readLine(file) : undefined;
   if (stored !== undefined) return { url: stored, urlSource: file };
-  const host = valueOf(env, 'HOLDFAST_HOST') ?? '127.0.0.1';
+  const host = valueOf(env, 'HOLDFAST_HOST') ?? HOST;
   return {
-    url: `http://${reachableHost(host)}:${port ?? '7420'}`,
+    url: `http://${reachableHost(host)}:${port ?? PORT}`,
     urlSource: port === undefined ? 'the default' : 'HOLDFAST_PORT',
   };
 }

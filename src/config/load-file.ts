@@ -2,12 +2,12 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import JSON5 from 'json5';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { decodeText, NOT_TEXT } from '../core/text-bytes.ts';
 import { checked, isObject } from './check-input.ts';
 import type { ConfigIssue } from './config-error.ts';
 import { fileSchema, type FileSettings } from './schema.ts';
-import { unwrapSchema } from './walk-schema.ts';
+import { camelCase, schemaBelow, unwrapSchema } from './walk-schema.ts';
 
 const FILE_BYTES_MAX = 1_048_576;
 /** Deeper than any setting. */
@@ -71,28 +71,20 @@ function depthOf(value: unknown): number {
 /** Renames keys written in snake_case to the camelCase key of the schema, where there is one; values of records keep theirs. */
 function resolveAliases(value: unknown, schema: z.ZodType, path: string[], issues: ConfigIssue[]): unknown {
   const inner = unwrapSchema(schema);
-  if (Array.isArray(value) && inner.def.type === 'array') {
-    const element = (inner as z.ZodArray<z.ZodType>).element;
-    return value.map((each, at) => resolveAliases(each, element, [...path, String(at)], issues));
-  }
-  if (!isObject(value) || Array.isArray(value) || inner.def.type !== 'object') return value;
-  const { shape } = inner as z.ZodObject;
-  const { catchall } = inner.def as z.ZodObject['def'];
-  const renamed: [string, unknown][] = Object.entries(value).map(([key, child]) => {
-    const name = Object.hasOwn(shape, key) ? key : camelCase(key);
-    if (!Object.hasOwn(shape, name)) {
-      const other = catchall as z.ZodType | undefined;
-      return [key, other === undefined ? child : resolveAliases(child, other, [...path, key], issues)];
-    }
+  const resolved = (child: unknown, step: string): unknown => {
+    const below = schemaBelow(inner, step);
+    return below === undefined ? child : resolveAliases(child, below, [...path, step], issues);
+  };
+  if (Array.isArray(value) && inner instanceof z.ZodArray) return value.map((each, at) => resolved(each, String(at)));
+  if (!isObject(value) || Array.isArray(value) || !(inner instanceof z.ZodObject)) return value;
+  const { shape } = inner;
+  const entries = Object.entries(value).map(([key, child]) => {
+    const name = !Object.hasOwn(shape, key) && Object.hasOwn(shape, camelCase(key)) ? camelCase(key) : key;
     if (name !== key && Object.hasOwn(value, name)) {
       const message = `is given twice, as ${JSON.stringify(key)} and as ${JSON.stringify(name)}`;
       issues.push({ path: [...path, name].join('.'), value: undefined, allowed: 'one of the two', message });
     }
-    return [name, resolveAliases(child, shape[name] as z.ZodType, [...path, name], issues)];
+    return [name, resolved(child, name)];
   });
-  return Object.fromEntries(renamed);
-}
-
-function camelCase(key: string): string {
-  return key.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(entries);
 }

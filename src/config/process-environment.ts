@@ -4,8 +4,10 @@ import { resolve } from 'node:path';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The default of HOLDFAST_DATA_DIR. */
+/** The defaults that the command line needs as well. */
 export const DATA_DIR = './.holdfast';
+export const HOST = '127.0.0.1';
+export const PORT = 7420;
 
 /** The data directory, absolute. The only setting that the command line needs before it needs a configuration. */
 export function dataDirOf(env: Environment, cwd: string): string {

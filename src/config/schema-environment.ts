@@ -1,8 +1,8 @@
 // The environment variables: each with what it may hold, its default, its meaning, and the setting of `runtime` that it decides.
 import { z } from 'zod';
 import { API_KEY, API_KEY_TEXT, LANES, LOG_LEVELS, TRACE_SAMPLERS, type Lane } from './choices.ts';
-import { optional, reloads } from './schema-scalars.ts';
-import { DATA_DIR } from './process-environment.ts';
+import { optional, parsed, reloads } from './schema-scalars.ts';
+import { DATA_DIR, HOST, PORT } from './process-environment.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -14,28 +14,19 @@ declare module 'zod' {
 const TIMER_MS_MAX = 2_147_483_647;
 const LANE_SIZE_MAX = 1000;
 
-/** The value of a text; `parse` answers undefined for one that is not allowed. */
-const parsed = <Value>(allowed: string, parse: (text: string) => Value | undefined) =>
-  z.string().transform((text, context): Value => {
-    const value = parse(text);
-    if (value !== undefined) return value;
-    context.addIssue({ code: 'custom', message: allowed, input: text });
-    return z.NEVER;
-  });
-
 const matching = (pattern: RegExp, allowed: string) =>
-  parsed(allowed, (text) => (pattern.test(text) ? text : undefined));
+  parsed(z.string(), allowed, (text) => (pattern.test(text) ? text : undefined));
 
 const whole = (min: number, max: number) =>
-  parsed(`a whole number from ${min} to ${max}`, (text) =>
+  parsed(z.string(), `a whole number from ${min} to ${max}`, (text) =>
     /^\d{1,10}$/.test(text) && Number(text) >= min && Number(text) <= max ? Number(text) : undefined,
   );
 
 const oneOf = <const Choice extends string>(choices: readonly Choice[]) =>
-  parsed(choices.join(', '), (text) => choices.find((choice) => choice === text.toLowerCase()));
+  parsed(z.string(), choices.join(', '), (text) => choices.find((choice) => choice === text.toLowerCase()));
 
 const url = (...protocols: string[]) =>
-  parsed(`a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`, (text) =>
+  parsed(z.string(), `a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`, (text) =>
     URL.canParse(text) && protocols.includes(new URL(text).protocol) ? text : undefined,
   );
 
@@ -52,6 +43,7 @@ export interface LogFileLimits {
 
 /** Of `10x10MB`; null: none are written (`off`). */
 export const logFiles = parsed(
+  z.string(),
   'off, or a count and a size such as 10x10MB',
   (text): LogFileLimits | null | undefined => {
     const [found, files, size, unit = ''] = LOG_FILES.exec(text) ?? [];
@@ -61,6 +53,7 @@ export const logFiles = parsed(
 );
 
 const concurrency = parsed(
+  z.string(),
   `0 to ${LANE_SIZE_MAX} for every lane, or a list such as "main=8,cron=2" (lanes: ${LANES.join(', ')})`,
   (text): Partial<Record<Lane, number>> | undefined => {
     const sizes = text.includes('=') ? text.split(',') : LANES.map((lane) => `${lane}=${text}`);
@@ -92,8 +85,8 @@ export const environmentSchema = z.object({
   dataDir: variable('HOLDFAST_DATA_DIR', z.string().default(DATA_DIR)).describe(
     'embedded database, generated keys and secrets, workspaces ([where root starts Holdfast](limits.md), perhaps a link to them); mode 0700',
   ),
-  host: variable('HOLDFAST_HOST', z.string().default('127.0.0.1')).describe('the address on which the API listens'),
-  port: variable('HOLDFAST_PORT', whole(0, 65_535).default(7420)).describe(
+  host: variable('HOLDFAST_HOST', z.string().default(HOST)).describe('the address on which the API listens'),
+  port: variable('HOLDFAST_PORT', whole(0, 65_535).default(PORT)).describe(
     'the port of the API; 0 selects a free port and prints it',
   ),
   metricsPort: variable('HOLDFAST_METRICS_PORT', optional(whole(0, 65_535))).describe(

@@ -16,15 +16,25 @@ export function duration(unitMs: number, minMs: number, maxMs: number) {
   const unitName = { 1: 'milliseconds', 1000: 'seconds', 60_000: 'minutes', 3_600_000: 'hours' }[unitMs];
   const range = `${minMs === 0 ? '0' : formatDuration(minMs)} to ${formatDuration(maxMs)}`;
   const allowed = `${range}, as a number of ${unitName} or a text such as "30m" or "1h30m"`;
-  return z.union([z.number(), z.string()]).transform((value, context) => {
-    const parsedMs = typeof value === 'number' ? value * unitMs : parseDuration(value);
-    if (parsedMs === undefined || !Number.isFinite(parsedMs) || parsedMs < minMs || parsedMs > maxMs) {
-      context.addIssue({ code: 'custom', message: allowed, input: value });
-      return z.NEVER;
-    }
-    return unitMs === 1 ? Math.round(parsedMs) : parsedMs / unitMs;
+  return parsed(z.union([z.number(), z.string()]), allowed, (value) => {
+    const ms = typeof value === 'number' ? value * unitMs : parseDuration(value);
+    if (ms === undefined || !Number.isFinite(ms) || ms < minMs || ms > maxMs) return undefined;
+    return unitMs === 1 ? Math.round(ms) : ms / unitMs;
   });
 }
+
+/** What `parse` makes of a value; undefined: it is not allowed. */
+export const parsed = <Written extends z.ZodType, Value>(
+  schema: Written,
+  allowed: string,
+  parse: (value: z.output<Written>) => Value | undefined,
+) =>
+  schema.transform((value, context): Value => {
+    const result = parse(value);
+    if (result !== undefined) return result;
+    context.addIssue({ code: 'custom', message: allowed, input: value });
+    return z.NEVER;
+  });
 
 /** A section of the configuration, which is complete without being written: each of its keys has a default or may be absent. */
 export const section = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>

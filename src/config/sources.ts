@@ -9,7 +9,7 @@ import { createRedact } from './redact-secrets.ts';
 import { environmentSchema, variablesOf } from './schema-environment.ts';
 import { fileSchema, type Config } from './schema.ts';
 import { isSecret, shownSecret, shownValue } from './shown-value.ts';
-import { schemasBelow } from './walk-schema.ts';
+import { camelCase, schemasBelow } from './walk-schema.ts';
 
 export const SETTING_SOURCES = ['default', 'file', 'environment', 'command line'] as const;
 
@@ -98,12 +98,8 @@ function variableOf(path: string, env: Environment): string | undefined {
 /** Finds the line of a key, also of one whose name the file writes in snake_case; undefined: the file does not have it. */
 function lineFinder(text: string): (path: string) => number | undefined {
   const lines = fileLines(text);
-  const renamed = new Map([...lines].map(([path, line]) => [camelCased(path), line]));
-  return (path) => lines.get(path) ?? renamed.get(camelCased(path));
-}
-
-function camelCased(path: string): string {
-  return path.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  const renamed = new Map([...lines].map(([path, line]) => [camelCase(path), line]));
+  return (path) => lines.get(path) ?? renamed.get(camelCase(path));
 }
 
 /** A copy of the configuration in which every key that has no value is null. */

@@ -34,6 +34,21 @@ export function unwrapSchema(schema: z.ZodType): z.ZodType {
   return next === undefined ? schema : unwrapSchema(next);
 }
 
+/** The schema of the value at a key or a place. */
+export function schemaBelow(schema: z.ZodType, step: PropertyKey): z.ZodType | undefined {
+  const inner = unwrapSchema(schema);
+  if (inner instanceof z.ZodRecord) return inner.valueType as z.ZodType;
+  if (inner instanceof z.ZodArray) return inner.element as z.ZodType;
+  if (!(inner instanceof z.ZodObject)) return undefined;
+  const { shape, def } = inner;
+  return (Object.hasOwn(shape, step) ? shape[String(step)] : def.catchall) as z.ZodType | undefined;
+}
+
+/** A key as the schema writes it: people may write it in snake_case. */
+export function camelCase(key: string): string {
+  return key.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
 /** The schemas below one with their paths (`session.reset`, `session.reset.mode`), in their order. Lists and maps are one key each. */
 export function schemasBelow(
   schema: z.ZodType,
