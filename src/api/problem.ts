@@ -87,6 +87,12 @@ export function notFound(what: string): Problem {
   return new Problem('not_found', `There is no ${what}.`);
 }
 
+/** The value; throws that there is none if it is null. */
+export function requireFound<Found>(found: Found | null, subject: string): Found {
+  if (found === null) throw notFound(subject);
+  return found;
+}
+
 /** The problem for a model that no provider serves. */
 export function modelProblem(fault: string): Problem {
   const message = `${fault.charAt(0).toUpperCase()}${fault.slice(1)}.`;

@@ -19,7 +19,7 @@ import { LineReader } from './batch-lines.ts';
 import { sha256OfJson } from './canonical-json.ts';
 import type { ApiContext } from './context.ts';
 import { answerFirst, answerOnce } from './idempotency-key.ts';
-import { fieldProblem, modelProblem, notFound, Problem } from './problem.ts';
+import { requireFound, fieldProblem, modelProblem, Problem } from './problem.ts';
 import type { BatchSettings } from '../contract/batch-requests.ts';
 
 /** Items in flight: those that wait for a batch of the provider take no slot. */
@@ -211,7 +211,5 @@ function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
 }
 
 async function answerOf({ views, service }: ApiContext, batchId: string): Promise<Answer> {
-  const made = await viewBatch(views, service.prices.table, batchId);
-  if (made === null) throw notFound(`batch ${batchId}`);
-  return { status: 201, body: made };
+  return { status: 201, body: requireFound(await viewBatch(views, service.prices.table, batchId), `batch ${batchId}`) };
 }

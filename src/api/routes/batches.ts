@@ -9,7 +9,7 @@ import { listBatches, viewBatch } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
 import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import * as requests from '../../contract/batch-requests.ts';
@@ -234,9 +234,7 @@ function refuse(result: BatchControl, id: string, done: string): void {
 }
 
 async function batchOf({ views, service }: ApiContext, id: string): Promise<BatchView> {
-  const found = await viewBatch(views, service.prices.table, id);
-  if (found === null) throw notFound(`batch ${id}`);
-  return found;
+  return requireFound(await viewBatch(views, service.prices.table, id), `batch ${id}`);
 }
 
 export const batchRoutes: Route[] = [

@@ -14,7 +14,7 @@ import { listBulkActions, listBulkItems, viewBulkAction } from '../../store/view
 import type { ApiContext } from '../context.ts';
 import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import * as schemas from '../../contract/bulk-actions.ts';
@@ -98,9 +98,7 @@ function selectionOf({ target, ids, filter = {} }: RequestBody): BulkSelection {
 
 /** An action as it is now. Throws `Problem` 404. */
 export async function bulkActionOf(context: ApiContext, id: string): Promise<BulkActionView> {
-  const found = await viewBulkAction(context.views, id);
-  if (found === null) throw notFound(`bulk action ${id}`);
-  return found;
+  return requireFound(await viewBulkAction(context.views, id), `bulk action ${id}`);
 }
 
 const getBulkActions = defineRoute({

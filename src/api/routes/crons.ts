@@ -13,7 +13,7 @@ import { readDatabaseTime, type Cron } from '../../store/crons.ts';
 import { cronViewOf, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { cron, cronFire, cronSlots, cronSummaries, type CronSlotView } from '../../contract/crons.ts';
@@ -140,9 +140,7 @@ const runCron = defineEffect({
     return { scheduledFor: result.scheduledFor.toISOString() };
   },
   async answer({ scheduledFor }, { params: { id } }, { context }) {
-    const fire = await viewFire(context.views, id, new Date(scheduledFor));
-    if (fire === null) throw notFound(`cron ${id}`);
-    return { status: 202, body: fire };
+    return { status: 202, body: requireFound(await viewFire(context.views, id, new Date(scheduledFor)), `cron ${id}`) };
   },
 });
 
@@ -236,9 +234,7 @@ function clockChangeOf(change: ClockChange | null): CronSlotView['clockChange'] 
 }
 
 async function cronOf(context: ApiContext, id: string): Promise<Cron> {
-  const found = await findNamedCron(context.service, { id, by: null });
-  if (found === null) throw notFound(`cron ${id}`);
-  return found;
+  return requireFound(await findNamedCron(context.service, { id, by: null }), `cron ${id}`);
 }
 
 async function refusing<Result>(work: () => Promise<Result>): Promise<Result> {

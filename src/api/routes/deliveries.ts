@@ -8,7 +8,7 @@ import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../../contract/queries.ts';
@@ -70,9 +70,10 @@ const getDelivery = defineRoute({
   summary: 'One delivery with its attempts',
   answers: { 200: { description: 'The delivery', schema: deliveryDetails } },
   async handle({ params }, { context }) {
-    const found = await viewDeliveryDetails(context.views, params.id);
-    if (found === null) throw notFound(`delivery ${params.id}`);
-    return { status: 200, body: found };
+    return {
+      status: 200,
+      body: requireFound(await viewDeliveryDetails(context.views, params.id), `delivery ${params.id}`),
+    };
   },
 });
 
@@ -100,15 +101,12 @@ const discard = defineEffect({
 /** The result of a decision that was carried out; throws the `Problem` of one that was refused. */
 async function decided(context: ApiContext, id: string, result: DeliveryDecision): Promise<object> {
   if (result === 'done') return {};
-  const found = result === 'unknown' ? null : await viewDelivery(context.views, id);
-  if (found === null) throw notFound(`delivery ${id}`);
+  const found = requireFound(result === 'unknown' ? null : await viewDelivery(context.views, id), `delivery ${id}`);
   throw new Problem('conflict', `The delivery is ${found.status}; this status does not allow the request.`);
 }
 
 async function answerNow(context: ApiContext, id: string): Promise<Answer> {
-  const found = await viewDelivery(context.views, id);
-  if (found === null) throw notFound(`delivery ${id}`);
-  return { status: 200, body: found };
+  return { status: 200, body: requireFound(await viewDelivery(context.views, id), `delivery ${id}`) };
 }
 
 export const deliveryRoutes: Route[] = [getDeliveries, getCounts, getDelivery, redrive, discard];

@@ -6,7 +6,7 @@ import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listEntries, readBlocks } from '../../store/views/transcript.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { notFound } from '../problem.ts';
+import { requireFound, notFound } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { countText, offsetText, pageQuery } from '../../contract/queries.ts';
@@ -37,8 +37,7 @@ const getTranscript = defineRoute({
   answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
   async handle(request, { context }) {
     const { params, query } = request;
-    const found = await findSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
+    const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     const { partChars } = query;
     const page = await listEntries(
       context.views,

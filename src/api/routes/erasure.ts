@@ -4,7 +4,7 @@ import { erasePerson, previewPerson } from '../../service/erase-person.ts';
 import { eraseSession, previewErasure } from '../../service/erase-session.ts';
 import { findExportedSession } from '../../store/views/session-export.ts';
 import { exportLines } from '../export-lines.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { erasure, subjectErasure } from '../../contract/erasure.ts';
 
@@ -23,8 +23,7 @@ const exportSession = defineRoute({
     },
   },
   async handle({ params }, { context }) {
-    const session = await findExportedSession(context.views, params.key);
-    if (session === null) throw notFound(`session ${params.key}`);
+    const session = requireFound(await findExportedSession(context.views, params.key), `session ${params.key}`);
     const body = exportLines(context.views, session);
     return { status: 200, body, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } };
   },

@@ -15,7 +15,7 @@ import { answerWithin } from '../deadline.ts';
 import { beginEventStream } from '../event-frame.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, Problem } from '../problem.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
 import { listText, sessionKeyText } from '../../contract/queries.ts';
@@ -67,8 +67,7 @@ async function planOfTurn(
 } | null> {
   const { id } = request.params;
   const { views } = context;
-  const turn = await findTurn(views, id);
-  if (turn === null) throw notFound(`turn ${id}`);
+  const turn = requireFound(await findTurn(views, id), `turn ${id}`);
   const resumeAfter = lastEventIdOf(request);
   const after = resumeAfter === null ? await findEventBefore(views, turn) : await startOf(context, resumeAfter);
   const isResumed = resumeAfter !== null;

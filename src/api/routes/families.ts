@@ -1,6 +1,6 @@
 // The family of a session.
 import { viewFamily } from '../../store/views/family.ts';
-import { notFound } from '../problem.ts';
+import { requireFound } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { family } from '../../contract/details.ts';
 
@@ -11,9 +11,7 @@ const getFamily = defineRoute({
   summary: 'All subagent runs of the family of a session, with the usage of each',
   answers: { 200: { description: 'The runs, each after its parent', schema: family } },
   async handle({ params }, { context }) {
-    const found = await viewFamily(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
-    return { status: 200, body: found };
+    return { status: 200, body: requireFound(await viewFamily(context.views, params.key), `session ${params.key}`) };
   },
 });
 

@@ -4,7 +4,7 @@ import { pollAgent } from '../../service/poll-agent.ts';
 import { listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
-import { notFound } from '../problem.ts';
+import { requireFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { heartbeat } from '../../contract/crons.ts';
@@ -38,9 +38,7 @@ const postHeartbeat = defineEffect({
     return { id: await pollAgent(context.service, params.agent, idempotency) };
   },
   async answer({ id }, _request, { context }) {
-    const found = await viewHeartbeat(context.views, id);
-    if (found === null) throw notFound(`heartbeat ${id}`);
-    return { status: 202, body: found };
+    return { status: 202, body: requireFound(await viewHeartbeat(context.views, id), `heartbeat ${id}`) };
   },
 });
 

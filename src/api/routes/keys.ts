@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
 import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import * as schemas from '../../contract/keys.ts';
@@ -53,8 +53,7 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
     return made;
   },
   async answer({ id, key }, _request, { context }) {
-    const found = await viewApiKey(context.views, id);
-    if (found === null) throw notFound(`key ${id}`);
+    const found = requireFound(await viewApiKey(context.views, id), `key ${id}`);
     return { status: 201, body: { ...found, key: null }, ...(key === undefined ? {} : { once: { key } }) };
   },
 });

@@ -12,7 +12,7 @@ import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
-import { fieldProblem, modelProblem, notFound, Problem } from '../problem.ts';
+import { requireFound, fieldProblem, modelProblem, Problem } from '../problem.ts';
 import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 import { accepted, listOf, settled } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
@@ -144,9 +144,7 @@ const getMessage = defineRoute({
   summary: 'One message and its outcome',
   answers: { 200: { description: 'The message', schema: message } },
   async handle({ params }, { context }) {
-    const found = await viewMessage(context.views, params.id);
-    if (found === null) throw notFound(`message ${params.id}`);
-    return { status: 200, body: found };
+    return { status: 200, body: requireFound(await viewMessage(context.views, params.id), `message ${params.id}`) };
   },
 });
 

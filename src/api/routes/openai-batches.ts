@@ -16,7 +16,7 @@ import { parseWith } from '../check-fields.ts';
 import type { ApiContext } from '../context.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { fail, refused } from '../openai/read-parts.ts';
-import { notFound, Problem, type ProblemCode } from '../problem.ts';
+import { requireFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import { newBatchOf } from '../submit-batch.ts';
@@ -179,15 +179,13 @@ const cancelBatch = defineEffect({
 
 /** Throws `Problem` 404. */
 function idOf(text: string): string {
-  const id = parseClientBatchId(text);
-  if (id === null) throw notFound(`batch ${headOf(text, 100)}`);
+  const id = requireFound(parseClientBatchId(text), `batch ${headOf(text, 100)}`);
   return id;
 }
 
 /** Throws `Problem` 404. */
 async function shown({ views }: ApiContext, id: string): Promise<ReturnType<typeof batchObject>> {
-  const found = await findClientBatch(views, id);
-  if (found === null) throw notFound(`batch ${clientBatchIdOf(id)}`);
+  const found = requireFound(await findClientBatch(views, id), `batch ${clientBatchIdOf(id)}`);
   return batchObject(found);
 }
 

@@ -18,7 +18,7 @@ import { answerFirst, answerOnce } from '../idempotency-key.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { readForm, type FormFile } from '../openai/read-form.ts';
 import { fail } from '../openai/read-parts.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineRoute, type AnyRequest, type Route } from '../route.ts';
 
 const file = z.looseObject({
@@ -68,8 +68,7 @@ async function upload(
     return bound;
   };
   const answer = async ({ fileId }: { fileId: string }): Promise<Answer> => {
-    const made = await findFile(views, fileId);
-    if (made === null) throw notFound(`file ${fileId}`);
+    const made = requireFound(await findFile(views, fileId), `file ${fileId}`);
     return { status: 200, body: fileObject(made) };
   };
   const answerAgain = (): Promise<Answer> =>
@@ -210,8 +209,7 @@ const deleteFile = defineRoute({
 
 /** Throws `Problem` 404. */
 async function fileOf({ views }: ApiContext, text: string): Promise<{ file: ClientFile; batch: ClientBatch | null }> {
-  const name = parseFileId(text);
-  if (name === null) throw notFound(`file ${headOf(text, 100)}`);
+  const name = requireFound(parseFileId(text), `file ${headOf(text, 100)}`);
   const { id, kind } = name;
   if (kind === 'upload') {
     const found = await findFile(views, id);

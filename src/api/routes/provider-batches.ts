@@ -4,7 +4,7 @@ import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status
 import { forgetSubmission } from '../../service/forget-submission.ts';
 import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { providerBatch } from '../../contract/provider-batches.ts';
@@ -43,9 +43,7 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
     return { id };
   },
   async answer({ id }, _request, { context }) {
-    const found = await viewProviderBatch(context.views, id);
-    if (found === null) throw notFound(`submission ${id}`);
-    return { status: 200, body: found };
+    return { status: 200, body: requireFound(await viewProviderBatch(context.views, id), `submission ${id}`) };
   },
 });
 

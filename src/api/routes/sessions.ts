@@ -12,7 +12,7 @@ import { agentOrFirst, type Config } from '../../config.ts';
 import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
-import { modelProblem, notFound } from '../problem.ts';
+import { requireFound, modelProblem, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf, sessionPatch } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, tagText } from '../../contract/queries.ts';
@@ -70,8 +70,7 @@ const getSession = defineRoute({
   summary: 'One session',
   answers: { 200: { description: 'The session', schema: sessionDetails } },
   async handle({ params }, { context }) {
-    const found = await viewLockedSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
+    const found = requireFound(await viewLockedSession(context.views, params.key), `session ${params.key}`);
     return { status: 200, body: detailsOf(context.config, found) };
   },
 });
@@ -100,8 +99,7 @@ const abort = defineEffect({
   answers: { 200: { description: 'The aborted turn and the number of cancelled messages', schema: abortion } },
   async perform({ params, body, idempotency }, { context }) {
     const wish = { sessionKey: params.key, keepQueued: body.queued === 'keep', idempotency };
-    const done = await stopSession(context.service, wish);
-    if (done === null) throw notFound(`session ${params.key}`);
+    const done = requireFound(await stopSession(context.service, wish), `session ${params.key}`);
     return { aborted: done.aborted, cancelled: done.cancelled };
   },
   answer: async ({ aborted, cancelled }) => ({ status: 200, body: { aborted, cancelled } }),

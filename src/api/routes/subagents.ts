@@ -9,7 +9,7 @@ import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { pageQuery } from '../../contract/queries.ts';
@@ -80,8 +80,7 @@ const getSubagents = defineRoute({
   answers: { 200: { description: 'A page of runs', schema: listOf(subagent) } },
   async handle(request, { context }) {
     const { params } = request;
-    const found = await findSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
+    const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     const page = await listSubagents(context.views, found.id, pageRequestOf(request, context));
     return listAnswer(request, page);
   },
@@ -94,9 +93,7 @@ const getSubagent = defineRoute({
   summary: 'One run of a subagent',
   answers: { 200: { description: 'The run', schema: subagent } },
   async handle({ params }, { context }) {
-    const found = await viewSubagent(context.views, params.runId);
-    if (found === null) throw notFound(`run ${params.runId}`);
-    return { status: 200, body: found };
+    return { status: 200, body: requireFound(await viewSubagent(context.views, params.runId), `run ${params.runId}`) };
   },
 });
 

@@ -5,7 +5,7 @@ import { findSession } from '../../store/views/sessions.ts';
 import { listSystemEvents } from '../../store/views/system-events.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 
-import { notFound } from '../problem.ts';
+import { requireFound } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { enqueued, listOf, systemEventRequest } from '../../contract/answers.ts';
 import { pageQuery } from '../../contract/queries.ts';
@@ -47,8 +47,7 @@ const getSystemEvents = defineRoute({
   answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
   async handle(request, { context }) {
     const { params, query } = request;
-    const found = await findSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
+    const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     const page = await listSystemEvents(
       context.views,
       { sessionId: found.id, isAll: query.state === 'all' },

@@ -17,7 +17,7 @@ import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { pageQuery } from '../../contract/queries.ts';
@@ -112,8 +112,7 @@ const getCompactions = defineRoute({
   answers: { 200: { description: 'A page of compactions', schema: listOf(compaction) } },
   async handle(request, { context }) {
     const { params } = request;
-    const found = await findSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
+    const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     const page = await listCompactions(context.views, found.id, pageRequestOf(request, context));
     return listAnswer(request, page);
   },
@@ -187,8 +186,7 @@ const getTranscripts = defineRoute({
   answers: { 200: { description: 'A page of transcripts', schema: listOf(transcript) } },
   async handle(request, { context }) {
     const { params } = request;
-    const found = await findSession(context.views, params.key);
-    if (found === null) throw notFound(`session ${params.key}`);
+    const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     const isKey = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
     const page = await listTranscripts(context.views, found.id, pageRequestOf(request, context, { isKey }));
     return listAnswer(request, page);

@@ -13,7 +13,7 @@ import { viewToolCall } from '../../store/views/tool-call.ts';
 import { viewTurnInputs } from '../../store/views/turn-inputs.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { cappedCount, listOf, turnAborted } from '../../contract/answers.ts';
 import { toolCallDetail, turnInputs } from '../../contract/details.ts';
@@ -115,9 +115,7 @@ const getTurn = defineRoute({
   summary: 'One turn with all its steps',
   answers: { 200: { description: 'The turn', schema: turn } },
   async handle({ params }, { context }) {
-    const found = await viewTurn(context.views, params.id);
-    if (found === null) throw notFound(`turn ${params.id}`);
-    return { status: 200, body: found };
+    return { status: 200, body: requireFound(await viewTurn(context.views, params.id), `turn ${params.id}`) };
   },
 });
 
@@ -128,9 +126,7 @@ const getInputs = defineRoute({
   summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
   answers: { 200: { description: 'The messages and system events', schema: turnInputs } },
   async handle({ params }, { context }) {
-    const inputs = await viewTurnInputs(context.views, params.id);
-    if (inputs === null) throw notFound(`turn ${params.id}`);
-    return { status: 200, body: inputs };
+    return { status: 200, body: requireFound(await viewTurnInputs(context.views, params.id), `turn ${params.id}`) };
   },
 });
 
@@ -141,9 +137,10 @@ const getRequest = defineRoute({
   summary: 'The exact model request of one call of a turn',
   answers: { 200: { description: 'The request, with the origin and trust of its parts', schema: modelRequest } },
   async handle({ params }, { context }) {
-    const request = await context.deriveRequest(params.id, params.n);
-    if (request === null) throw notFound(`call ${params.n} of turn ${params.id}`);
-    return { status: 200, body: request };
+    return {
+      status: 200,
+      body: requireFound(await context.deriveRequest(params.id, params.n), `call ${params.n} of turn ${params.id}`),
+    };
   },
 });
 
@@ -154,9 +151,10 @@ const getToolCall = defineRoute({
   summary: 'One tool call with its arguments and its result',
   answers: { 200: { description: 'The call', schema: toolCallDetail } },
   async handle({ params: { id, callId } }, { context }) {
-    const found = await viewToolCall(context.views, id, callId);
-    if (found === null) throw notFound(`call ${callId} of a tool in turn ${id}`);
-    return { status: 200, body: found };
+    return {
+      status: 200,
+      body: requireFound(await viewToolCall(context.views, id, callId), `call ${callId} of a tool in turn ${id}`),
+    };
   },
 });
 

@@ -4,7 +4,7 @@ import { drainWorker } from '../../service/drain-worker.ts';
 import { listWorkers, viewWorker } from '../../store/views/workers.ts';
 import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isOfPage } from '../identify.ts';
-import { notFound, Problem } from '../problem.ts';
+import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { pageQuery } from '../../contract/queries.ts';
@@ -48,9 +48,10 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
     return { id };
   },
   async answer({ id }, _request, { context }) {
-    const found = await viewWorker(context.views, id);
-    if (found === null) throw notFound(`worker ${id}: it has drained and ended`);
-    return { status: 202, body: found };
+    return {
+      status: 202,
+      body: requireFound(await viewWorker(context.views, id), `worker ${id}: it has drained and ended`),
+    };
   },
 });
 
