@@ -188,17 +188,13 @@ const idleLimits = z
   );
 
 /** A turn that has asked this many models without an answer had better wait. */
-const FALLBACKS_MAX = 10;
+const fallbacks = z.array(word).max(10).default([]);
 
 const agentShape = {
   model: word.default(CURRENT_MODEL).describe('the model as `provider/model`, or an alias of `models`'),
-  fallbacks: z
-    .array(word)
-    .max(FALLBACKS_MAX)
-    .default([])
-    .describe(
-      "models to fall back to, in this order, if the agent's model is unavailable or refuses a call for a reason that might not apply to another model. An outage of the whole provider needs a model of [another one](operations.md#a-model-is-unavailable)",
-    ),
+  fallbacks: fallbacks.describe(
+    "models to fall back to, in this order, if the agent's model is unavailable or refuses a call for a reason that might not apply to another model. An outage of the whole provider needs a model of [another one](operations.md#a-model-is-unavailable)",
+  ),
   models: z.record(word, word).default({}).describe('aliases: name to `provider/model`'),
   promptMode: choice(['full', 'minimal', 'none'], 'full').describe('how much of the [prompt](prompts.md) is sent'),
   thinking: choice(THINKING_LEVELS, 'off').describe(

@@ -30,11 +30,9 @@ const webhook = section({
     .describe(
       'the Standard Webhooks secret (`whsec_...`), or up to 5 of them: deliveries then have a signature for each. None: generated once, in `secrets/` of the data directory',
     ),
-  allowPrivate: hosts
-    .default([])
-    .describe(
-      'hosts that messages and crons may name in `deliver.url` although their addresses are not public. While `HOLDFAST_HOST` is a loopback address, all addresses of this machine are allowed too',
-    ),
+  allowPrivate: hosts.describe(
+    'hosts that messages and crons may name in `deliver.url` although their addresses are not public. While `HOLDFAST_HOST` is a loopback address, all addresses of this machine are allowed too',
+  ),
   timeoutMs: timerMs(1).default(10_000).describe('longest time for a receiver to respond'),
   maxAttempts: count(1, 1000).default(10).describe('maximum number of attempts per delivery'),
   expiresAfter: storedMs(1000).default(86_400_000).describe('deliveries older than this are no longer sent'),

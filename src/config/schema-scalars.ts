@@ -99,7 +99,7 @@ export const path = z
   .refine((value) => !value.includes('\0'), 'a path without NUL characters');
 /** A host with or without a port, as `URL` writes it. */
 const host = z.string().max(300).refine(isHost, 'a host such as "wiki.lan", "10.0.0.7:8080" or "[fd00::1]"');
-export const hosts = z.array(host).max(LIST_MAX);
+export const hosts = z.array(host).max(LIST_MAX).default([]);
 export const httpUrl = z.string().max(4096).refine(isHttpUrl, 'a URL that begins with http:// or https://');
 /** Where a reply may be sent on behalf of a client. The text of a refusal must not repeat the URL: it may contain a password. */
 export const deliveryUrl = z

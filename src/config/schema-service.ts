@@ -74,11 +74,9 @@ export const apiSchema = section({
     .register(reloads, {
       effect: 'in force at once: a removed key is rejected, and browsers that signed in with it are signed out',
     }),
-  hosts: hosts
-    .default([])
-    .describe(
-      'while the API listens on a loopback address, it answers requests for loopback names, `HOLDFAST_HOST`, these hosts and the host of `api.publicUrl` only (else 421)',
-    ),
+  hosts: hosts.describe(
+    'while the API listens on a loopback address, it answers requests for loopback names, `HOLDFAST_HOST`, these hosts and the host of `api.publicUrl` only (else 421)',
+  ),
   publicUrl: optional(httpUrl).describe(
     'the address that clients use if a proxy is in front of the API. If the API listens on an address that is not loopback, the start warns that connections are not encrypted, unless this begins with `https`',
   ),

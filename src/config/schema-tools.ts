@@ -21,9 +21,9 @@ export const toolsSchema = section({
     enabled: flag(true).describe('`false`: no `web_fetch`'),
     timeoutSeconds: seconds().default(30).describe('the deadline of a fetch'),
     maxBytes: count(1, 100_000_000).default(2_097_152).describe('maximum number of bytes of a page'),
-    allowPrivate: hosts
-      .default([])
-      .describe('hosts (`wiki.lan`, `10.0.0.7:8080`) that can be fetched although their addresses are not public'),
+    allowPrivate: hosts.describe(
+      'hosts (`wiki.lan`, `10.0.0.7:8080`) that can be fetched although their addresses are not public',
+    ),
   }),
   message: section({
     enabled: flag(true).describe('`false`: no `message` tool'),

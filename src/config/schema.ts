@@ -147,6 +147,7 @@ const sandbox = section({
 });
 
 const modules = z.array(path).max(100);
+const paths = modules.default([]);
 
 const pluginEntries = z.record(
   z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'the id of a plugin'),
@@ -166,9 +167,9 @@ const plugins = z
   .union([
     modules.transform((list) => ({ modules: list, entries: {} as z.output<typeof pluginEntries> })),
     z.strictObject({
-      modules: modules
-        .default([])
-        .describe('[modules](plugins.md) in the order in which they are loaded; `plugins` may be only this list'),
+      modules: paths.describe(
+        '[modules](plugins.md) in the order in which they are loaded; `plugins` may be only this list',
+      ),
       entries: pluginEntries.default({}),
     }),
   ])
@@ -212,13 +213,9 @@ export const fileSchema = z.strictObject({
   channels: channelsSchema,
   plugins,
   images: section({
-    roots: z
-      .array(path)
-      .max(100)
-      .default([])
-      .describe(
-        'folders from which images named in prompts are read, in addition to the workspace and `media` in the data directory',
-      ),
+    roots: paths.describe(
+      'folders from which images named in prompts are read, in addition to the workspace and `media` in the data directory',
+    ),
     textOnlyModels: names.default(TEXT_ONLY_MODELS).describe('models that receive no images; `*` matches any text'),
   }),
   api: apiSchema,
