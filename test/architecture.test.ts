@@ -120,7 +120,7 @@ const PACKAGE_ROOMS: Record<string, string[]> = {
   'drizzle-orm': ['src/store/'],
   standardwebhooks: ['src/channels/'],
   'node-cron': ['src/schedule/', 'workers/'],
-  yaml: ['src/schedule/'],
+  yaml: ['src/schedule/', 'src/turn/open/'],
 };
 
 /** Other cuts: of digests and ids, one that leaves more than is shown, and the output of `initdb`, whose room imports nothing of the core. */

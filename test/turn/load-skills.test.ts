@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { loadSkills } from '../../src/turn/open/load-skills.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { loadSkills, readSkill } from '../../src/turn/open/load-skills.ts';
 
 let dir: string;
 let workspace: string;
@@ -68,4 +68,27 @@ test('an unreadable file is reported, not thrown', async () => {
   const { skills, faults } = await loadSkills('a\0b');
   expect(skills).toEqual([]);
   expect(faults).toEqual([expect.objectContaining({ code: 'workspace_file_unreadable' })]);
+});
+
+describe('the head of a SKILL.md', () => {
+  const file = { folder: 'git', location: '/w/skills/git/SKILL.md' };
+
+  test.each([
+    ['---\nname: a\ndescription: b\n---\ntext', 'a', 'b'],
+    ["\ufeff---\r\nname: \"a \\u0041\"\r\ndescription: 'it''s b' \r\n---\r\n", 'a A', "it's b"],
+    ['---\ndescription: b # comment\n---\n', 'git', 'b'],
+    ['---\nname: a\ndescription: >-\n  one\n  two\nlicense: MIT\n---\n', 'a', 'one two'],
+    ['---\ndescription: one\n  two\nmetadata:\n  description: other\n---\n', 'git', 'one two'],
+    ['---\ndescription: a: b\n---\n', 'git', 'a: b'],
+    ['---\nname: a\ndescription: For "x": y, or [z]\nlicense: MIT\n---\n', 'a', 'For "x": y, or [z]'],
+    ['---\nallowed-tools: [a\ndescription: b\n---\n', 'git', 'b'],
+    ['---\n# comment\nName: a\ndescription: "b\\x21\n  c"\n---\n', 'a', 'b! c'],
+  ])('%j is %s: %s', (content, name, description) => {
+    expect(readSkill(content, file)).toEqual({ name, description, location: file.location });
+  });
+
+  test.each(['', 'no head', '---\nname: a\n---\n', '---\ndescription: never closed\n', '---\ndescription: " "\n---\n'])(
+    '%j is no skill',
+    (content) => expect(readSkill(content, file)).toBeNull(),
+  );
 });

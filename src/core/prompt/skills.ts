@@ -1,7 +1,5 @@
 // Skills: folders of the workspace whose SKILL.md says in its head what it is for. The prompt lists names, descriptions and places;
 // the model reads the rest itself when it needs it. The list is bounded and its order is that of the names.
-import { headOf } from '../cut-text.ts';
-import { literal } from './literal.ts';
 
 /** A skill as the prompt lists it. */
 export interface Skill {
@@ -11,20 +9,9 @@ export interface Skill {
   location: string;
 }
 
-const NAME_CHARS_MAX = 64;
-const DESCRIPTION_CHARS_MAX = 1024;
 const SKILLS_MAX = 150;
 /** Of the whole list, in UTF-16 units. */
 const LIST_CHARS_MAX = 30_000;
-
-/** The skill that a SKILL.md describes; null when its head names no description. Without a name it has that of its folder. */
-export function readSkill(content: string, file: { folder: string; location: string }): Skill | null {
-  const head = frontmatterOf(content);
-  if (head === null) return null;
-  const name = oneLine(head.get('name') ?? file.folder, NAME_CHARS_MAX) || oneLine(file.folder, NAME_CHARS_MAX);
-  const description = oneLine(head.get('description') ?? '', DESCRIPTION_CHARS_MAX);
-  return description === '' ? null : { name, description, location: literal(file.location) };
-}
 
 /** The XML list that the prompt shows; empty when there are no skills. Of two with one name, the first place in the order counts. */
 export function skillsPrompt(skills: readonly Skill[]): string {
@@ -61,48 +48,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
-}
-
-/**
- * The keys of the block between the two `---` lines at the top of a file, or null without one. Of YAML it knows what such heads
- * hold: plain and quoted values, and block texts (`|`, `>`) and values that continue in indented lines.
- */
-function frontmatterOf(content: string): Map<string, string> | null {
-  const lines = content.replace(/^\uFEFF/, '').split(/\r\n?|\n/);
-  const end = lines.indexOf('---', 1);
-  if (lines[0]?.trimEnd() !== '---' || end < 0) return null;
-  const values = new Map<string, string>();
-  let key: string | null = null;
-  for (const line of lines.slice(1, end)) {
-    const match = /^([A-Za-z][\w-]*)\s*:(?:\s+([^]*))?$/.exec(line);
-    if (match !== null) {
-      key = match[1]?.toLowerCase() ?? null;
-      if (key !== null) values.set(key, valueOf(match[2] ?? ''));
-    } else if (key !== null && /^\s/.test(line)) {
-      values.set(key, `${values.get(key) ?? ''} ${line.trim()}`.trim());
-    }
-  }
-  return values;
-}
-
-function valueOf(raw: string): string {
-  const text = raw.trim();
-  if (/^[|>][+-]?\d*$/.test(text)) return '';
-  if (text.startsWith("'") && text.endsWith("'") && text.length > 1) return text.slice(1, -1).replaceAll("''", "'");
-  if (text.startsWith('"') && text.endsWith('"') && text.length > 1) return unescaped(text);
-  return text.replace(/(?<!\s)\s+#[^]*$/, '');
-}
-
-function unescaped(text: string): string {
-  try {
-    return String(JSON.parse(text));
-  } catch {
-    return text.slice(1, -1);
-  }
-}
-
-function oneLine(text: string, charsMax: number): string {
-  return headOf(text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\s]+/gu, ' ').trim(), charsMax).trimEnd();
 }
 
 // By code unit: the order must not depend on a locale.

@@ -1,31 +1,12 @@
-// Skills: the head of a SKILL.md, and the list in the prompt.
+// Skills: the list in the prompt.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readSkill, skillsPrompt, type Skill } from '../../../src/core/prompt/skills.ts';
+import { skillsPrompt, type Skill } from '../../../src/core/prompt/skills.ts';
 
-const file = { folder: 'git', location: '/w/skills/git/SKILL.md' };
 const skill = (name: string, description = 'd'): Skill => ({
   name,
   description,
   location: `/w/skills/${name}/SKILL.md`,
-});
-
-describe('readSkill', () => {
-  test.each([
-    ['---\nname: a\ndescription: b\n---\ntext', 'a', 'b'],
-    ["\ufeff---\r\nname: \"a \\u0041\"\r\ndescription: 'it''s b' \r\n---\r\n", 'a A', "it's b"],
-    ['---\ndescription: b # comment\n---\n', 'git', 'b'],
-    ['---\nname: a\ndescription: >-\n  one\n  two\nlicense: MIT\n---\n', 'a', 'one two'],
-    ['---\ndescription: one\n  two\nmetadata:\n  description: other\n---\n', 'git', 'one two'],
-    ['---\ndescription: a: b\n---\n', 'git', 'a: b'],
-  ])('%j is %s: %s', (content, name, description) => {
-    expect(readSkill(content, file)).toEqual({ name, description, location: file.location });
-  });
-
-  test.each(['', 'no head', '---\nname: a\n---\n', '---\ndescription: never closed\n', '---\ndescription: " "\n---\n'])(
-    '%j is no skill',
-    (content) => expect(readSkill(content, file)).toBeNull(),
-  );
 });
 
 describe('skillsPrompt', () => {
@@ -68,10 +49,7 @@ describe('skillsPrompt', () => {
       fc.property(
         fc.array(fc.record({ name: fc.string({ minLength: 1 }), description: fc.string() }), { maxLength: 5 }),
         (heads) => {
-          const skills = heads.flatMap(({ name, description }, at) => {
-            const head = `---\nname: ${JSON.stringify(name)}\ndescription: ${JSON.stringify(description)}\n---\n`;
-            return readSkill(head, { folder: `f${at}`, location: `/w/skills/f${at}/SKILL.md` }) ?? [];
-          });
+          const skills = heads.map((head, at) => ({ ...head, location: `/w/skills/f${at}/SKILL.md` }));
           const list = skillsPrompt(skills);
           expect(skillsPrompt(skills.toReversed())).toBe(list);
           const tags = list.match(/<[^>]*>/g) ?? [];
