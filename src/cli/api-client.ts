@@ -13,7 +13,7 @@ import {
 import { OPERATIONS, STREAMS } from '../client/generated/places.ts';
 import { createTransport } from '../client/transport.ts';
 import { isIdEnd } from '../core/ids.ts';
-import { CliError, EXIT, usageError } from './cli-error.ts';
+import { EXIT, usageError } from './cli-error.ts';
 import { idOfEnd, kindOfPlace } from './id-of-end.ts';
 import { explainConfigError } from './explain-config-error.ts';
 import { explainApiError } from './explain-api-error.ts';
@@ -58,9 +58,14 @@ export function connectApi(flags: ClientFlags): ApiClient {
   }
   // What is printed with --json has the integers of the answer as they were written.
   const service = { url: settings.url, key: settings.apiKey, retriesMax: 0, parse: parseKeepingIntegers };
-  const explain = (error: unknown): unknown =>
-    error instanceof HoldfastError ? explainApiError(error, settings) : error;
   const transport = createTransport(service);
+  const explain = (error: unknown, place: string): unknown => {
+    if (error instanceof HoldfastError) return explainApiError(error, settings);
+    // A name that no path can have, such as an empty one, is refused before anything is sent.
+    return error instanceof TypeError && error.message.startsWith(`${place}:`)
+      ? usageError(error.message, 'pass an id, a key or a name that is not empty')
+      : error;
+  };
   const client = explained(createClient(service), explain);
   return {
     ...client,
@@ -76,7 +81,7 @@ export function connectApi(flags: ClientFlags): ApiClient {
         // The service describes its answers in `/openapi.json`; the caller names the type of this one.
         return { body: (await transport.call({ method, path, answer: 'json', body }, options)) as Answer };
       } catch (error) {
-        throw explain(error);
+        throw explain(error, path);
       }
     },
   };
@@ -102,77 +107,53 @@ function settingsOrRefuse(flags: ClientFlags): ClientSettings {
   }
 }
 
+type Explain = (error: unknown, place: string) => unknown;
+
 /** The client with every error passed through `explain`, and which takes the end of an id for the id. */
-function explained(client: HoldfastClient, explain: (error: unknown) => unknown): HoldfastClient {
-  const functions = Object.entries(client as unknown as Record<string, (...values: unknown[]) => unknown>).map(
-    ([name, call]) => [
-      name,
-      (...values: unknown[]) => {
-        const end = endIn(name, values);
-        if (end === null) return explainedResult(called(call, values), explain);
-        const whole = idOfEnd(client, end.text, end.kind).then((id) =>
-          values.map((value) => (value === end.input ? { ...end.input, [end.field]: id } : value)),
-        );
-        const isIterated = !Object.hasOwn(OPERATIONS, name);
-        if (!isIterated)
-          return explainedResult(
-            whole.then((those) => called(call, those)),
-            explain,
-          );
-        return explainedEach(iterated(whole, call), explain);
+function explained(client: HoldfastClient, explain: Explain): HoldfastClient {
+  // The same functions with the same answers.
+  const functions = Object.fromEntries(
+    Object.entries(OPERATIONS).map(([id, place]) => [
+      id,
+      async (input: object = {}, options: CallOptions = {}) => {
+        try {
+          const call = client[id as keyof typeof OPERATIONS] as (input: object, options: CallOptions) => unknown;
+          return await call(await withWholeId(client, place, input), options);
+        } catch (error) {
+          throw explain(error, place);
+        }
       },
-    ],
-  );
-  // The same functions with the same answers: promises, and iterators.
-  return Object.fromEntries(functions) as unknown as HoldfastClient;
+    ]),
+  ) as unknown as OperationFunctions;
+
+  async function* iterate<Input extends object, Item>(
+    place: string,
+    input: Input,
+    open: (input: Input) => AsyncIterable<Item>,
+  ): AsyncGenerator<Item, void, undefined> {
+    try {
+      yield* open(await withWholeId(client, place, input));
+    } catch (error) {
+      throw explain(error, place);
+    }
+  }
+
+  return {
+    ...functions,
+    each: (list, input, options) =>
+      iterate(OPERATIONS[list], { ...input }, (whole) => client.each(list, whole as typeof input, options)),
+    eachResult: (input, options) =>
+      iterate(OPERATIONS.getBatchResults, input, (whole) => client.eachResult(whole, options)),
+    events: (input = {}) => iterate(STREAMS.streamEvents, input, client.events),
+    turnEvents: (input) => iterate(STREAMS.streamTurnEvents, input, client.turnEvents),
+  };
 }
 
-function explainedResult(result: unknown, explain: (error: unknown) => unknown): unknown {
-  return result instanceof Promise
-    ? result.catch((error: unknown) => {
-        throw explain(error);
-      })
-    : explainedEach(result as AsyncIterable<unknown>, explain);
-}
-
-async function* iterated(values: Promise<unknown[]>, call: (...values: unknown[]) => unknown) {
-  yield* called(call, await values) as AsyncIterable<unknown>;
-}
-
-/** The functions of the client that are no operations themselves, and whose path has an id. */
-const ITERATORS: Readonly<Record<string, string>> = {
-  eachResult: OPERATIONS.getBatchResults,
-  turnEvents: STREAMS.streamTurnEvents,
-};
-
-/** The end of an id that a call names in place of the id; null: it names none. */
-function endIn(name: string, values: unknown[]) {
-  const operation = name === 'each' ? String(values[0]) : name;
-  const place = (OPERATIONS as Readonly<Record<string, string>>)[operation] ?? ITERATORS[operation] ?? '';
+/** The input with the whole id for the end of one. */
+async function withWholeId<Input extends object>(client: HoldfastClient, place: string, input: Input): Promise<Input> {
   const kind = kindOfPlace(place);
-  const input = values[name === 'each' ? 1 : 0] as Record<string, unknown> | undefined;
   const field = place.includes('{runId}') ? 'runId' : 'id';
-  const text = input?.[field];
-  return kind === undefined || input === undefined || typeof text !== 'string' || !isIdEnd(text)
-    ? null
-    : { kind, input, field, text };
-}
-
-/** A name that no path can have, such as an empty one, is refused before anything is sent. */
-function called(call: (...values: unknown[]) => unknown, values: unknown[]): unknown {
-  try {
-    return call(...values);
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    const fix = 'pass an id, a key or a name that is not empty';
-    throw new CliError({ code: 'usage', exitCode: EXIT.usage, message: error.message, fix, cause: error });
-  }
-}
-
-async function* explainedEach(items: AsyncIterable<unknown>, explain: (error: unknown) => unknown) {
-  try {
-    yield* items;
-  } catch (error) {
-    throw explain(error);
-  }
+  const end: unknown = (input as Record<string, unknown>)[field];
+  if (kind === undefined || typeof end !== 'string' || !isIdEnd(end)) return input;
+  return { ...input, [field]: await idOfEnd(client, end, kind) };
 }

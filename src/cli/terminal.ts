@@ -5,44 +5,10 @@ import { terminalSettings } from '../config/client-settings.ts';
 import type { Style } from './style.ts';
 import { layOutTable, type TableColumn } from './table.ts';
 
-export interface Terminal {
-  /** Data is one JSON document (or JSON lines for streams) instead of text. */
-  readonly isJson: boolean;
-  /** stdout is a terminal: a person reads along. */
-  readonly isTty: boolean;
-  /** Columns of stdout. */
-  readonly width: number;
-  /** Lines of stdout. */
-  readonly height: number;
-  /** A line of data. */
-  readonly print: (line: string) => void;
-  /** Draws lines in the place of those that it drew last. Only for a terminal. */
-  readonly redraw: (lines: readonly string[]) => void;
-  /** Data as it arrives, without a newline. */
-  readonly write: (text: string) => void;
-  /** A JSON document: indented for a person, on one line for a pipe. */
-  readonly json: (value: unknown) => void;
-  /** One line of JSON lines. */
-  readonly jsonLine: (value: unknown) => void;
-  /** Progress, hints, warnings. Silent with `--json`. */
-  readonly note: (line: string) => void;
-  /** An error, also with `--json`. */
-  readonly error: (line: string) => void;
-  readonly table: <Row>(columns: readonly TableColumn<Row>[], rows: readonly Row[]) => void;
-  /** For stdout. */
-  readonly paint: (style: Style, text: string) => string;
-  /** A stored time: relative on a terminal, ISO 8601 in a pipe, `-` for none. */
-  readonly time: (iso: string | null | undefined) => string;
-}
+export type Terminal = ReturnType<typeof openTerminal>;
 
-export interface TerminalOptions {
-  isJson: boolean;
-  /** False for `--no-color`. */
-  mayColor: boolean;
-}
-
-/** The terminal of this process. */
-export function openTerminal(options: TerminalOptions): Terminal {
+/** The terminal of this process. `mayColor` is false for `--no-color`. */
+export function openTerminal({ isJson, mayColor }: { isJson: boolean; mayColor: boolean }) {
   const { stdout, stderr } = process;
   // A reader that has seen enough (`| head`) is no fault.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -51,42 +17,57 @@ export function openTerminal(options: TerminalOptions): Terminal {
   });
   const settings = terminalSettings();
   const hasColor = (isTty: boolean) =>
-    options.mayColor && settings.color !== 'never' && (settings.color === 'always' || (isTty && !settings.isDumb));
-  const outHasColor = !options.isJson && hasColor(stdout.isTTY);
+    mayColor && settings.color !== 'never' && (settings.color === 'always' || (isTty && !settings.isDumb));
+  const outHasColor = !isJson && hasColor(stdout.isTTY);
   const errHasColor = hasColor(stderr.isTTY);
   const isTty = stdout.isTTY === true;
-  const height = isTty ? stdout.rows || 24 : Number.POSITIVE_INFINITY;
   const width = isTty ? stdout.columns || 80 : Number.POSITIVE_INFINITY;
   let drawn = 0;
   const paint = (style: Style, text: string) =>
     outHasColor ? styleText(style, text, { validateStream: false }) : text;
-  const writeData = (text: string) => {
-    if (isTty) stdout.write(options.isJson ? harmlessJson(text) : harmless(text, outHasColor));
+  const write = (text: string): void => {
+    if (isTty) stdout.write(isJson ? harmlessJson(text) : harmless(text, outHasColor));
     else stdout.write(text);
   };
   return {
-    isJson: options.isJson,
+    /** Data is one JSON document (or JSON lines for streams) instead of text. */
+    isJson,
+    /** stdout is a terminal: a person reads along. */
     isTty,
+    /** Columns of stdout. */
     width,
-    height,
+    /** Lines of stdout. */
+    height: isTty ? stdout.rows || 24 : Number.POSITIVE_INFINITY,
+    /** For stdout. */
     paint,
-    print: (line) => writeData(`${line}\n`),
-    redraw: (lines) => {
+    /** A line of data. */
+    print: (line: string): void => write(`${line}\n`),
+    /** Draws lines in the place of those that it drew last. Only for a terminal. */
+    redraw: (lines: readonly string[]): void => {
       const text = lines.map((line) => `${harmless(line, outHasColor)}\n`).join('');
       stdout.write(`${drawn === 0 ? '' : `${ESC}[${drawn}A${ESC}[0J`}${text}`);
       drawn = lines.length;
     },
-    write: writeData,
-    json: (value) => writeData(`${JSON.stringify(value, undefined, isTty ? 2 : undefined)}\n`),
-    jsonLine: (value) => writeData(`${JSON.stringify(value)}\n`),
-    note: (line) => {
-      if (!options.isJson) stderr.write(`${errHasColor ? styleText('dim', line, { validateStream: false }) : line}\n`);
+    /** Data as it arrives, without a newline. */
+    write,
+    /** A JSON document: indented for a person, on one line for a pipe. */
+    json: (value: unknown): void => write(`${JSON.stringify(value, undefined, isTty ? 2 : undefined)}\n`),
+    /** One line of JSON lines. */
+    jsonLine: (value: unknown): void => write(`${JSON.stringify(value)}\n`),
+    /** Progress, hints, warnings. Silent with `--json`. */
+    note: (line: string): void => {
+      if (!isJson) stderr.write(`${errHasColor ? styleText('dim', line, { validateStream: false }) : line}\n`);
     },
-    error: (line) => void stderr.write(`${line}\n`),
-    table: (columns, rows) => {
-      for (const line of layOutTable(columns, rows, width, paint)) writeData(`${line}\n`);
+    /** An error, also with `--json`. */
+    error: (line: string): void => void stderr.write(`${line}\n`),
+    table: <Row>(columns: readonly TableColumn<Row>[], rows: readonly Row[]): void => {
+      for (const line of layOutTable(columns, rows, width, paint)) write(`${line}\n`);
     },
-    time: (iso) => (iso === null || iso === undefined ? '-' : isTty ? relativeTime(Date.parse(iso), Date.now()) : iso),
+    /** A stored time: relative on a terminal, ISO 8601 in a pipe, `-` for none. */
+    time: (iso: string | null | undefined): string => {
+      if (iso === null || iso === undefined) return '-';
+      return isTty ? relativeTime(Date.parse(iso), Date.now()) : iso;
+    },
   };
 }
 
