@@ -1,10 +1,9 @@
-// Which turns a filter finds. Session, status, batch, time and named things are conditions with an index; the others look at the rows that
-// those leave, newest first and only so many of them. So a page costs the same however many turns there are: when it has read that many,
-// it may have fewer items than its limit, and the next page continues where it stopped.
-import { join, raw, type Sql, sql } from '../drizzle.ts';
+// Which turns a filter finds: an index answers the conditions for session, status, batch, time and named things (`find-ids.ts`).
+import { raw, sql, type Sql } from '../drizzle.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { idAt } from '../id-of-time.ts';
+import { findAllIds, findIds, indexedSql, matchingSql, type Filtered } from './find-ids.ts';
 import { findTurns, type NamedThings } from './find-things.ts';
 import type { Page, PageRequest, ViewDatabase } from './page.ts';
 
@@ -36,9 +35,8 @@ export interface TurnFilter {
   text?: string | undefined;
 }
 
-/** The maximum number of turns that one page, and a count, reads. */
-const LOOKED_AT_MAX = 20_000;
-const COUNT_LOOKED_AT_MAX = 50_000;
+/** The maximum number of turns that a count reads. */
+const COUNT_READ_MAX = 50_000;
 
 /** A count stops here. */
 export const COUNT_MAX = 10_000;
@@ -46,38 +44,26 @@ export const COUNT_MAX = 10_000;
 const BAD = ['failed', 'aborted', 'timedOut'];
 const OPEN = ['running', 'parked'];
 
-/** A filter whose text was looked up. */
-interface ResolvedFilter extends TurnFilter {
-  named: NamedThings | null;
+async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<Filtered> {
+  const named = filter.text === undefined ? null : await findNamed(db, filter.text);
+  return { table: 'turns', indexed: indexedOf(filter, named), rest: restOf(filter, named) };
 }
 
-/** Looks up the objects that the text of a filter names. */
-async function resolve(db: ViewDatabase, filter: TurnFilter): Promise<ResolvedFilter> {
-  if (filter.text === undefined) return { ...filter, named: null };
-  const named = await findTurns(db, filter.text);
-  const isFound = named.turnIds.length > 0 || named.sessionIds.length > 0;
+/** Null: the text names nothing, and is searched for. */
+async function findNamed(db: ViewDatabase, text: string): Promise<NamedThings | null> {
+  const named = await findTurns(db, text);
   // An id that names nothing finds nothing; keys are not searched for it.
-  return { ...filter, named: isFound || isUuid(filter.text) ? named : null };
+  return isUuid(text) || named.turnIds.length + named.sessionIds.length > 0 ? named : null;
 }
 
 /** The ids of turns that a filter finds, newest first. */
 export async function findTurnIds(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Page<string>> {
-  const resolved = await resolve(db, filter);
-  const { rows } = await db.query<{ id: string }>(matchingSql(resolved, page, LOOKED_AT_MAX));
-  const ids = rows.map(({ id }) => id);
-  if (ids.length > page.limit) return { items: ids.slice(0, page.limit), next: ids[page.limit - 1] ?? null };
-  if (restOf(resolved).length === 0) return { items: ids, next: null };
-  const last = sql`select t.id from holdfast.turns t where ${allOf(indexedOf(resolved, page.after))}
-    order by t.id desc offset ${LOOKED_AT_MAX - 1} limit 1`;
-  const { rows: lookedAt } = await db.query<{ id: string }>(last);
-  return { items: ids, next: lookedAt[0]?.id ?? null };
+  return findIds(db, await resolve(db, filter), page);
 }
 
-/** The ids of all turns that match a filter, oldest first, at most `limit`. It reads every turn for which there is no better index. */
+/** The ids of all turns that match a filter, oldest first, at most `limit`. */
 export async function findAllTurnIds(db: ViewDatabase, filter: TurnFilter, limit: number): Promise<string[]> {
-  const resolved = await resolve(db, filter);
-  const { rows } = await db.query<{ id: string }>(matchingSql(resolved, { limit: limit - 1, after: null }, null));
-  return rows.map(({ id }) => id).reverse();
+  return findAllIds(db, await resolve(db, filter), limit);
 }
 
 /** How many turns a filter finds. `isCapped`: there may be more. */
@@ -87,37 +73,24 @@ export async function countTurns(db: ViewDatabase, filter: TurnFilter): Promise<
   return { count: Math.min(count, COUNT_MAX), isCapped: count > COUNT_MAX || !isWhole };
 }
 
-/** SQL of the number of turns, and of whether all of them were counted. */
+/** SQL of the number of turns, and of whether all of them were read. */
 export async function countQuery(db: ViewDatabase, filter: TurnFilter): Promise<Sql> {
-  const resolved = await resolve(db, filter);
-  const matching = matchingSql(resolved, { limit: COUNT_MAX, after: null }, COUNT_LOOKED_AT_MAX);
+  const filtered = await resolve(db, filter);
+  const matching = matchingSql(filtered, { limit: COUNT_MAX, after: null }, COUNT_READ_MAX);
   const count = sql`(select count(*)::int from (${matching}) as matching) as count`;
-  if (restOf(resolved).length === 0) return sql`select ${count}, true as is_whole`;
-  return sql`select ${count}, not exists (select from holdfast.turns t where ${allOf(indexedOf(resolved, null))}
-    order by t.id desc offset ${COUNT_LOOKED_AT_MAX}) as is_whole`;
+  if (filtered.rest.length === 0) return sql`select ${count}, true as is_whole`;
+  return sql`select ${count}, not exists (${indexedSql(filtered, null)} offset ${COUNT_READ_MAX}) as is_whole`;
 }
 
 /** SQL of the ids of a page. */
 export async function pageQuery(db: ViewDatabase, filter: TurnFilter, page: PageRequest): Promise<Sql> {
-  return matchingSql(await resolve(db, filter), page, LOOKED_AT_MAX);
-}
-
-/** SQL of the ids of a page and of the one after it. Look-ups in scalar queries are by an index; a join could read a whole table. */
-function matchingSql(filter: ResolvedFilter, page: PageRequest, lookedAtMax: number | null): Sql {
-  const indexed = allOf(indexedOf(filter, page.after));
-  const rest = restOf(filter);
-  if (rest.length === 0) {
-    return sql`select t.id from holdfast.turns t where ${indexed} order by t.id desc limit ${page.limit + 1}`;
-  }
-  return sql`select t.id from (select * from holdfast.turns t where ${indexed} order by t.id desc limit ${lookedAtMax}) as t
-    where ${allOf(rest)} order by t.id desc limit ${page.limit + 1}`;
+  return matchingSql(await resolve(db, filter), page);
 }
 
 /** The conditions that an index answers. */
-function indexedOf(filter: ResolvedFilter, after: string | null): Sql[] {
-  const { sessionKey, statuses, since, until, batchId, code, tags, named } = filter;
+function indexedOf(filter: TurnFilter, named: NamedThings | null): Sql[] {
+  const { sessionKey, statuses, since, until, batchId, code, tags } = filter;
   const conditions: Sql[] = [];
-  if (after !== null) conditions.push(sql`t.id < ${after}`);
   if (sessionKey !== undefined) {
     conditions.push(sql`t.session_id = (select s.id from holdfast.sessions s where s.key = ${sessionKey})`);
   }
@@ -145,7 +118,7 @@ function indexedOf(filter: ResolvedFilter, after: string | null): Sql[] {
 }
 
 /** The others. */
-function restOf(filter: ResolvedFilter): Sql[] {
+function restOf(filter: TurnFilter, named: NamedThings | null): Sql[] {
   const { statuses, kind, lane, since, until, agentId, model, tool, code, worker, msMin, costMicrosMin } = filter;
   const conditions: Sql[] = [];
   if (statuses !== undefined && statusOf(filter) === null) conditions.push(sql`t.status = any (${statuses}::text[])`);
@@ -170,13 +143,13 @@ function restOf(filter: ResolvedFilter): Sql[] {
       sql`coalesce((select true from holdfast.tool_calls c where c.turn_id = t.id and c.name = ${tool} limit 1), false)`,
     );
   }
-  const { text, named } = filter;
+  const { text } = filter;
   if (text !== undefined && named === null) conditions.push(containsSql(text));
   return conditions;
 }
 
 /** The only status of the filter, if an index has the turns with it in the order of their ids; else null. */
-function statusOf({ statuses }: ResolvedFilter): string | null {
+function statusOf({ statuses }: TurnFilter): string | null {
   const [status, ...others] = statuses ?? [];
   return status !== undefined && others.length === 0 && [...OPEN, ...BAD].includes(status) ? status : null;
 }
@@ -196,8 +169,4 @@ function codePattern(code: string): string {
 
 function isWithin(values: readonly string[], allowed: readonly string[]): boolean {
   return values.every((value) => allowed.includes(value));
-}
-
-function allOf(conditions: Sql[]): Sql {
-  return conditions.length === 0 ? sql`true` : join(conditions, ' and ');
 }
