@@ -13,9 +13,8 @@ import {
 import { OPERATIONS, STREAMS } from '../client/generated/places.ts';
 import { createTransport } from '../client/transport.ts';
 import { isIdEnd } from '../core/ids.ts';
-import { EXIT, usageError } from './cli-error.ts';
+import { EXIT, explainConfigError, usageError } from './cli-error.ts';
 import { idOfEnd, kindOfPlace } from './id-of-end.ts';
-import { explainConfigError } from './explain-config-error.ts';
 import { explainApiError } from './explain-api-error.ts';
 
 /** What an operation answers. */

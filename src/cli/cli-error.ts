@@ -1,4 +1,5 @@
 // The exit codes of the command line (docs/cli.md) and the error that carries one. Every error says what to do next.
+import type { ConfigError } from '../config/config-error.ts';
 
 export const EXIT = {
   ok: 0,
@@ -64,4 +65,16 @@ export function notFound(message: string, fix: string, code = 'not_found'): CliE
 /** Something that the present state does not permit. */
 export function conflict(message: string, fix: string, code: string): CliError {
   return new CliError({ code, exitCode: EXIT.conflict, message, fix });
+}
+
+/** A configuration that cannot be used, with every fault. */
+export function explainConfigError(error: ConfigError, exitCode: ExitCode): CliError {
+  return new CliError({
+    code: error.code,
+    exitCode,
+    message: error.message,
+    fix: 'correct the listed faults in the file or the environment, then check with "holdfast config validate"',
+    problem: { errors: error.issues.map(({ path, message }) => ({ path, message })) },
+    cause: error,
+  });
 }

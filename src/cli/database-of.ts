@@ -9,18 +9,29 @@ export interface CommandDatabase {
   close(): Promise<void>;
 }
 
-/** Opens it and checks that it can be used. Throws a `CliError` with what to do when it cannot. */
-export async function databaseOf(runtime: { databaseUrl?: string; dataDir: string }): Promise<CommandDatabase> {
+/** Opens the database, does the work, and closes it. Throws a `CliError` with what to do when one of these fails. */
+export async function withDatabase<Result>(
+  { databaseUrl, dataDir }: { databaseUrl?: string; dataDir: string },
+  work: (database: CommandDatabase) => Promise<Result>,
+): Promise<Result> {
+  let database: CommandDatabase | undefined;
   try {
-    if (runtime.databaseUrl !== undefined) {
-      const { inspectDatabase } = await import('../store/inspect-database.ts');
-      const { warnings } = await inspectDatabase(runtime.databaseUrl);
-      return { url: runtime.databaseUrl, warnings, close: async () => undefined };
-    }
-    const { startEmbeddedPostgres } = await import('../embedded-postgres/start-embedded-postgres.ts');
-    const embedded = await startEmbeddedPostgres({ dataDir: runtime.dataDir });
-    return { url: embedded.url, warnings: [], close: () => embedded.stop() };
+    database = await (databaseUrl === undefined ? openEmbedded(dataDir) : openConfigured(databaseUrl));
+    return await work(database);
   } catch (error) {
     throw explainStartFault(error);
+  } finally {
+    await database?.close();
   }
+}
+
+async function openConfigured(url: string): Promise<CommandDatabase> {
+  const { inspectDatabase } = await import('../store/inspect-database.ts');
+  return { url, warnings: (await inspectDatabase(url)).warnings, close: async () => undefined };
+}
+
+async function openEmbedded(dataDir: string): Promise<CommandDatabase> {
+  const { startEmbeddedPostgres } = await import('../embedded-postgres/start-embedded-postgres.ts');
+  const embedded = await startEmbeddedPostgres({ dataDir });
+  return { url: embedded.url, warnings: [], close: () => embedded.stop() };
 }

@@ -2,8 +2,7 @@
 // taken. What is not known here passes through with its stack.
 import { ConfigError } from '../config.ts';
 import { EmbeddedPostgresError } from '../embedded-postgres/embedded-postgres-error.ts';
-import { CliError, EXIT, type ExitCode } from './cli-error.ts';
-import { explainConfigError } from './explain-config-error.ts';
+import { CliError, EXIT, explainConfigError, type ExitCode } from './cli-error.ts';
 
 /** By the code of Node or of PostgreSQL: the exit code, the fix, and what is said before the message of the error. */
 const EXPLANATIONS: Record<string, [exitCode: ExitCode, fix: string, before?: string]> = {

@@ -1,5 +1,6 @@
 // Pieces of output that several commands share.
-import type { TableColumn } from './table.ts';
+import type { Schemas } from '../client/operations.ts';
+import { layOutTable, type TableColumn } from './table.ts';
 import type { Terminal } from './terminal.ts';
 
 /** A name and a value on each line, aligned; null and undefined are left out. */
@@ -25,4 +26,45 @@ export function printTable<Row>(list: List<Row>, columns: readonly TableColumn<R
 export function noteNextPage({ items, nextCursor }: List<unknown>, terminal: Terminal, none = 'none'): void {
   if (typeof nextCursor === 'string') terminal.note(`more: --cursor ${nextCursor}`);
   else if (nextCursor === null && items.length === 0) terminal.note(none);
+}
+
+/** Dollars with six decimals, so that no micro-dollar is hidden; a cost that is not known has a word. */
+export function dollarsText(costUsd: number | null): string {
+  return costUsd === null ? 'unknown' : `$${costUsd.toFixed(6)}`;
+}
+
+/** The message of an error in an answer, in any of its forms; null when there is none. */
+export function errorText(error: unknown): string | null {
+  if (error === null || error === undefined) return null;
+  if (typeof error === 'string') return error;
+  if (typeof error !== 'object') return JSON.stringify(error);
+  const { message, code, type } = error as { message?: unknown; code?: unknown; type?: unknown };
+  const name = [code, type].find((each) => typeof each === 'string');
+  if (typeof message === 'string') return name === undefined ? message : `${message} (${name})`;
+  return name ?? JSON.stringify(error);
+}
+
+type Part = Schemas['ModelRequest']['parts'][number];
+
+const TRUST_STYLES = { trusted: 'green', untrusted: 'yellow', model: 'dim' } as const;
+
+/** Prints a line for each part: its position, kind, author, trust and estimated tokens. */
+export function printParts(
+  parts: readonly Part[],
+  print: (line: string) => void,
+  { width, paint }: Pick<Terminal, 'width' | 'paint'>,
+): void {
+  const lines = layOutTable<Part>(
+    [
+      { title: 'PART', value: ({ name, cacheMarker }) => (cacheMarker ? `${name} (cached up to here)` : name) },
+      { title: 'FROM', value: ({ origin }) => origin },
+      { title: 'TRUST', value: ({ trust }) => trust, style: ({ trust }) => TRUST_STYLES[trust] },
+      { title: 'TOKENS', value: ({ tokens }) => tokens },
+      { title: 'PLACE', value: ({ path }) => path, dropOrder: 1 },
+    ],
+    parts,
+    width,
+    paint,
+  );
+  for (const line of lines) print(line);
 }

@@ -1,11 +1,14 @@
 // Tables for a terminal: columns as wide as their content. When the lines would not fit, long texts are shortened first, then columns leave
 // in a fixed order (the least important first), then the widest one is shortened. Pure. In a pipe the width is endless: nothing leaves, nothing is cut.
 import stringWidth from 'string-width';
-import type { Style } from './style.ts';
+
+/** The style of a word on a terminal. */
+export type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
 export interface TableColumn<Row> {
   title: string;
-  value: (row: Row) => string;
+  /** Null: an empty cell. A number stands right. */
+  value: (row: Row) => string | number | null | undefined;
   /** Columns with the highest number leave first when the table is too wide; absent: it never leaves. */
   dropOrder?: number;
   /** A text of any length: it is shortened, down to `PROSE_CHARS_MIN`, before a column leaves. */
@@ -17,6 +20,7 @@ export interface TableColumn<Row> {
 const GAP = '  ';
 /** Enough to recognize a text. */
 const PROSE_CHARS_MIN = 24;
+const WIDEST_CHARS_MIN = 4;
 
 /** The lines of a table, head first. Cells lose line breaks and control characters. */
 export function layOutTable<Row>(
@@ -25,81 +29,67 @@ export function layOutTable<Row>(
   width: number,
   paint: (style: Style, text: string) => string,
 ): string[] {
-  const cells = rows.map((row) => columns.map((column) => oneLine(column.value(row))));
-  const widths = columns.map((column, at) =>
-    Math.max(stringWidth(column.title), ...cells.map((line) => stringWidth(line[at] ?? ''))),
-  );
-  const kept = fittingColumns(columns, widths, width);
-  shrinkProse(columns, { kept, widths, width });
-  shrinkWidest(kept, widths, width);
-  const line = (texts: readonly string[], style: (at: number) => Style | undefined) =>
+  const laid = columns.map((column) => {
+    const values = rows.map((row) => column.value(row) ?? '');
+    const cells = values.map((value) => oneLine(String(value)));
+    const chars = [column.title, ...cells].reduce((most, text) => Math.max(most, stringWidth(text)), 0);
+    return { ...column, cells, chars, isRight: column.align === 'right' || typeof values[0] === 'number' };
+  });
+  const kept = fit(laid, width);
+  type Laid = (typeof laid)[number];
+  const line = (cellOf: (column: Laid) => string, styleOf: (column: Laid) => Style | undefined) =>
     kept
-      .map((at, place) => {
-        const text = pad(
-          cut(texts[at] ?? '', widths[at] ?? 0),
-          widths[at] ?? 0,
-          columns[at]?.align,
-          place === kept.length - 1,
-        );
-        const painted = style(at);
-        return painted === undefined ? text : paint(painted, text);
+      .map((column, place) => {
+        const text = pad(cut(cellOf(column), column.chars), column, place === kept.length - 1);
+        const style = styleOf(column);
+        return style === undefined ? text : paint(style, text);
       })
       .join(GAP)
       .trimEnd();
   const head = line(
-    columns.map((column) => column.title),
+    ({ title }) => title,
     () => 'dim',
   );
-  return [head, ...cells.map((texts, at) => line(texts, (column) => columns[column]?.style?.(rows[at] as Row)))];
+  const lineOf = (row: Row, at: number) =>
+    line(
+      ({ cells }) => cells[at] ?? '',
+      ({ style }) => style?.(row),
+    );
+  return [head, ...rows.map(lineOf)];
 }
 
-/** Which columns stay, by their index: texts are counted as short as they may become. */
-function fittingColumns<Row>(
-  columns: readonly TableColumn<Row>[],
-  content: readonly number[],
-  width: number,
-): number[] {
-  const widths = content.map((chars, at) => (columns[at]?.isProse === true ? Math.min(chars, PROSE_CHARS_MIN) : chars));
-  const kept = columns.map((_, at) => at);
-  const byDropOrder = kept
-    .filter((at) => columns[at]?.dropOrder !== undefined)
-    .toSorted((a, b) => (columns[b]?.dropOrder ?? 0) - (columns[a]?.dropOrder ?? 0));
-  for (const leaving of byDropOrder) {
-    if (totalWidth(kept, widths) <= width) break;
-    kept.splice(kept.indexOf(leaving), 1);
+interface Widths {
+  chars: number;
+  dropOrder?: number;
+  isProse?: boolean;
+}
+
+/** The columns that stay, with their widths. Texts are counted as short as they may become until all others have left that may. */
+function fit<Column extends Widths>(columns: readonly Column[], width: number): Column[] {
+  const shortest = ({ chars, isProse }: Column): number =>
+    isProse === true ? Math.min(chars, PROSE_CHARS_MIN) : chars;
+  const excess = (charsOf: (column: Column) => number): number =>
+    kept.reduce((total, column) => total + charsOf(column), GAP.length * (kept.length - 1)) - width;
+  let kept = [...columns];
+  for (const leaving of columns.toSorted((a, b) => (b.dropOrder ?? 0) - (a.dropOrder ?? 0)))
+    if (leaving.dropOrder !== undefined && excess(shortest) > 0) kept = kept.filter((column) => column !== leaving);
+  // The last text first, then the widest column.
+  for (const column of kept.toReversed()) {
+    const tooMuch = Math.max(
+      0,
+      excess(({ chars }) => chars),
+    );
+    if (column.isProse === true) column.chars = Math.max(shortest(column), column.chars - tooMuch);
   }
+  const tooMuch = excess(({ chars }) => chars);
+  const widest = kept.reduce((best, column) => (column.chars > best.chars ? column : best), kept[0]!);
+  if (tooMuch > 0) widest.chars = Math.max(WIDEST_CHARS_MIN, widest.chars - tooMuch);
   return kept;
 }
 
-/** Shortens texts by the excess width, the last one first. */
-function shrinkProse<Row>(
-  columns: readonly TableColumn<Row>[],
-  { kept, widths, width }: { kept: readonly number[]; widths: number[]; width: number },
-): void {
-  for (const at of kept.toReversed()) {
-    const tooMuch = totalWidth(kept, widths) - width;
-    if (tooMuch <= 0) return;
-    const chars = widths[at] ?? 0;
-    if (columns[at]?.isProse === true && chars > PROSE_CHARS_MIN)
-      widths[at] = Math.max(PROSE_CHARS_MIN, chars - tooMuch);
-  }
-}
-
-/** Shortens the widest of the remaining columns by the excess width. */
-function shrinkWidest(kept: readonly number[], widths: number[], width: number): void {
-  const tooMuch = totalWidth(kept, widths) - width;
-  if (tooMuch <= 0) return;
-  const widest = kept.reduce((best, at) => ((widths[at] ?? 0) > (widths[best] ?? 0) ? at : best), kept[0] ?? 0);
-  widths[widest] = Math.max(4, (widths[widest] ?? 0) - tooMuch);
-}
-
-function totalWidth(kept: readonly number[], widths: readonly number[]): number {
-  return kept.reduce((total, at) => total + (widths[at] ?? 0), GAP.length * (kept.length - 1));
-}
-
-function pad(text: string, width: number, align: 'right' | undefined, isLast: boolean): string {
-  const blanks = ' '.repeat(Math.max(0, width - stringWidth(text)));
-  if (align === 'right') return blanks + text;
+function pad(text: string, { chars, isRight }: { chars: number; isRight: boolean }, isLast: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, chars - stringWidth(text)));
+  if (isRight) return blanks + text;
   return isLast ? text : text + blanks;
 }
 

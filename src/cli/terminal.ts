@@ -2,8 +2,7 @@
 // names) loses its control characters on a terminal, so that no message can control the terminal.
 import { styleText } from 'node:util';
 import { terminalSettings } from '../config/client-settings.ts';
-import type { Style } from './style.ts';
-import { layOutTable, type TableColumn } from './table.ts';
+import { layOutTable, type Style, type TableColumn } from './table.ts';
 
 export type Terminal = ReturnType<typeof openTerminal>;
 

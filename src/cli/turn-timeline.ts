@@ -1,9 +1,9 @@
 // A turn as lines on a terminal: from its journal when it has ended, from its events while it runs. Pure.
 import type { StepView, TurnView, TurnStatus, TokenUsage } from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
-import { errorText } from './error-text.ts';
+import { errorText } from './print.ts';
 import type { StreamedEvent } from './event-stream.ts';
-import type { Style } from './style.ts';
+import type { Style } from './table.ts';
 
 export const TURN_STATUS_STYLES: Record<TurnStatus, Style | undefined> = {
   running: 'cyan',

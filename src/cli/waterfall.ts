@@ -1,8 +1,7 @@
 // Draws a turn on a terminal: a row for each span, with a bar at its time. Pure.
 import type { TurnView } from '../contract/views.ts';
 import { formatDuration } from '../config/durations.ts';
-import type { Style } from './style.ts';
-import { cut } from './table.ts';
+import { cut, type Style } from './table.ts';
 
 type Span = TurnView['spans'][number];
 

@@ -1,6 +1,6 @@
 // Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs, and the tables are read.
 import { expect, test } from 'vitest';
-import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/retention-check.ts';
+import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/database-checks.ts';
 import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
 import { TABLE_FATES } from '../../src/store/retention/kept-tables.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';

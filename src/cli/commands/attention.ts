@@ -1,7 +1,7 @@
 // `holdfast attention`: the problems that need an operator, and what an operator decides about them.
 import { command, lists, prints, type Words } from '../command.ts';
 import { durationOf } from '../options.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 
 const STYLES: Record<string, Style> = { error: 'red', warning: 'yellow' };
 

@@ -10,7 +10,7 @@ import { workspacesFolderOf, workspacesLinkOf } from '../../config/workspaces-fo
 import type { Frame } from '../../store/backup/frames.ts';
 import { placeWorkspaces } from '../../tools/place-workspaces.ts';
 import { CliError, conflict, EXIT, notFound, usageError, type ExitCode } from '../cli-error.ts';
-import { databaseOf } from '../database-of.ts';
+import { withDatabase } from '../database-of.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import { fileError } from '../file-error.ts';
 import { holdfastVersion } from '../holdfast-version.ts';
@@ -45,11 +45,10 @@ export async function runBackup({ file, yes }: Input, terminal: Terminal): Promi
   const { frameOf } = await import('../../store/backup/frames.ts');
   const { requireAnyLayout } = await import('../../store/migrate.ts');
   const counted = { tables: 0, files: 0 };
-  const database = await databaseOf(runtime);
   const partial = `${path}.partial`;
-  async function* frames(): AsyncGenerator<Buffer> {
+  async function* frames(databaseUrl: string): AsyncGenerator<Buffer> {
     yield* databaseFrames({
-      databaseUrl: database.url,
+      databaseUrl,
       version: holdfastVersion(),
       onTable(table, bytes) {
         counted.tables += 1;
@@ -62,16 +61,17 @@ export async function runBackup({ file, yes }: Input, terminal: Terminal): Promi
     }
     yield frameOf({ isComplete: true, ...counted });
   }
-  try {
-    await requireAnyLayout(database.url);
-    await pipeline(Readable.from(frames()), createGzip(), createWriteStream(partial, { mode: 0o600, flush: true }));
-    await rename(partial, path);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw error instanceof CliError ? error : explainStartFault(error);
-  } finally {
-    await database.close();
-  }
+  await withDatabase(runtime, async ({ url }) => {
+    try {
+      await requireAnyLayout(url);
+      const target = createWriteStream(partial, { mode: 0o600, flush: true });
+      await pipeline(Readable.from(frames(url)), createGzip(), target);
+      await rename(partial, path);
+    } catch (error) {
+      await rm(partial, { force: true });
+      throw error;
+    }
+  });
   const { size } = await stat(path);
   if (terminal.isJson) terminal.json({ file: path, bytes: size, ...counted });
   else terminal.print(`${path}: ${sizeText(size)}, ${counted.tables} tables, ${counted.files} files`);

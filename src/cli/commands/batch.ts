@@ -7,7 +7,7 @@ import { command, lists, prints, type Words } from '../command.ts';
 import { endOfPlan } from '../is-sure.ts';
 import { CAREFUL, ITS_ID, pages } from '../options.ts';
 import { printFields } from '../print.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { results } from './batch-results.ts';
 import { submit } from './batch-submit.ts';
@@ -23,15 +23,10 @@ export const words: Words = {
       takes: { ...pages(), status: ['--status <status>', 'only in this state, such as running'] },
       run: lists('listBatches', (terminal) => [
         { title: 'BATCH', value: (row) => row.id },
-        { title: 'NAME', value: (row) => row.name ?? '', dropOrder: 3 },
+        { title: 'NAME', value: (row) => row.name, dropOrder: 3 },
         { title: 'STATUS', value: (row) => row.outcome ?? row.pauseReason ?? row.status },
         { title: 'DONE', value: (row) => `${doneOf(row)}/${row.counts.total}`, align: 'right' },
-        {
-          title: 'FAILED',
-          value: (row) => String(row.counts.failed + row.counts.expired),
-          align: 'right',
-          dropOrder: 1,
-        },
+        { title: 'FAILED', value: (row) => row.counts.failed + row.counts.expired, dropOrder: 1 },
         { title: 'COST', value: costText, align: 'right', dropOrder: 2 },
         { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
       ]),
@@ -50,13 +45,13 @@ export const words: Words = {
         code: ['--code <code>', 'only with this error code'],
       },
       run: lists('listBatchItems', () => [
-        { title: 'N', value: (row) => String(row.n), align: 'right' },
-        { title: 'CUSTOM ID', value: (row) => row.customId ?? '', dropOrder: 2 },
+        { title: 'N', value: (row) => row.n },
+        { title: 'CUSTOM ID', value: (row) => row.customId, dropOrder: 2 },
         { title: 'STATUS', value: (row) => row.status, style: (row) => ITEM_STYLES[row.status] },
-        { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 3 },
+        { title: 'TRY', value: (row) => row.attempt, dropOrder: 3 },
         { title: 'COST', value: costText, align: 'right', dropOrder: 4 },
         { title: 'WHY', value: (row) => row.error?.message ?? row.why?.text ?? '', dropOrder: 1, isProse: true },
-        { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 5 },
+        { title: 'TURN', value: (row) => row.turnId, dropOrder: 5 },
       ]),
     }),
     watch,

@@ -2,7 +2,7 @@
 import type { BudgetView } from '../../contract/budgets.ts';
 import { BUDGET_ACTIONS, BUDGET_PERIODS } from '../../core/budget/budget.ts';
 import { command, lists, prints, type Words } from '../command.ts';
-import { dollarsText } from '../dollars.ts';
+import { dollarsText } from '../print.ts';
 import { dollars, wholeNumber } from '../options.ts';
 
 const PERCENT = 100;

@@ -7,7 +7,7 @@ import { ChatPrinter } from '../chat-printer.ts';
 import { ChatSession } from '../chat-session.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { command, type InputOf, type Words } from '../command.ts';
-import { printParts } from '../print-parts.ts';
+import { printParts } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import { reportEnd } from './send.ts';
 

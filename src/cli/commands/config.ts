@@ -2,8 +2,7 @@
 import { ConfigError, loadConfigWithSources, secretsOf, type Config, type Setting } from '../../config.ts';
 import type { ShownSecret } from '../../config/shown-value.ts';
 import { createLogger } from '../../logger.ts';
-import { EXIT, type ExitCode } from '../cli-error.ts';
-import { explainConfigError } from '../explain-config-error.ts';
+import { EXIT, explainConfigError, type ExitCode } from '../cli-error.ts';
 import { explainStartFault } from '../explain-start-fault.ts';
 import type { Terminal } from '../terminal.ts';
 

@@ -3,9 +3,8 @@ import type { Prices, UsageReport } from '../../contract/costs.ts';
 import { USAGE_GROUPS, USAGE_STEPS } from '../../core/usage-steps.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import { command, lists, localCommand, prints, type Words } from '../command.ts';
-import { dollarsText } from '../dollars.ts';
+import { dollarsText } from '../print.ts';
 import { TAG_FILTER } from '../options.ts';
-import type { TableColumn } from '../table.ts';
 import { pastTime } from '../time-option.ts';
 
 type Price = Prices['rows'][number];
@@ -31,13 +30,13 @@ export const words: Words = {
       (_terminal, { by, group }: { by: string; group: string | undefined }) => [
         { title: 'FROM', value: (row) => row.startsAt.slice(0, by === 'day' ? 10 : 16) },
         ...(group === undefined ? [] : [{ title: group.toUpperCase(), value: (row: Usage) => row.group ?? '' }]),
-        numbers('TURNS', (row) => row.turns, 5),
-        numbers('CALLS', (row) => row.calls, 4),
-        numbers('FAILED', (row) => row.failures, 7),
-        numbers('IN', (row) => row.inputTokens, 1),
-        numbers('OUT', (row) => row.outputTokens, 2),
-        numbers('CACHE READ', (row) => row.cacheReadTokens, 3),
-        numbers('CACHE WRITE', (row) => row.cacheWriteTokens, 6),
+        { title: 'TURNS', value: (row) => row.turns, dropOrder: 5 },
+        { title: 'CALLS', value: (row) => row.calls, dropOrder: 4 },
+        { title: 'FAILED', value: (row) => row.failures, dropOrder: 7 },
+        { title: 'IN', value: (row) => row.inputTokens, dropOrder: 1 },
+        { title: 'OUT', value: (row) => row.outputTokens, dropOrder: 2 },
+        { title: 'CACHE READ', value: (row) => row.cacheReadTokens, dropOrder: 3 },
+        { title: 'CACHE WRITE', value: (row) => row.cacheWriteTokens, dropOrder: 6 },
         { title: 'COST', value: (row) => dollarsText(row.costUsd), align: 'right' },
       ],
       {
@@ -59,15 +58,15 @@ export const words: Words = {
         terminal.table<Price>(
           [
             { title: 'MODEL', value: (row) => row.model },
-            { title: 'FROM', value: (row) => row.from ?? '', dropOrder: 4 },
-            { title: 'TO', value: (row) => row.to ?? '', dropOrder: 3 },
-            numbers('IN', (row) => row.inputPerMTok),
-            numbers('OUT', (row) => row.outputPerMTok),
-            numbers('READ', (row) => row.cacheReadPerMTok, 1),
-            numbers('WRITE 5M', (row) => row.cacheWrite5mPerMTok, 1),
-            numbers('WRITE 1H', (row) => row.cacheWrite1hPerMTok, 2),
+            { title: 'FROM', value: (row) => row.from, dropOrder: 4 },
+            { title: 'TO', value: (row) => row.to, dropOrder: 3 },
+            { title: 'IN', value: (row) => row.inputPerMTok },
+            { title: 'OUT', value: (row) => row.outputPerMTok },
+            { title: 'READ', value: (row) => row.cacheReadPerMTok, dropOrder: 1 },
+            { title: 'WRITE 5M', value: (row) => row.cacheWrite5mPerMTok, dropOrder: 1 },
+            { title: 'WRITE 1H', value: (row) => row.cacheWrite1hPerMTok, dropOrder: 2 },
             { title: 'LONG PROMPT', value: longPromptText, dropOrder: 5 },
-            { title: 'CHECKED', value: (row) => row.checkedAt ?? '', dropOrder: 6 },
+            { title: 'CHECKED', value: (row) => row.checkedAt, dropOrder: 6 },
           ],
           rows,
         );
@@ -113,12 +112,6 @@ export const words: Words = {
 };
 
 type Usage = UsageReport['items'][number];
-
-/** A column of numbers. */
-function numbers<Row>(title: string, value: (row: Row) => number, dropOrder?: number): TableColumn<Row> {
-  const column = { title, value: (row: Row) => String(value(row)), align: 'right' as const };
-  return dropOrder === undefined ? column : { ...column, dropOrder };
-}
 
 function longPromptText({ longPrompt }: Price): string {
   if (longPrompt === null) return '';

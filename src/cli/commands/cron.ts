@@ -7,7 +7,7 @@ import { conflict, EXIT, notFound, usageError } from '../cli-error.ts';
 import { command, lists, prints, type InputOf, type Words } from '../command.ts';
 import { isSure } from '../is-sure.ts';
 import { durationOf, pages, TAGS, wholeNumber } from '../options.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 import { timeFromNow } from '../time-option.ts';
 
@@ -70,7 +70,7 @@ export const words: Words = {
         },
         { title: 'TARGET', value: (row) => row.target, dropOrder: 3 },
         { title: 'AGENT', value: (row) => row.agentId, dropOrder: 4 },
-        { title: 'FAILED', value: (row) => String(row.failures), align: 'right', dropOrder: 2 },
+        { title: 'FAILED', value: (row) => row.failures, dropOrder: 2 },
       ]),
     }),
     add: command({
@@ -146,8 +146,8 @@ export const words: Words = {
         lists('listFires', (terminal) => [
           { title: 'SLOT', value: (row) => terminal.time(row.scheduledFor) },
           { title: 'STATUS', value: (row) => row.status, style: (row) => FIRE_STYLES[row.status] },
-          { title: 'SLOTS', value: (row) => String(row.slots), align: 'right', dropOrder: 3 },
-          { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
+          { title: 'SLOTS', value: (row) => row.slots, dropOrder: 3 },
+          { title: 'TURN', value: (row) => row.turnId, dropOrder: 2 },
           {
             title: 'WHY',
             value: (row) => row.reason ?? (row.isManual ? 'asked for' : ''),

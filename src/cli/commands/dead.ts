@@ -33,9 +33,9 @@ export const words: Words = {
       run: lists('listDeadLetters', (terminal) => [
         { title: 'CODE', value: (row) => row.code, style: () => 'red' },
         { title: 'OF', value: (row) => row.kind },
-        { title: 'COUNT', value: (row) => String(row.count), align: 'right' },
+        { title: 'COUNT', value: (row) => row.count },
         { title: 'LAST', value: (row) => terminal.time(row.lastAt), dropOrder: 2 },
-        { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason ?? '', dropOrder: 1, isProse: true },
+        { title: 'NEWEST REASON', value: (row) => row.letters[0]?.reason, dropOrder: 1, isProse: true },
       ]),
     }),
     show: command({
@@ -50,7 +50,7 @@ export const words: Words = {
         terminal.table<DeadLetterView>(
           [
             { title: 'LETTER', value: (row) => row.id },
-            { title: 'SESSION', value: (row) => row.sessionKey ?? '', dropOrder: 2 },
+            { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
             { title: 'TURN OR DELIVERY', value: (row) => row.deliveryId ?? row.turnId ?? '', dropOrder: 3 },
             { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 4 },
             { title: 'REASON', value: (row) => row.reason, dropOrder: 1, isProse: true },

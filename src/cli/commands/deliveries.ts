@@ -1,7 +1,7 @@
 // `holdfast deliveries`: the outbox, and what to do with what could not be sent.
 import { command, lists, prints, type Words } from '../command.ts';
 import { ITS_ID, pages } from '../options.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 
 const STATUS_STYLES: Record<string, Style> = {
   sent: 'green',
@@ -25,9 +25,9 @@ export const words: Words = {
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
         { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
         { title: 'TO', value: (row) => row.channel, dropOrder: 3 },
-        { title: 'TRIES', value: (row) => String(row.attempts), align: 'right', dropOrder: 4 },
+        { title: 'TRIES', value: (row) => row.attempts, dropOrder: 4 },
         { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
-        { title: 'LAST ERROR', value: (row) => row.lastError ?? '', dropOrder: 1, isProse: true },
+        { title: 'LAST ERROR', value: (row) => row.lastError, dropOrder: 1, isProse: true },
       ]),
     }),
     redrive: command({

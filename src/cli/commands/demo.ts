@@ -168,7 +168,7 @@ function reportChapters(chapters: readonly PlayedChapter[], terminal: Terminal):
         style: ({ proven }) => (proven === null ? 'red' : 'green'),
       },
       { title: 'RESULT', value: ({ proven, checks }) => proven ?? missing(checks) },
-      { title: 'CHECKS', value: ({ checks }) => String(checks.length), align: 'right', dropOrder: 2 },
+      { title: 'CHECKS', value: ({ checks }) => checks.length, dropOrder: 2 },
       { title: 'TOOK', value: ({ ms }) => formatMs(ms), align: 'right', dropOrder: 1 },
     ],
     chapters,

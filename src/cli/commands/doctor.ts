@@ -13,7 +13,7 @@ import {
 } from '../doctor/machine-checks.ts';
 import { redisFinding } from '../doctor/redis-checks.ts';
 import { modelFinding, portFinding, readinessFinding } from '../doctor/service-checks.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
 const MARKS: Record<Finding['status'], { mark: string; style: Style }> = {

@@ -1,7 +1,7 @@
 // `holdfast heartbeats`: the polls of agents, made and skipped, and a poll right now.
 import { command, lists, prints, type Words } from '../command.ts';
 import { pages } from '../options.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 
 const STATUS_STYLES: Record<string, Style> = { fired: 'green', claimed: 'cyan' };
 
@@ -19,8 +19,8 @@ export const words: Words = {
         { title: 'AGENT', value: (row) => row.agentId },
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
         { title: 'RESULT', value: (row) => row.result ?? row.reason ?? '' },
-        { title: 'TURN', value: (row) => row.turnId ?? '', dropOrder: 2 },
-        { title: 'DETAIL', value: (row) => row.detail ?? '', dropOrder: 1, isProse: true },
+        { title: 'TURN', value: (row) => row.turnId, dropOrder: 2 },
+        { title: 'DETAIL', value: (row) => row.detail, dropOrder: 1, isProse: true },
       ]),
     }),
     poll: command({

@@ -43,10 +43,7 @@ export const words: Words = {
             { title: 'NAME', value: (row) => row.name },
             { title: 'ROLE', value: (row) => row.role },
             { title: 'STATE', value: stateOf },
-            {
-              title: 'LAST USED',
-              value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)),
-            },
+            { title: 'LAST USED', value: (row) => (row.lastUsedAt === null ? 'never' : terminal.time(row.lastUsedAt)) },
             { title: 'EXPIRES', value: (row) => row.expiresAt?.slice(0, 16) ?? 'never', dropOrder: 3 },
             { title: 'CREATED BY', value: (row) => row.createdBy, dropOrder: 2 },
             { title: 'ID', value: (row) => row.id, dropOrder: 1 },

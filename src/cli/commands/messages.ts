@@ -1,9 +1,8 @@
 // `holdfast messages`: the messages of sessions, and their status.
 import { command, lists, prints, type Words } from '../command.ts';
-import { errorText } from '../error-text.ts';
+import { errorText, printFields } from '../print.ts';
 import { ITS_ID, pages, TAG_FILTER } from '../options.ts';
-import { printFields } from '../print.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 
 const STATUS_STYLES: Record<string, Style> = {
   answered: 'green',
@@ -29,7 +28,7 @@ export const words: Words = {
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
         { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 2 },
         { title: 'RECEIVED', value: (row) => terminal.time(row.receivedAt), dropOrder: 3 },
-        { title: 'WAITS FOR', value: (row) => row.why?.code ?? '', dropOrder: 4 },
+        { title: 'WAITS FOR', value: (row) => row.why?.code, dropOrder: 4 },
         { title: 'TEXT', value: (row) => row.text, dropOrder: 1, isProse: true },
       ]),
     }),

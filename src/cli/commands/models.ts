@@ -10,7 +10,7 @@ export const words: Words = {
         { title: 'KIND', value: (row) => row.kind },
         { title: 'SINCE', value: (row) => terminal.time(row.since) },
         { title: 'UNTIL', value: (row) => terminal.time(row.until) },
-        { title: 'ANSWER', value: (row) => row.text ?? '', dropOrder: 1, isProse: true },
+        { title: 'ANSWER', value: (row) => row.text, dropOrder: 1, isProse: true },
       ]),
     }),
     unblock: command({

@@ -28,7 +28,7 @@ export const words: Words = {
       { title: 'PAUSED', value: scopeText },
       { title: 'SINCE', value: (row) => terminal.time(row.since) },
       { title: 'BY', value: (row) => row.pausedBy },
-      { title: 'REASON', value: (row) => row.reason ?? '', dropOrder: 1, isProse: true },
+      { title: 'REASON', value: (row) => row.reason, dropOrder: 1, isProse: true },
     ]),
   }),
 };

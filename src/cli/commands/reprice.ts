@@ -1,10 +1,9 @@
 // `holdfast prices reprice`: gives past calls the costs that the prices of the configuration give. It works on the database itself, so it
 // needs the configuration of the service, and the service may run meanwhile.
-import { CliError, EXIT, usageError, type ExitCode } from '../cli-error.ts';
-import { databaseOf } from '../database-of.ts';
-import { dollarsText } from '../dollars.ts';
+import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
+import { withDatabase } from '../database-of.ts';
+import { dollarsText } from '../print.ts';
 import type { RepricingReport } from '../../service/reprice-past-calls.ts';
-import { explainStartFault } from '../explain-start-fault.ts';
 import { ask, isAsked } from '../is-sure.ts';
 import type { Terminal } from '../terminal.ts';
 import { loadOrRefuse } from './config.ts';
@@ -26,10 +25,9 @@ export async function reprice(options: Repricing, terminal: Terminal): Promise<E
   const { openDatabase } = await import('../../store/database.ts');
   const { requireLayout } = await import('../../store/migrate.ts');
   const { repricePastCalls } = await import('../../service/reprice-past-calls.ts');
-  const server = await databaseOf(config.runtime);
-  try {
-    await requireLayout(server.url);
-    const database = openDatabase({ url: server.url, role: 'reprice' });
+  return withDatabase(config.runtime, async ({ url }) => {
+    await requireLayout(url);
+    const database = openDatabase({ url, role: 'reprice' });
     try {
       const request = { ...period, reason: options.reason ?? null };
       const run = (isDryRun: boolean) =>
@@ -46,11 +44,7 @@ export async function reprice(options: Repricing, terminal: Terminal): Promise<E
     } finally {
       await database.close();
     }
-  } catch (error) {
-    throw error instanceof CliError ? error : explainStartFault(error);
-  } finally {
-    await server.close();
-  }
+  });
 }
 
 function periodOf({ from, to }: Repricing): { from: Date; to: Date } {

@@ -8,7 +8,7 @@ import { QUEUE_MODES } from '../../core/queue-mode.ts';
 import type { ApiClient } from '../api-client.ts';
 import { EXIT, usageError, type ExitCode } from '../cli-error.ts';
 import { command, type InputOf, type Words } from '../command.ts';
-import { errorText } from '../error-text.ts';
+import { errorText } from '../print.ts';
 import { TAGS, WAIT_SECONDS, waitFor } from '../options.ts';
 import { interruption } from '../poll-until-end.ts';
 import { readArgument } from '../read-argument.ts';

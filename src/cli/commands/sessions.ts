@@ -4,7 +4,7 @@ import { headOf } from '../../core/cut-text.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 import { ITS_KEY, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { noteNextPage, printFields } from '../print.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 import { compact } from './sessions-compact.ts';
 import { eraseSession, eraseSubject } from './sessions-erase.ts';
 import { exportSession } from './sessions-export.ts';
@@ -26,9 +26,9 @@ export const words: Words = {
       run: lists('listSessions', (terminal) => [
         { title: 'SESSION', value: (row) => row.key },
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
-        { title: 'WAITING', value: (row) => String(row.waitingMessages), align: 'right', dropOrder: 1 },
-        { title: 'TOKENS', value: (row) => String(row.tokens.context), align: 'right', dropOrder: 3 },
-        { title: 'LABEL', value: (row) => row.label ?? '', dropOrder: 2, isProse: true },
+        { title: 'WAITING', value: (row) => row.waitingMessages, dropOrder: 1 },
+        { title: 'TOKENS', value: (row) => row.tokens.context, dropOrder: 3 },
+        { title: 'LABEL', value: (row) => row.label, dropOrder: 2, isProse: true },
         { title: 'UPDATED', value: (row) => terminal.time(row.updatedAt), dropOrder: 4 },
       ]),
     }),

@@ -7,7 +7,7 @@ import { command, lists, prints, type Words } from '../command.ts';
 import { ITS_KEY, pages, TAGS, waitFor, wholeNumber } from '../options.ts';
 import { pollUntilEnd } from '../poll-until-end.ts';
 import { readArgument } from '../read-argument.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 import type { Terminal } from '../terminal.ts';
 
 const LOOK_EVERY_MS = 500;
@@ -61,15 +61,10 @@ export const words: Words = {
         { title: 'RUN', value: (row) => row.runId },
         { title: 'STATUS', value: (row) => row.status, style: (row) => STATUS_STYLES[row.status] },
         { title: 'LABEL', value: (row) => row.label ?? row.task, dropOrder: 3, isProse: true },
-        { title: 'ANNOUNCED', value: (row) => row.announcement?.status ?? '', dropOrder: 2 },
-        {
-          title: 'TOKENS',
-          value: (row) => String(row.tokens.input + row.tokens.output),
-          align: 'right',
-          dropOrder: 4,
-        },
+        { title: 'ANNOUNCED', value: (row) => row.announcement?.status, dropOrder: 2 },
+        { title: 'TOKENS', value: (row) => row.tokens.input + row.tokens.output, dropOrder: 4 },
         { title: 'CREATED', value: (row) => terminal.time(row.createdAt), dropOrder: 5 },
-        { title: 'ERROR', value: (row) => row.error ?? '', dropOrder: 1, isProse: true },
+        { title: 'ERROR', value: (row) => row.error, dropOrder: 1, isProse: true },
       ]),
     }),
     kill: command({

@@ -6,12 +6,10 @@ import type { Schemas } from '../../client/operations.ts';
 import type { ApiClient } from '../api-client.ts';
 import { EXIT, type ExitCode } from '../cli-error.ts';
 import { command, lists, prints, type Words } from '../command.ts';
-import { errorText } from '../error-text.ts';
+import { errorText, printFields, printParts } from '../print.ts';
 import { watchEvents } from '../event-stream.ts';
 import { ITS_ID, pages, TAG_FILTER, wholeNumber } from '../options.ts';
 import { interruption, pollUntilEnd } from '../poll-until-end.ts';
-import { printParts } from '../print-parts.ts';
-import { printFields } from '../print.ts';
 import type { Terminal } from '../terminal.ts';
 import { pastTime } from '../time-option.ts';
 import { durationBetween, eventLine, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
@@ -53,8 +51,8 @@ export const words: Words = {
         { title: 'STATUS', value: (row) => row.status, style: (row) => TURN_STATUS_STYLES[row.status] },
         { title: 'SESSION', value: (row) => row.sessionKey },
         { title: 'KIND', value: (row) => row.kind, dropOrder: 3 },
-        { title: 'STEPS', value: (row) => String(row.stepCount), align: 'right', dropOrder: 4 },
-        { title: 'TRY', value: (row) => String(row.attempt), align: 'right', dropOrder: 5 },
+        { title: 'STEPS', value: (row) => row.stepCount, dropOrder: 4 },
+        { title: 'TRY', value: (row) => row.attempt, dropOrder: 5 },
         { title: 'TOOK', value: (row) => durationBetween(row.startedAt, row.endedAt), align: 'right', dropOrder: 2 },
         { title: 'STARTED', value: (row) => terminal.time(row.startedAt), dropOrder: 1 },
       ]),

@@ -25,7 +25,7 @@ export const words: Words = {
         { title: 'SINCE', value: (row) => terminal.time(row.receivedAt) },
         { title: 'SESSION', value: (row) => row.sessionKey, dropOrder: 3 },
         { title: 'LANE', value: (row) => row.lane, dropOrder: 5 },
-        { title: 'PLACE', value: (row) => String(row.position), align: 'right', dropOrder: 4 },
+        { title: 'PLACE', value: (row) => row.position, dropOrder: 4 },
         { title: 'WHY', value: (row) => row.why.code, style: () => 'yellow' },
         { title: 'UNTIL', value: (row) => (row.why.until === null ? '' : terminal.time(row.why.until)), dropOrder: 2 },
         { title: 'DETAIL', value: (row) => row.why.text, dropOrder: 1, isProse: true },

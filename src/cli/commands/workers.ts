@@ -2,7 +2,7 @@
 import type { WorkerView } from '../../contract/workers.ts';
 import { command, lists, prints, type Words } from '../command.ts';
 import { pages } from '../options.ts';
-import type { Style } from '../style.ts';
+import type { Style } from '../table.ts';
 
 const STATE_STYLES: Partial<Record<WorkerView['state'], Style>> = { draining: 'yellow', lost: 'red' };
 
@@ -16,7 +16,7 @@ export const words: Words = {
         { title: 'STATE', value: (row) => row.state, style: (row) => STATE_STYLES[row.state] },
         { title: 'ROLES', value: (row) => row.roles.join(',') },
         { title: 'HOST', value: (row) => row.host, dropOrder: 3 },
-        { title: 'PID', value: (row) => String(row.pid), align: 'right', dropOrder: 4 },
+        { title: 'PID', value: (row) => row.pid, dropOrder: 4 },
         { title: 'VERSION', value: (row) => row.version, dropOrder: 1 },
         { title: 'SEEN', value: (row) => terminal.time(row.seenAt) },
         { title: 'IN USE', value: lanesText, dropOrder: 2 },
