@@ -41,7 +41,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
   const faults = others.map(({ path, message }) => `\n  ${path} ${message}`);
   // The service logs the internal error under this id.
   const request = status < 500 || error.requestId === null ? '' : ` (request ${error.requestId})`;
-  const { exitCode, fix } = meaningOf(status, error, settings);
+  const [exitCode, fix] = meaningOf(status, error, settings);
   return new CliError({
     code: error.code,
     exitCode,
@@ -55,45 +55,35 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
 function meaningOf(
   status: number,
   { retryAfterMs, problem }: HoldfastError,
-  settings: ClientSettings,
-): { exitCode: ExitCode; fix: string } {
-  const wait = retryAfterMs === null ? null : retryAfterMs / 1000;
+  { apiKey, dataDir }: ClientSettings,
+): [exitCode: ExitCode, fix: string] {
+  const inTime = retryAfterMs === null ? '' : ` in ${retryAfterMs / 1000} s`;
   switch (status) {
     case 400:
     case 413:
     case 415:
-      return { exitCode: EXIT.usage, fix: 'correct the fields named above; --help shows the allowed values' };
+      return [EXIT.usage, 'correct the fields named above; --help shows the allowed values'];
     case 401:
     case 403:
-      return {
-        exitCode: EXIT.notAllowed,
-        fix:
-          settings.apiKey === undefined
-            ? `pass --api-key, set HOLDFAST_API_KEY, or run where the service's data directory is (looked in ${settings.dataDir})`
-            : 'pass the key of this service with --api-key or HOLDFAST_API_KEY',
-      };
+      if (apiKey !== undefined)
+        return [EXIT.notAllowed, 'pass the key of this service with --api-key or HOLDFAST_API_KEY'];
+      return [
+        EXIT.notAllowed,
+        `pass --api-key, set HOLDFAST_API_KEY, or run where the service's data directory is (looked in ${dataDir})`,
+      ];
     case 404:
-      return {
-        exitCode: EXIT.notFound,
-        fix: `check the name; "holdfast ${listOf(problem)}" shows the existing ones`,
-      };
+      return [EXIT.notFound, `check the name; "holdfast ${listOf(problem)}" shows the existing ones`];
     case 409:
     case 422:
-      return {
-        exitCode: EXIT.conflict,
-        fix: 'check its current state and try again; if the text changed, use a new --idempotency-key',
-      };
+      return [EXIT.conflict, 'check its current state and try again; if the text changed, use a new --idempotency-key'];
     case 429:
-      return { exitCode: EXIT.failed, fix: `try again${wait === null ? ' later' : ` in ${wait} s`}` };
+      return [EXIT.failed, `try again${inTime || ' later'}`];
     case 502:
     case 503:
     case 504:
-      return {
-        exitCode: EXIT.cannotReach,
-        fix: `try again${wait === null ? '' : ` in ${wait} s`}; "holdfast doctor" says what is missing`,
-      };
+      return [EXIT.cannotReach, `try again${inTime}; "holdfast doctor" says what is missing`];
     default:
-      return { exitCode: EXIT.failed, fix: 'read the log of the service' };
+      return [EXIT.failed, 'read the log of the service'];
   }
 }
 

@@ -2,7 +2,6 @@
 // other turns of the session are left out.
 import { performance } from 'node:perf_hooks';
 import type { AcceptedMessage } from '../contract/answers.ts';
-import type { MessageView } from '../contract/views.ts';
 import type { EventHooks } from '../client/create-client.ts';
 import type { ApiClient } from './api-client.ts';
 import { ChatPrinter } from './chat-printer.ts';
@@ -40,7 +39,7 @@ export async function streamReply(
   const opened = Promise.withResolvers<void>();
   const sent = Promise.withResolvers<AcceptedMessage>();
   const printer = new ChatPrinter(limits.terminal);
-  const turns = new OwnTurns(api);
+  const isOwn = ownTurns(api);
   const open = (hooks: EventHooks) => api.events({ session: request.sessionKey, types: TYPES, ...hooks });
   const watch = async () => {
     for await (const event of watchEvents(open, { signal, onOpen: opened.resolve })) {
@@ -48,7 +47,7 @@ export async function streamReply(
       const { message } = await sent.promise;
       if (event.type === 'message.settled') {
         if (event.data['messageId'] === message.id) return;
-      } else if (await turns.has(event, message.id)) printer.take(event);
+      } else if (await isOwn(event, message.id)) printer.take(event);
     }
   };
   const watching = watch();
@@ -62,7 +61,7 @@ export async function streamReply(
     sent.resolve(accepted);
     if (accepted.disposition === 'rejected') throw rejected(accepted);
     // One that was sent before may have been settled long ago: no event will come.
-    if (isOpen(await readMessage(api, accepted.message.id))) await watching;
+    if (isOpen(await api.getMessage({ id: accepted.message.id }))) await watching;
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
@@ -77,32 +76,19 @@ export async function streamReply(
 async function resultOf(api: ApiClient, accepted: AcceptedMessage | null, limits: WaitLimits): Promise<WaitResult> {
   if (limits.signal.aborted || accepted === null)
     return { kind: limits.signal.aborted ? 'interrupted' : 'waitEnded', accepted };
-  const message = await readMessage(api, accepted.message.id);
+  const message = await api.getMessage({ id: accepted.message.id });
   if (isOpen(message)) return { kind: 'waitEnded', accepted: { ...accepted, message } };
   return { kind: 'settled', answer: { message, turn: await readTurn(api, message.turnId), reply: message.reply } };
 }
 
-function readMessage(api: ApiClient, id: string): Promise<MessageView> {
-  return api.getMessage({ id });
-}
-
-/** Which turns work on a message; asked again after a steer, which may hand the message to a running turn. */
-class OwnTurns {
-  readonly #api: ApiClient;
-  readonly #isOwn = new Map<string, boolean>();
-
-  constructor(api: ApiClient) {
-    this.#api = api;
-  }
-
-  /** True for the turn that has claimed the message. */
-  async has({ type, turnId }: StreamedEvent, messageId: string): Promise<boolean> {
-    if (type === 'steer.injected') this.#isOwn.clear();
+/** Whether a turn works on a message: asked again after a steer, which may hand the message to a running turn. */
+function ownTurns(api: ApiClient) {
+  const known = new Map<string, boolean>();
+  return async ({ type, turnId }: StreamedEvent, id: string): Promise<boolean> => {
+    if (type === 'steer.injected') known.clear();
     if (turnId === null) return false;
-    const known = this.#isOwn.get(turnId);
-    if (known !== undefined) return known;
-    const isOwn = (await readMessage(this.#api, messageId)).turnId === turnId;
-    this.#isOwn.set(turnId, isOwn);
+    const isOwn = known.get(turnId) ?? (await api.getMessage({ id })).turnId === turnId;
+    known.set(turnId, isOwn);
     return isOwn;
-  }
+  };
 }

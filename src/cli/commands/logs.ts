@@ -52,10 +52,10 @@ async function printLogs(options: Input, { terminal, flags }: Surroundings): Pro
   const isWanted = filterOf(options);
   const print = await printerOf(terminal);
   const signal = interruption();
-  const files = new Map<string, FileTail>();
+  const tails = new Map<string, () => Promise<LogLine[]>>();
   for (;;) {
-    for (const name of logFilesIn(folder)) if (!files.has(name)) files.set(name, new FileTail(join(folder, name)));
-    const lines = (await Promise.all(Array.from(files.values(), (file) => file.read(isWanted)))).flat();
+    for (const name of logFilesIn(folder)) if (!tails.has(name)) tails.set(name, tailOf(join(folder, name), isWanted));
+    const lines = (await Promise.all(Array.from(tails.values(), (read) => read()))).flat();
     for (const { line } of lines.toSorted((a, b) => (a.time < b.time ? -1 : a.time > b.time ? 1 : 0))) print(line);
     if (options.follow !== true) return EXIT.ok;
     await pause(LOOK_EVERY_MS, signal);
@@ -68,54 +68,39 @@ interface LogLine {
   time: string;
 }
 
-interface LogFields {
-  time?: unknown;
-  level?: unknown;
-  turnId?: unknown;
-  sessionKey?: unknown;
-  session?: unknown;
-}
+type LogFields = Partial<Record<'time' | 'level' | 'turnId' | 'sessionKey' | 'session', unknown>>;
 
-/** The lines that were written to a file since the last read. */
-class FileTail {
-  readonly #path: string;
-  #offset = 0;
-  #rest = Buffer.alloc(0);
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  /** The complete new lines that match; none when the file was deleted. */
-  async read(isWanted: (fields: LogFields) => boolean): Promise<LogLine[]> {
-    const size = (await stat(this.#path).catch(() => null))?.size ?? 0;
-    if (size <= this.#offset) return [];
-    const file = await open(this.#path).catch(() => null);
-    if (file === null) return [];
-    const lines: LogLine[] = [];
-    try {
-      for await (const bytes of file.createReadStream({ start: this.#offset, end: size - 1, autoClose: false }))
-        lines.push(...this.#linesOf(bytes as Buffer, isWanted));
-    } finally {
-      await file.close();
-    }
-    return lines;
-  }
-
-  #linesOf(bytes: Buffer, isWanted: (fields: LogFields) => boolean): LogLine[] {
-    this.#offset += bytes.length;
-    const all = Buffer.concat([this.#rest, bytes]);
+/** A function that reads the complete lines that were written to a file since its last call and match; none when the file was deleted. */
+function tailOf(path: string, isWanted: (fields: LogFields) => boolean): () => Promise<LogLine[]> {
+  let offset = 0;
+  let rest = Buffer.alloc(0);
+  const linesOf = (bytes: Buffer): LogLine[] => {
+    offset += bytes.length;
+    const all = Buffer.concat([rest, bytes]);
     const end = all.lastIndexOf(0x0a) + 1;
-    this.#rest = all.subarray(end);
+    rest = all.subarray(end);
     return all
-      .subarray(0, end)
-      .toString('utf8')
+      .toString('utf8', 0, end)
       .split('\n')
       .flatMap((line) => {
         const fields = fieldsOf(line);
         return fields !== null && isWanted(fields) ? [{ line, time: String(fields.time) }] : [];
       });
-  }
+  };
+  return async () => {
+    const size = (await stat(path).catch(() => null))?.size ?? 0;
+    if (size <= offset) return [];
+    const file = await open(path).catch(() => null);
+    if (file === null) return [];
+    const lines: LogLine[] = [];
+    try {
+      for await (const bytes of file.createReadStream({ start: offset, end: size - 1, autoClose: false }))
+        lines.push(...linesOf(bytes as Buffer));
+    } finally {
+      await file.close();
+    }
+    return lines;
+  };
 }
 
 function fieldsOf(line: string): LogFields | null {
