@@ -1,5 +1,6 @@
 // The heartbeats' part of a scheduler's round: claims the polls that are due, checks whether each needs a model call, and settles it.
 // Cheap checks come first; the gate comes last, because it starts commands and asks servers. A poll that finds nothing costs no token.
+import { HOST_TIMEZONE } from '../src/clock.ts';
 import type { AgentSettings } from '../src/config.ts';
 import { BUDGET_REACHED } from '../src/core/budget/budget.ts';
 import { agentOf, isAgent, type Config } from '../src/config.ts';
@@ -41,7 +42,6 @@ const FILE_NAME = 'HEARTBEAT.md';
 const POLLS_MAX = 16;
 /** Rounds of polls before other work of the scheduler continues. */
 const ROUNDS_MAX = 100;
-const HOST_ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** Makes the rows of the polled agents match the configuration. */
 export async function syncHeartbeats({ config, database, inbox }: CronParts, nowMs: number): Promise<void> {
@@ -155,7 +155,7 @@ function made(
 function isQuiet({ heartbeat: { activeHours }, userTimezone }: AgentSettings, nowMs: number): boolean {
   if (activeHours === undefined) return false;
   const { timezone } = activeHours;
-  const zone = timezone === 'user' ? userTimezone : timezone === 'local' ? HOST_ZONE : timezone;
+  const zone = timezone === 'user' ? userTimezone : timezone === 'local' ? HOST_TIMEZONE : timezone;
   return !isWithinHours(activeHours, zone, nowMs);
 }
 

@@ -2,9 +2,9 @@
 // named with the reason, for the prompt to say so.
 import { join } from 'node:path';
 import type { ImageBlock } from '../core/content.ts';
+import { Gate } from '../gate.ts';
 import type { Logger } from '../logger.ts';
 import { fitImage, ImageFault } from './fit-image.ts';
-import { Gate } from './gate.ts';
 import { readConfined } from './read-confined.ts';
 
 export interface LoadedImages {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { headOf } from '../core/cut-text.ts';
 import { neutralise } from '../core/prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
+import type { ReadPage } from './extract-page-thread.ts';
 import { extractPage, PageUnreadableError } from './extract-page.ts';
 import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';
 import { fetchWeb, WebFetchError, type WebAnswer } from './web-fetch-request.ts';
@@ -71,12 +72,7 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
   });
 }
 
-interface PageContent {
-  title: string;
-  text: string;
-}
-
-async function contentOf(answer: WebAnswer, mode: 'markdown' | 'text', signal: AbortSignal): Promise<PageContent> {
+async function contentOf(answer: WebAnswer, mode: 'markdown' | 'text', signal: AbortSignal): Promise<ReadPage> {
   const type = answer.contentType ?? sniffed(answer.body);
   if (HTML_TYPES.has(type)) return await extractPage({ html: decoded(answer, true), url: answer.url, mode }, signal);
   if (!TEXT_TYPE.test(type) || answer.body.includes(0)) {
@@ -105,7 +101,7 @@ function decoded({ body, charset }: WebAnswer, isHtml: boolean): string {
 
 function describe(
   answer: WebAnswer,
-  { title, text }: PageContent,
+  { title, text }: ReadPage,
   { charsMax, mark }: { charsMax: number; mark: string },
 ): string {
   const shown = headOf(text, charsMax);
