@@ -1,4 +1,4 @@
-// A deadline around work that cannot be ended from outside: requests, handlers of plugins, calls to the queue.
+// Ends of waits for work that cannot be ended from outside: requests, handlers of plugins, calls to the queue.
 
 export interface Deadline {
   ms: number;
@@ -29,5 +29,18 @@ export async function withDeadline<Result>(
     clearTimeout(timer);
     running.catch(() => undefined);
     timeout.promise.catch(() => undefined);
+  }
+}
+
+/** What `run` returns; rejects with the signal's reason when it aborts before. Work that pays no attention to it continues, and its result is ignored. */
+export async function orAborted<Result>(signal: AbortSignal, run: () => Result | Promise<Result>): Promise<Result> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([(async () => await run())(), aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
   }
 }

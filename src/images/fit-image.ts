@@ -2,7 +2,6 @@
 // that fits already keeps its bytes, but is decoded once anyway: the provider refuses a whole conversation for one that is broken.
 // The library is loaded at the first image: a service that sees none does not pay for it.
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
-import { sniffFormat } from './sniff-format.ts';
 
 export interface FittedImage {
   mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp';
@@ -94,4 +93,33 @@ async function orFault<Result extends Metadata | Buffer | FittedImage>(
 
 function base64Chars(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
+}
+
+/** By how they begin: names and declared types are not trusted. An SVG is a program and is not supported. */
+type ImageFormat = 'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'heif' | 'bmp';
+
+/** Bytes at a place, as Latin-1 text. */
+type Mark = readonly [offset: number, text: string];
+
+const MARKS: readonly (readonly [ImageFormat, ...Mark[]])[] = [
+  ['png', [0, '\x89PNG\r\n\x1a\n']],
+  ['jpeg', [0, '\xff\xd8\xff']],
+  ['gif', [0, 'GIF87a']],
+  ['gif', [0, 'GIF89a']],
+  ['webp', [0, 'RIFF'], [8, 'WEBP']],
+  ['tiff', [0, 'II*\0']],
+  ['tiff', [0, 'MM\0*']],
+  ['heif', [4, 'ftyphei']],
+  ['heif', [4, 'ftyphev']],
+  ['heif', [4, 'ftypmif1']],
+  ['heif', [4, 'ftypmsf1']],
+  ['heif', [4, 'ftypavi']],
+  ['bmp', [0, 'BM']],
+];
+
+/** The format, or null for anything else. */
+function sniffFormat(bytes: Buffer): ImageFormat | null {
+  const beginning = bytes.toString('latin1', 0, 16);
+  const found = MARKS.find(([, ...marks]) => marks.every(([offset, text]) => beginning.startsWith(text, offset)));
+  return found?.[0] ?? null;
 }

@@ -1,4 +1,5 @@
 // A plugin of the configuration that cannot be used stops the start: better than to be missed in the middle of a turn.
+import type { z } from 'zod';
 import type { Deadline } from '../deadline.ts';
 
 /** The message names the plugin's path and the fault. */
@@ -33,4 +34,9 @@ export function hookDeadline(timeoutMs: number): Deadline {
 /** The text of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** The first fault of a value of a plugin, after the field that has it. */
+export function firstFault({ issues: [fault] }: z.ZodError): string {
+  return `${fault?.path.join('.') || 'value'}: ${fault?.message}`;
 }

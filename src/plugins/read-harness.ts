@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
 import { createStorableFilter, storableValue } from '../core/storable-text.ts';
+import { orAborted } from '../deadline.ts';
 import { newId } from '../ids.ts';
 import { freezeDeep } from './freeze-deep.ts';
 import {
@@ -13,7 +14,7 @@ import {
   type HarnessAttempt,
   type HarnessReading,
 } from './harness.ts';
-import { messageOf, PluginError } from './plugin-error.ts';
+import { firstFault, messageOf, PluginError } from './plugin-error.ts';
 
 const TEXT_CHARS_MAX = 1_000_000;
 const BLOCKS_MAX = 200;
@@ -58,10 +59,7 @@ const answerShape = z.object({
 /** A harness that calls the plugin's. Throws `PluginError` when that is none. */
 export function readHarness(path: string, value: unknown): CheckedHarness {
   const read = harnessShape.safeParse(value);
-  if (!read.success) {
-    const [fault] = read.error.issues;
-    throw new PluginError(path, `registerHarness: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
-  }
+  if (!read.success) throw new PluginError(path, `registerHarness: ${firstFault(read.error)}`);
   // Checked just above. The object itself is asked: its functions may use `this`.
   const harness = value as Harness;
   const { id, priority = 0 } = read.data;
@@ -81,10 +79,6 @@ export function readHarness(path: string, value: unknown): CheckedHarness {
 
 async function run(harness: Harness, id: string, attempt: HarnessAttempt): Promise<HarnessReading> {
   const { signal } = attempt;
-  signal.throwIfAborted();
-  const stopped = Promise.withResolvers<never>();
-  const stop = (): void => stopped.reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
   let isOver = false;
   const whole = createStorableFilter();
   const onText = (said: string): void => {
@@ -97,24 +91,19 @@ async function run(harness: Harness, id: string, attempt: HarnessAttempt): Promi
     tools: freezeDeep([...tools]),
     onText,
   });
-  const running = async (): Promise<unknown> => await harness.run(frozen);
   try {
-    return readAnswer(id, await Promise.race([running(), stopped.promise]));
+    return readAnswer(id, await orAborted<unknown>(signal, () => harness.run(frozen)));
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw error instanceof HarnessError ? error : new HarnessError(id, `failed: ${messageOf(error)}`, error);
   } finally {
     isOver = true;
-    signal.removeEventListener('abort', stop);
   }
 }
 
 function readAnswer(id: string, value: unknown): HarnessReading {
   const read = answerShape.safeParse(typeof value === 'string' ? { content: value } : value);
-  if (!read.success) {
-    const [fault] = read.error.issues;
-    throw new HarnessError(id, `gave no valid answer: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
-  }
+  if (!read.success) throw new HarnessError(id, `gave no valid answer: ${firstFault(read.error)}`);
   const { usage = {}, costUsd = null } = read.data;
   const content = storableValue(read.data.content);
   const given = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content;

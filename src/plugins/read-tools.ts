@@ -1,7 +1,7 @@
 // Tools of plugins, checked when they are loaded rather than missed in the middle of a turn.
 import { z } from 'zod';
 import type { Tool } from '../tools/tool.ts';
-import { PluginError } from './plugin-error.ts';
+import { firstFault, PluginError } from './plugin-error.ts';
 
 /** The required fields of a tool; the methods are not called here. */
 const toolShape = z.object({
@@ -25,8 +25,8 @@ export function readTools(path: string, value: unknown): Tool[] {
 
 /** The very object. Throws `PluginError` when it is no tool; `name` says which it is. */
 export function readTool(path: string, value: unknown, name: string): Tool {
-  const fault = toolShape.safeParse(value).error?.issues[0];
+  const { error } = toolShape.safeParse(value);
+  if (error !== undefined) throw new PluginError(path, `${name}: ${firstFault(error)}`);
   // Checked just above. The object itself is kept: `run` may use `this`.
-  if (fault === undefined) return value as Tool;
-  throw new PluginError(path, `${name}: ${fault.path.join('.') || 'value'}: ${fault.message}`);
+  return value as Tool;
 }

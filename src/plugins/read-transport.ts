@@ -5,8 +5,9 @@ import { ARGUMENT_ENCODINGS, PROVIDER_FAMILIES } from '../core/history/provider-
 import { RETRY_AFTER_MS_MAX } from '../network/retry-after.ts';
 import { malformed, StreamFault } from '../core/stream/stream-event.ts';
 import { ModelError } from '../model/model.ts';
+import { orAborted } from '../deadline.ts';
 import type { Transport, TransportCall } from '../model/transport.ts';
-import { messageOf, PluginError } from './plugin-error.ts';
+import { firstFault, messageOf, PluginError } from './plugin-error.ts';
 
 /** The required fields of a transport; its methods are not called here. */
 const transportShape = z.object({
@@ -29,10 +30,7 @@ const faultShape = z.object({
 /** A transport that calls the plugin's. Throws `PluginError` when that is none. */
 export function readTransport(path: string, value: unknown): Transport {
   const read = transportShape.safeParse(value);
-  if (!read.success) {
-    const [fault] = read.error.issues;
-    throw new PluginError(path, `registerTransport: ${fault?.path.join('.') || 'value'}: ${fault?.message}`);
-  }
+  if (!read.success) throw new PluginError(path, `registerTransport: ${firstFault(read.error)}`);
   // Checked just above. The object itself is asked: `send` may use `this`.
   const transport = value as Transport;
   const { name, provider, family, toolCallArgumentsEncoding } = read.data;
@@ -46,10 +44,6 @@ export function readTransport(path: string, value: unknown): Transport {
 }
 
 async function send(transport: Transport, name: string, call: TransportCall): Promise<void> {
-  const { signal } = call;
-  const stopped = Promise.withResolvers<never>();
-  const stop = (): void => stopped.reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
   let isOver = false;
   const onEvent: TransportCall['onEvent'] = (event) => {
     if (isOver) return true;
@@ -58,14 +52,12 @@ async function send(transport: Transport, name: string, call: TransportCall): Pr
     if (typeof type !== 'string') throw malformed(`The transport ${name} sent an event without a type.`);
     return (isOver = call.onEvent(event));
   };
-  const sending = async (): Promise<void> => await transport.send({ ...call, onEvent });
   try {
-    await Promise.race([sending(), stopped.promise]);
+    await orAborted(call.signal, () => transport.send({ ...call, onEvent }));
   } catch (error) {
     throw toFault(name, error);
   } finally {
     isOver = true;
-    signal.removeEventListener('abort', stop);
   }
 }
 

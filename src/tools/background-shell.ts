@@ -2,8 +2,7 @@
 // this process, its output goes to a log, its input stays open. Rows and leases are the keeper's business.
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
-import { endEscaped, processesNow, type CommandTrace } from './escaped-processes.ts';
-import { endProcessGroup, isGroupAlive } from './process-group.ts';
+import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive, processesNow } from './process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
 import type { ProcessLog } from './process-log.ts';
 import { startShell, type ShellStart } from './start-shell.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { cronInput, cronPatch, type CronInput, type CronPatch } from '../config/schema-crons.ts';
 import { sessionKindOf } from '../core/session-key.ts';
 import type { SessionKey } from '../core/ids.ts';
-import { defineTool } from './define-tool.ts';
+import { defineTool, faultsOf } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
 
 /** A cron as an agent is shown it. */
@@ -130,10 +130,4 @@ function answered(answer: CronToolResult<unknown>): ToolOutcome {
 
 function said(value: unknown): ToolOutcome {
   return { content: JSON.stringify(value, undefined, 1), isError: false };
-}
-
-function faultsOf(error: z.ZodError): string {
-  return error.issues
-    .map(({ path, message }) => (path.length === 0 ? message : `${path.join('.')}: ${message}`))
-    .join('; ');
 }

@@ -63,7 +63,7 @@ function jsonSchemaOf(schema: z.ZodObject): ToolSpec['input_schema'] {
 }
 
 /** `field: fault`, one for each fault; a fault of the whole input has no field in front. */
-function faultsOf(error: z.ZodError): string {
+export function faultsOf(error: z.ZodError): string {
   return error.issues
     .map((issue) => (issue.path.length === 0 ? issue.message : `${issue.path.join('.')}: ${issue.message}`))
     .join('; ');

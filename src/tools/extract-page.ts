@@ -1,6 +1,8 @@
 // Extracts the content of a web page in a worker thread, bounded in time, memory and number: see extract-page-thread.ts.
+import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import { orAborted, withDeadline } from '../deadline.ts';
 import { Gate } from '../gate.ts';
 import type { PageExtraction, ReadPage } from './extract-page-thread.ts';
 
@@ -27,6 +29,7 @@ export async function extractPage(page: PageExtraction, signal: AbortSignal): Pr
 }
 
 async function read(page: PageExtraction, signal: AbortSignal): Promise<ReadPage> {
+  signal.throwIfAborted();
   const thread = new Worker(new URL(`./extract-page-thread${extname(import.meta.url)}`, import.meta.url), {
     workerData: page,
     // Nothing of this process is any of its business.
@@ -36,22 +39,19 @@ async function read(page: PageExtraction, signal: AbortSignal): Promise<ReadPage
     stdout: true,
     stderr: true,
   });
-  const { promise, resolve, reject } = Promise.withResolvers<ReadPage>();
-  thread.on('message', resolve);
-  thread.on('error', (error) => reject(new PageUnreadableError(error.message, error)));
-  thread.on('exit', () => reject(new PageUnreadableError('its reader process ended without an answer')));
-  const timer = setTimeout(
-    () => reject(new PageUnreadableError(`it takes longer than ${READ_MS_MAX / 1000} s`)),
-    READ_MS_MAX,
-  );
-  const onAbort = (): void => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
+  const posted = once(thread, 'message') as Promise<[ReadPage]>;
+  const ended = once(thread, 'exit').then(() => {
+    throw new Error('its reader process ended without an answer');
+  });
+  const late = (): Error => new Error(`it takes longer than ${READ_MS_MAX / 1000} s`);
   try {
-    return await promise;
+    const answer = () => Promise.race([posted, ended]);
+    const [found] = await orAborted(signal, () => withDeadline({ ms: READ_MS_MAX, late }, answer));
+    return found;
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new PageUnreadableError((error as Error).message, error);
   } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
     await thread.terminate();
   }
 }

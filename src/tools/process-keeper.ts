@@ -21,7 +21,7 @@ import {
 } from './background-command.ts';
 import { BackgroundShell } from './background-shell.ts';
 import { outputText } from './output-text.ts';
-import { machineName, startedTicksOf } from './process-identity.ts';
+import { machineName, startedTicksOf } from './process-group.ts';
 import { ProcessLog, readProcessLog, trimProcessLogs } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
 import { sweepLost } from './sweep-lost.ts';

@@ -5,8 +5,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
 import { BoundedOutput } from './bounded-output.ts';
-import { endEscaped, processesNow } from './escaped-processes.ts';
-import { endProcessGroup, isGroupAlive } from './process-group.ts';
+import { endEscaped, endProcessGroup, isGroupAlive, processesNow } from './process-group.ts';
 import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
 import { startShell } from './start-shell.ts';
 

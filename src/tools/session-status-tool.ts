@@ -102,16 +102,8 @@ function sessionLines({ settings, usage }: NonNullable<SessionStatus['session']>
 
 /** `Monday, 2026-09-28 14:05:09 (Europe/Berlin, GMT+02:00)`. */
 function localTime(now: Date, timezone: string | undefined): string {
-  const clock = clockFor(timezone);
-  const second = Math.floor(now.getTime() / 1000);
-  if (clock.second !== second) {
-    clock.second = second;
-    clock.text = write(clock.zone, now);
-  }
-  return clock.text;
-}
-
-function write(format: Intl.DateTimeFormat, now: Date): string {
+  let format = formats.get(timezone);
+  if (format === undefined) formats.set(timezone, (format = newFormat(timezone)));
   const parts = Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]));
   const date = `${parts['weekday']}, ${parts['year']}-${parts['month']}-${parts['day']}`;
   const time = `${parts['hour']}:${parts['minute']}:${parts['second']}`;
@@ -130,21 +122,8 @@ const FORMAT = {
   timeZoneName: 'longOffset',
 } as const;
 
-/** A zone's format, and the second that it has written last. */
-interface Clock {
-  zone: Intl.DateTimeFormat;
-  second: number;
-  text: string;
-}
-
-/** A format and its texts cost more to make than everything else here, and there is one per time zone in use. */
-const clocks = new Map<string | undefined, Clock>();
-
-function clockFor(timezone: string | undefined): Clock {
-  let clock = clocks.get(timezone);
-  if (clock === undefined) clocks.set(timezone, (clock = { zone: newFormat(timezone), second: Number.NaN, text: '' }));
-  return clock;
-}
+/** A format costs more to make than everything else here, and there is one per time zone in use. */
+const formats = new Map<string | undefined, Intl.DateTimeFormat>();
 
 function newFormat(timezone: string | undefined): Intl.DateTimeFormat {
   try {

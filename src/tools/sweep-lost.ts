@@ -1,8 +1,7 @@
 // Finds background commands whose worker has crashed: their rows are closed as `lost`, their sessions are notified, and where the process
 // is on this machine and certainly the same, its group is ended. Any worker may do it for all.
 import type { Logger } from '../logger.ts';
-import { endProcessGroup } from './process-group.ts';
-import { machineName, startedTicksOf } from './process-identity.ts';
+import { endProcessGroup, machineName, startedTicksOf } from './process-group.ts';
 import type { ProcessStore } from './process-port.ts';
 
 /** Between TERM and KILL. */

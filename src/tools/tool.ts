@@ -14,7 +14,6 @@ export interface CallLease {
   assertHeld(): void;
 }
 
-/** The arguments of a tool in addition to its input. */
 /** What a turn has used so far, with the answer that made the call. */
 export interface TurnTokens {
   inputTokens: number;
@@ -25,6 +24,7 @@ export interface TurnTokens {
   contextTokens: number;
 }
 
+/** The arguments of a tool in addition to its input. */
 export interface ToolCall {
   sessionKey: string;
   agentId: string;
