@@ -1,7 +1,7 @@
 // docs/how-to/troubleshooting.md has an answer for every reason why something waits and every code with which a turn fails.
 import { globSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { NEXT_STEP_CODES } from '../src/core/waiting/next-step.ts';
+import { NEXT_STEP_CODES } from '../src/core/waiting/why.ts';
 import { readPage, ROOT, tableRows } from './docs/read-page.ts';
 
 const page = readPage('docs/how-to/troubleshooting.md');

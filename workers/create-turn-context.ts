@@ -3,7 +3,7 @@ import type { Publish } from '../src/after-commit.ts';
 import type { Clock } from '../src/clock.ts';
 import { livePriceBook, type Config } from '../src/config.ts';
 import { rateLimitsOf, type RateLimit } from '../src/core/governor/rate-limit.ts';
-import { DENIED_TOOLS } from '../src/core/subagent-role.ts';
+import { DENIED_TOOLS } from '../src/core/subagent-spawn.ts';
 import { ImageLoader } from '../src/images/load-images.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Model } from '../src/model/model.ts';

@@ -4,9 +4,15 @@ import { HOST_TIMEZONE } from '../src/clock.ts';
 import type { AgentSettings } from '../src/config.ts';
 import { BUDGET_REACHED } from '../src/core/budget/budget.ts';
 import { agentOf, isAgent, type Config } from '../src/config.ts';
-import { firstPoll, isWithinHours } from '../src/core/heartbeat-due.ts';
-import { dueTasks, timesAfter, type HeartbeatFile, type TaskTimes } from '../src/core/heartbeat-file.ts';
-import { occasionOf } from '../src/core/heartbeat-poll.ts';
+import {
+  firstPoll,
+  isWithinHours,
+  dueTasks,
+  timesAfter,
+  occasionOf,
+  type HeartbeatFile,
+  type TaskTimes,
+} from '../src/core/heartbeat-poll.ts';
 import type { MessageId } from '../src/core/ids.ts';
 import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';

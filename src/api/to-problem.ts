@@ -1,6 +1,6 @@
 // Turns any error into the problem that is answered. An unexpected error is `internal` without details.
 import { UnknownAgentError } from '../config.ts';
-import { causesOf } from '../core/causes-of.ts';
+import { causesOf } from '../core/database-fault.ts';
 import { isPassingFault } from '../store/database.ts';
 import { Problem } from './problem.ts';
 

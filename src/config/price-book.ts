@@ -1,7 +1,6 @@
 // The prices that a configuration gives: the built-in table with its own rows over it.
 import { hash } from 'node:crypto';
-import type { PriceBook } from '../core/prices/price-book.ts';
-import { priceTable } from '../core/prices/price-table.ts';
+import { priceTable, type PriceBook } from '../core/prices/price-table.ts';
 import type { Config } from './schema.ts';
 
 const VERSION_CHARS = 12;

@@ -10,8 +10,7 @@ import {
   canHaveCanary,
   type BulkTarget,
 } from '../core/bulk/bulk-action.ts';
-import { TURN_KINDS } from '../core/turn-kind.ts';
-import { DELIVERY_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
+import { TURN_KINDS, DELIVERY_STATUSES, TURN_STATUSES } from '../core/statuses.ts';
 import { timeText } from '../config/schema-scalars.ts';
 import { sessionKeyText, tagText } from './queries.ts';
 import { text, flag, uuid, iso, count, createdAt, endedAt } from './fields.ts';

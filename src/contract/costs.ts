@@ -1,6 +1,6 @@
 // Costs on the wire: the fields that everything with a cost has in common.
 import { z } from 'zod';
-import { TURN_KINDS } from '../core/turn-kind.ts';
+import { TURN_KINDS } from '../core/statuses.ts';
 import { text, flag, amount, uuid, iso, count, sessionKey, startedAt } from './fields.ts';
 
 /** A cost in dollars and in whole micro-dollars; both null when it is not known. */

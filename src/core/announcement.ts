@@ -1,7 +1,7 @@
 // Announcements: notices that a session receives: a subagent has ended, or a wait is over. The rows hold the facts; the text is
 // built here, with the prompt. The output of the subagent is untrusted text: it is bounded, neutralised, and cannot imitate the
 // lines around it (G29).
-import { isBlank } from './blank-text.ts';
+import { isBlank } from './storable-text.ts';
 import { headOf } from './cut-text.ts';
 import { BLANKS, foldedPattern, foldText, replaceFolded } from './prompt/fold-text.ts';
 import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';

@@ -5,11 +5,10 @@
 // A command is alone in its message and is executed when the message is accepted. `/queue` and `/think` may also be part of a message:
 // then they apply to that message, and are removed from it.
 import { headOf } from './cut-text.ts';
-import { QUEUE_USAGE, REASONING_USAGE, THINK_USAGE } from './chat-help.ts';
 import { isOfProgram, isOwner, type InboundMessage } from './inbound.ts';
-import { parseQueueMode, type QueueDrop, type QueueMode } from './queue-mode.ts';
-import { parseThinkingLevel, type ThinkingLevel } from './prompt/thinking-directive.ts';
-import { parseReasoningLevel, type ReasoningLevel } from './reasoning.ts';
+import { parseQueueMode, QUEUE_MODES, type QueueDrop, type QueueMode } from './queue-mode.ts';
+import { parseThinkingLevel, THINKING_LEVELS, type ThinkingLevel } from './prompt/thinking-directive.ts';
+import { parseReasoningLevel, REASONING_LEVELS, type ReasoningLevel } from './reasoning-tags.ts';
 
 /** What `/queue` sets; null takes the session's own setting away. */
 export interface QueueChange {
@@ -204,4 +203,26 @@ function takeDirective<Value>(
   const before = text.slice(0, match.index).trimEnd();
   const after = text.slice(match.index + match[0].length).trimStart();
   return { text: before === '' || after === '' ? before + after : `${before} ${after}`, value };
+}
+
+export const QUEUE_USAGE = `/queue <${QUEUE_MODES.join('|')}> [debounce:<2s>] [cap:<25>] [drop:<wait|old|new|summarize>], or /queue default`;
+export const THINK_USAGE = `/think <${THINKING_LEVELS.join('|')}>`;
+export const REASONING_USAGE = `/reasoning <${REASONING_LEVELS.join('|')}>`;
+
+/** The text. `resetTriggers`: the messages that begin a new transcript. */
+export function chatHelp(resetTriggers: readonly string[]): string {
+  const resets = resetTriggers.map((trigger) => `${trigger} [text]`).join(', ');
+  return [
+    'Commands:',
+    '/help: shows this list',
+    '/status: shows the model, the settings and the tokens of this session',
+    '/usage: shows the tokens and the cost of this session',
+    '/stop: ends the running turn and cancels the waiting messages',
+    ...(resets === '' ? [] : [`${resets}: begins a new transcript`]),
+    '/compact [what to keep in mind]: summarizes the transcript now',
+    '/model [provider/model, an alias or "default"]: shows or sets the model of this session',
+    `${THINK_USAGE}: sets how much the model thinks; within a message, for that message only`,
+    `${REASONING_USAGE}: sets whether the model's thinking is hidden, precedes replies, or is sent as live events`,
+    `${QUEUE_USAGE}: sets what a message does when the session is busy; the mode within a message, for that message only`,
+  ].join('\n');
 }

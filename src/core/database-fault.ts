@@ -39,3 +39,12 @@ const FAULT_CODES = new Set([
 export function isFaultOfDatabase(code: string): boolean {
   return FAULT_CODES.has(code) || (/^[0-9A-Z]{5}$/.test(code) && FAULT_CLASSES.test(code));
 }
+
+const CAUSES_MAX = 5;
+
+/** The error and what caused it, outermost first: views reject with an error of their library that wraps the driver's. */
+export function causesOf(error: unknown): Error[] {
+  const causes: Error[] = [];
+  for (let cause = error; cause instanceof Error && causes.length < CAUSES_MAX; cause = cause.cause) causes.push(cause);
+  return causes;
+}

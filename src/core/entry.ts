@@ -32,3 +32,5 @@ export type EntryProvenance =
   | { kind: 'heartbeat' }
   | { kind: 'client' }
   | { kind: 'inter_session'; sourceSession: string; sourceChannel?: string; sourceTool?: string };
+
+export type PathEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content'>;

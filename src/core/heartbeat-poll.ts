@@ -1,8 +1,10 @@
 // The prompt of a heartbeat, and what counts as news in its answer. The prompt is the configured one; when an event has arrived that
 // a person waits for, the poll says that instead.
 import { formatMessageTime, type EnvelopeZone } from './prompt/envelope-time.ts';
-import type { HeartbeatTask } from './heartbeat-file.ts';
 import { HEARTBEAT_TOKEN } from './heartbeat-ack.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './schedule/civil-time.ts';
+import { spreadOf } from './schedule/timetable.ts';
+import { zoneOf } from './schedule/zone.ts';
 
 /** `cron`: a reminder is among the system events. `exec`: so is the end of a command that ran in the background. */
 export type PollOccasion = 'interval' | 'manual' | 'cron' | 'exec';
@@ -31,7 +33,6 @@ export interface SentAlert {
 
 const CRON_CONTEXT = 'cron:';
 const EXEC_CONTEXT = 'exec:';
-const HOUR_MS = 3_600_000;
 
 /** The text of a poll, with the time in its last line. */
 export function pollText(input: PollInput): string {
@@ -103,4 +104,77 @@ function taskBody(prompt: string, tasks: readonly HeartbeatTask[], hasMore: bool
     ...(hasMore ? [`In addition: ${prompt.trim()}`, ''] : []),
     `When they are done and nothing needs attention, reply ${HEARTBEAT_TOKEN}.`,
   ].join('\n');
+}
+
+/** `HH:MM` each; `24:00` may end a day. */
+export interface ActiveHours {
+  start: string;
+  end: string;
+}
+
+/** The first poll of an agent after an instant. Its phase follows from its name: every process computes the same result. */
+export function firstPoll(agentId: string, everyMs: number, nowMs: number): number {
+  const phaseMs = Math.floor(spreadOf(`heartbeat:${agentId}`) * everyMs);
+  return phaseMs + (Math.floor((nowMs - phaseMs) / everyMs) + 1) * everyMs;
+}
+
+/**
+ * True when the clocks of a zone (IANA name) are within the hours. Hours that end before they begin go over midnight; hours that begin
+ * and end at the same time are the whole day.
+ */
+export function isWithinHours(hours: ActiveHours, zone: string, nowMs: number): boolean {
+  const startMs = msOf(hours.start);
+  const endMs = msOf(hours.end);
+  const wallMs = nowMs + zoneOf(zone).offsetAt(nowMs);
+  const timeMs = ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
+  if (startMs < endMs) return timeMs >= startMs && timeMs < endMs;
+  return startMs === endMs || timeMs >= startMs || timeMs < endMs;
+}
+
+function msOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  return hours * HOUR_MS + minutes * MINUTE_MS;
+}
+
+/** A task of the file. */
+export interface HeartbeatTask {
+  name: string;
+  intervalMs: number;
+  prompt: string;
+}
+
+/** When each task was last part of a poll, epoch milliseconds by its name. */
+export type TaskTimes = Readonly<Record<string, number>>;
+
+export interface HeartbeatFile {
+  /** True when nothing in it asks for anything. */
+  isEmpty: boolean;
+  tasks: readonly HeartbeatTask[];
+  /** True when it contains text in addition to its tasks. */
+  hasMore: boolean;
+  /** What cannot be read as a task, each with its line and with what to do. */
+  faults: readonly string[];
+}
+
+/** The tasks whose interval has passed; one that was never part of a poll is due. */
+export function dueTasks(tasks: readonly HeartbeatTask[], times: TaskTimes, nowMs: number): HeartbeatTask[] {
+  return tasks.filter(({ name, intervalMs }) => {
+    const last = Object.hasOwn(times, name) ? times[name] : undefined;
+    return last === undefined || nowMs - last >= intervalMs;
+  });
+}
+
+/** The times after a poll with these tasks; those of tasks that the file no longer has are removed. */
+export function timesAfter(
+  file: HeartbeatFile,
+  times: TaskTimes,
+  polled: readonly HeartbeatTask[],
+  nowMs: number,
+): Record<string, number> {
+  const kept = file.tasks.flatMap(({ name }): [string, number][] => {
+    if (polled.some((task) => task.name === name)) return [[name, nowMs]];
+    const last = Object.hasOwn(times, name) ? times[name] : undefined;
+    return last === undefined ? [] : [[name, last]];
+  });
+  return Object.fromEntries(kept);
 }

@@ -1,10 +1,9 @@
 // The result of a subagent: its last text, or the result of its last tool when it wrote none.
 import { boundedResult, isAnnounceSkip } from './announcement.ts';
-import { isBlank } from './blank-text.ts';
+import { isBlank, storableText } from './storable-text.ts';
 import { textOf } from './content.ts';
 import type { Entry } from './entry.ts';
 import { withoutTokens } from './next-steps.ts';
-import { storableText } from './storable-text.ts';
 
 export type OutputEntry = Pick<Entry, 'kind' | 'content'>;
 

@@ -6,6 +6,7 @@
 //
 // An open breaker is shared by all workers, and one of them makes the probe. A success closes it. Pure: clocks and randomness are passed in;
 // src/turn/loop/model-gate.ts keeps the states.
+import type { ModelFault } from './failure.ts';
 
 /** The shortest and the longest time between two probes, in milliseconds. */
 export interface ProbeBounds {
@@ -103,4 +104,21 @@ export function pauseBehindProbeMs(
   { max }: ProbeBounds,
 ): number {
   return Math.ceil(waitMs + max * (1 + 3 * random));
+}
+
+/** The answers by which a provider holds back a model for all callers: too many calls (429), or overloaded (529). */
+const BLOCKING_STATUSES: ReadonlySet<number> = new Set([429, 529]);
+
+/** After a block its calls resume within this many milliseconds, spread evenly. */
+const RESUME_MS = 1_000;
+
+/** How long no worker should call the model after such a fault, in milliseconds; null: the fault does not hold back other calls. */
+export function blockMsOf({ status, retryAfterMs }: Pick<ModelFault, 'status' | 'retryAfterMs'>): number | null {
+  if (status === null || !BLOCKING_STATUSES.has(status) || retryAfterMs === null || retryAfterMs <= 0) return null;
+  return Math.ceil(retryAfterMs);
+}
+
+/** How long a call waits for the end of a block and its own place after it, in milliseconds; `random` is in [0, 1). */
+export function waitForBlockMs(blockMs: number, random: number): number {
+  return Math.ceil(blockMs + random * RESUME_MS);
 }

@@ -1,6 +1,7 @@
 // Reasoning that a model was instructed to write in tags: of `<think>...</think><final>...</final>` only the inside of `<final>` is a
 // reply. A text is read in pieces by two filters: the first removes the reasoning, the second finds the reply in the rest.
 import { chainFilters, filterWhole, type TextFilter } from './text-filter.ts';
+import { textOf, type ContentBlock } from './content.ts';
 
 // Attributes and blanks in a tag are bounded, and hold no `<`: no stretch of a text is read twice.
 const OPEN_THINK = /<(think(?:ing)?|thought)(?:\s[^<>]{0,200})?>/gi;
@@ -153,4 +154,43 @@ function find(text: string, pattern: RegExp, from: number): RegExpExecArray | nu
 function partAt(text: string, pattern: RegExp, from: number): number {
   const at = text.slice(from).search(pattern);
   return at < 0 ? text.length : from + at;
+}
+
+export const REASONING_LEVELS = ['off', 'on', 'stream'] as const;
+
+export type ReasoningLevel = (typeof REASONING_LEVELS)[number];
+
+/** The level that a word names, in any case; null when it is none. */
+export function parseReasoningLevel(word: string): ReasoningLevel | null {
+  return REASONING_LEVELS.find((level) => level === word.trim().toLowerCase()) ?? null;
+}
+
+/** The level of a session; null: it has no setting. Other values are from rows of a later version. */
+export function reasoningOf(level: string | null): ReasoningLevel {
+  return parseReasoningLevel(level ?? '') ?? 'off';
+}
+
+/** A reply preceded by the thinking of its answer; the reply alone when there was none. */
+export function withReasoning(reply: string, answer: readonly ContentBlock[], hasReasoningTags: boolean): string {
+  const thoughts = answer.flatMap((block) => (block.type === 'thinking' ? [block.thinking] : []));
+  const tagged = hasReasoningTags ? taggedReasoning(textOf(answer)) : [];
+  const shown = [...thoughts, ...tagged].map((thought) => thought.trim()).filter((thought) => thought !== '');
+  return shown.length === 0 ? reply : `Reasoning:\n${shown.join('\n\n')}\n\n${reply}`;
+}
+
+/** The text inside `<think>`; one that is not closed ends where `<final>` begins, or with the text. One walk over it. */
+function taggedReasoning(text: string): string[] {
+  const lower = text.toLowerCase();
+  const found: string[] = [];
+  for (let from = 0; ;) {
+    OPEN_THINK.lastIndex = from;
+    const open = OPEN_THINK.exec(text);
+    if (open === null) return found;
+    const begin = open.index + open[0].length;
+    const close = lower.indexOf(`</${(open[1] ?? '').toLowerCase()}`, begin);
+    const final = close === -1 ? lower.indexOf('<final>', begin) : close;
+    const end = final === -1 ? text.length : final;
+    found.push(text.slice(begin, end));
+    from = end;
+  }
 }

@@ -1,6 +1,6 @@
 // A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
 // requested: they are most of the bytes and little of the meaning.
-import { isBlank } from './blank-text.ts';
+import { isBlank } from './storable-text.ts';
 import { textOf, type ContentBlock } from './content.ts';
 import { headOf } from './cut-text.ts';
 

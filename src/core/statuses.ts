@@ -16,3 +16,19 @@ export const TURN_STATUSES = [
 ] as const;
 
 export const DELIVERY_STATUSES = ['pending', 'sending', 'sent', 'unknown', 'failed', 'expired', 'discarded'] as const;
+
+export const TURN_KINDS = ['message', 'cron', 'heartbeat', 'announce', 'followup', 'batch', 'compaction'] as const;
+
+export type TurnKind = (typeof TURN_KINDS)[number];
+
+export const STOP_KINDS = ['stopped', 'interrupted', 'rolledBack'] as const;
+
+/**
+ * `stopped`: a person, a parent or a deadline of the run asks for it. `interrupted`: a message of mode `interrupt` arrived, and is next.
+ * `rolledBack`: a message of mode `rollback` arrived; the entries of the turn are hidden.
+ */
+export interface SessionStop {
+  kind: (typeof STOP_KINDS)[number];
+  /** For people. */
+  message: string;
+}

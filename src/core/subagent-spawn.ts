@@ -1,5 +1,7 @@
 // Plans a requested subagent: its agent, its model, its time limit, and its first message. A refusal names the value; the store, which
 // counts subagents, checks their number.
+// What a session may do depends on its place in a family: a subagent works on a task, and sends messages neither to users nor to other
+// sessions; at the bottom of its family it has no subagents.
 import { withOptions, type InputOptions } from './input-options.ts';
 import { storableText } from './storable-text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
@@ -151,4 +153,22 @@ export function spawnRefusalText(code: SpawnRefusal, count: number, settings: Sp
 
 function refused(field: string, message: string): SpawnPlanResult {
   return { kind: 'refused', field, message };
+}
+
+/** `main`: it was not spawned. `orchestrator`: a subagent that may spawn. `leaf`: one that may not. */
+export type SubagentRole = 'main' | 'orchestrator' | 'leaf';
+
+const DENIED_BELOW = ['gateway', 'agents_list', 'whatsapp_login', 'cron', 'sessions_send', 'message'] as const;
+
+/** Tools that a role does not have, regardless of the tool policy. */
+export const DENIED_TOOLS: Readonly<Record<SubagentRole, readonly string[]>> = {
+  main: [],
+  orchestrator: DENIED_BELOW,
+  leaf: [...DENIED_BELOW, 'subagents', 'sessions_list', 'sessions_history', 'sessions_spawn'],
+};
+
+/** The role of a session at this depth, when subagents may be spawned down to `depthMax`. */
+export function roleAt(depth: number, depthMax: number): SubagentRole {
+  if (depth === 0) return 'main';
+  return depth < depthMax ? 'orchestrator' : 'leaf';
 }

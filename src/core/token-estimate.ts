@@ -1,7 +1,7 @@
 // About how many tokens something will cost, counted in characters without asking a provider: good enough to decide when to prune
 // or to compact, always the same for the same content, and cheap. What a provider reports is used for everything that is billed.
 import type { ContentBlock } from './content.ts';
-import type { ModelMessage } from './model-request.ts';
+import type { ModelMessage, ModelRequest } from './model-request.ts';
 
 /** Characters of prose that make a token, about. */
 export const CHARS_PER_TOKEN = 4;
@@ -58,4 +58,19 @@ function charsOfResult(content: Extract<ContentBlock, { type: 'tool_result' }>['
 /** Inputs are the only content whose length is not known without writing it out. */
 function inputChars(block: Extract<ContentBlock, { type: 'tool_use' }>): number {
   return JSON.stringify(block.input ?? null).length;
+}
+
+type RequestHead = Pick<ModelRequest, 'system' | 'tools'>;
+
+/** Tokens of the tools and the system prompt, and of a message with this text. */
+export function promptTokensOf({ system, tools }: RequestHead, message = ''): number {
+  const systemChars = system.reduce((chars, { text }) => chars + text.length, 0);
+  const toolChars = tools.length === 0 ? 0 : JSON.stringify(tools).length;
+  return Math.ceil((systemChars + toolChars + message.length) / CHARS_PER_TOKEN);
+}
+
+/** Tokens of what all conversations of the agent begin with: the tools, and the system prompt up to its marker. */
+export function prefixTokensOf({ system, tools }: RequestHead): number {
+  const last = system.findLastIndex(({ cache_control: marker }) => marker !== undefined);
+  return promptTokensOf({ system: system.slice(0, last + 1), tools });
 }

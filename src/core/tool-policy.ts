@@ -46,3 +46,26 @@ function commonNames(outer: string[] | undefined, inner: string[] | undefined): 
 function matches(name: string, pattern: string): boolean {
   return matchesPattern(name.trim().toLowerCase(), pattern.trim().toLowerCase());
 }
+
+export const BUILT_IN_TOOLS: readonly string[] = [
+  'read',
+  'write',
+  'edit',
+  'grep',
+  'glob',
+  'exec',
+  'process',
+  'web_fetch',
+  'cron',
+  'message',
+  'agents_list',
+  'sessions_list',
+  'sessions_history',
+  'sessions_send',
+  'sessions_spawn',
+  'sessions_yield',
+  'subagents',
+  'session_status',
+  'memory_search',
+  'memory_get',
+];

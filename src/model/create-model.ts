@@ -5,7 +5,7 @@ import type { Redact } from '../config/redact-secrets.ts';
 import type { ProviderFamily } from '../core/history/provider-family.ts';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
-import { believableUsage } from '../core/stream/believable-usage.ts';
+import { believableUsage } from '../core/stream/usage-figures.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createStorableFilter } from '../core/storable-text.ts';
 import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';

@@ -1,7 +1,6 @@
 // The input that a heartbeat adds to the session of its agent.
 import type { AgentSettings } from '../config.ts';
-import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-file.ts';
-import { pollText, type PollOccasion } from '../core/heartbeat-poll.ts';
+import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat-poll.ts';
 import type { OwnInput } from '../core/own-input.ts';
 import { promptZoneOf } from './tick-input.ts';
 

@@ -8,7 +8,7 @@
 //     prompt: Look for urgent mail.
 import { isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml';
 import { parseDuration } from '../config/durations.ts';
-import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-file.ts';
+import type { HeartbeatFile, HeartbeatTask } from '../core/heartbeat-poll.ts';
 import { headOf } from '../core/cut-text.ts';
 
 const TASKS_MAX = 50;

@@ -1,14 +1,13 @@
 // Carries out chat commands when they are accepted. What a command changes and its row are one statement (store/commands.ts), so a command
 // that is sent again has no second effect, and one acts only on what was accepted before it.
 import type { SessionFacts } from '../contract/views.ts';
-import type { ChatCommand } from '../core/chat-command.ts';
+import { chatHelp, type ChatCommand } from '../core/chat-command.ts';
 import type { SessionId, SessionKey } from '../core/ids.ts';
 import { endOfModel } from '../core/models.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { sessionSettings, type SessionSettings } from '../config/session-settings.ts';
-import { chatHelp } from '../core/chat-help.ts';
-import { reasoningOf, type ReasoningLevel } from '../core/reasoning.ts';
+import { reasoningOf, type ReasoningLevel } from '../core/reasoning-tags.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { isStoredBefore, patchByCommand, type NewCommand } from '../store/commands.ts';
 import type { SessionPatch } from '../store/patch-session.ts';

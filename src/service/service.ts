@@ -2,7 +2,7 @@
 // the statements that carry the rows of many messages, and the count of what waits.
 import type { Publish } from '../after-commit.ts';
 import { livePriceBook, type Config } from '../config.ts';
-import type { PriceBook } from '../core/prices/price-book.ts';
+import type { PriceBook } from '../core/prices/price-table.ts';
 import { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { Database } from '../store/database.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';

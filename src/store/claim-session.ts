@@ -2,8 +2,8 @@
 // waits, the system events, the transcript that the worker does not know yet, and the open turn if an earlier worker left one.
 import type { CostTotal } from '../core/prices/call-cost.ts';
 import type { AfterCommit, Ring } from '../after-commit.ts';
-import type { TurnKind } from '../core/turn-kind.ts';
-import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
+import type { TurnKind } from '../core/statuses.ts';
+import type { CompactionReason } from '../core/compaction/plan-compaction.ts';
 import type { Entry } from '../core/entry.ts';
 import type { Lane, QueueMode, ThinkingLevel } from '../config.ts';
 import type { MessageId, SessionId, SystemEventId, TurnId } from '../core/ids.ts';

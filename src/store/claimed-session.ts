@@ -1,7 +1,7 @@
 // A session as a worker holds it.
 import type { Lane, QueueMode, ThinkingLevel } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
-import type { SessionStop } from '../core/session-stop.ts';
+import type { SessionStop } from '../core/statuses.ts';
 import type { SessionView } from '../core/view.ts';
 
 /** The session row as it was claimed. */

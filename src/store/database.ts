@@ -3,8 +3,7 @@
 // statements of requests, and `reads` for what GET requests read: few connections and a short time limit, so that reading, however much is
 // asked for, never takes a connection or much of the server from turns. No connection is ever held across a model or tool call (G9).
 import pg from 'pg';
-import { causesOf } from '../core/causes-of.ts';
-import { isFaultOfDatabase } from '../core/database-fault.ts';
+import { causesOf, isFaultOfDatabase } from '../core/database-fault.ts';
 import { parseKeepingIntegers } from '../core/parse-exactly.ts';
 import type { Logger } from '../logger.ts';
 import { createOutageLog, type OutageLog } from '../outage-log.ts';

@@ -5,7 +5,7 @@
 //                    │  ▲       └────▶ skipped    with the reason
 //                    └──┘ its scheduler crashed: another one claims it when the lease has expired
 import type { SessionId } from '../core/ids.ts';
-import type { TaskTimes } from '../core/heartbeat-file.ts';
+import type { TaskTimes } from '../core/heartbeat-poll.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { lastUrlSql } from './last-url.ts';

@@ -18,7 +18,7 @@
 import type { ContentBlock } from '../core/content.ts';
 import type { EntryKind, EntryProvenance } from '../core/entry.ts';
 import type { EntryId, MessageId, SessionId, TurnId } from '../core/ids.ts';
-import type { SessionStop } from '../core/session-stop.ts';
+import type { SessionStop } from '../core/statuses.ts';
 import type { CostTotal, PriceTier } from '../core/prices/call-cost.ts';
 import type { AnswerRepair } from '../core/model-request.ts';
 import type { CallView, SessionView } from '../core/view.ts';

@@ -13,7 +13,7 @@
 import type { AfterCommit } from '../after-commit.ts';
 import type { Lane } from '../config.ts';
 import type { SessionId } from '../core/ids.ts';
-import type { SessionStop } from '../core/session-stop.ts';
+import type { SessionStop } from '../core/statuses.ts';
 import { ringsOf, type RungColumns } from './rings.ts';
 import { shareStatement, type RowSubmitter } from './share-statement.ts';
 import type { Database } from './database.ts';

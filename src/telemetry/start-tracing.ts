@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.ts';
 import { secretsOf, type Config } from '../config.ts';
 import { createRedact, type Redact } from '../config/redact-secrets.ts';
-import { batchSpan } from '../core/telemetry/batch-span.ts';
+import { batchSpan } from '../core/telemetry/step-spans.ts';
 import { originOf, SPAN_KEYS, type Span, type TraceBasis } from '../core/telemetry/span.ts';
 import { formatTraceParent } from '../core/telemetry/trace-parent.ts';
 import type { TracedTurn } from '../core/telemetry/traced-turn.ts';

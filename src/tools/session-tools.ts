@@ -1,4 +1,4 @@
-// The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagent-role.ts`.
+// The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagent-spawn.ts`.
 import { z } from 'zod';
 import { THINKING_LEVELS } from '../core/prompt/thinking-directive.ts';
 import { defineTool } from './define-tool.ts';

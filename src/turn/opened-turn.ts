@@ -1,7 +1,7 @@
 // A turn that is open: the facts that do not change while it runs, and the journal with its position. Every field is readonly;
 // a test holds that (test/architecture.test.ts).
 import { optionsOfInputs } from '../core/input-options.ts';
-import type { TurnKind } from '../core/turn-kind.ts';
+import type { TurnKind } from '../core/statuses.ts';
 import type { AgentSettings, Lane } from '../config.ts';
 import type { TurnId } from '../core/ids.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';

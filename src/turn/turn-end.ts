@@ -1,6 +1,6 @@
 // Why a turn stops before it is done. These are values: an abort signal carries one as its reason, and `run-turn` turns
 // it into the end of the turn, or into no end at all (the turn stays resumable).
-import type { SessionStop } from '../core/session-stop.ts';
+import type { SessionStop } from '../core/statuses.ts';
 import type { ParkReason } from '../store/journal/park-turn.ts';
 import type { NewProviderRequest } from '../store/provider-lane/new-request.ts';
 

@@ -6,7 +6,7 @@
 //
 // They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
 // commit leaves the position of that commit to the end of the turn.
-import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
+import type { CompactionReason } from '../core/compaction/plan-compaction.ts';
 import type { Way } from '../core/provider-batch/choose-way.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
 import type { BudgetBook } from '../store/budgets/budget-book.ts';

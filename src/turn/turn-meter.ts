@@ -1,8 +1,8 @@
 // The metrics of a process's turns. All but tools are counted after the commit, so what another worker does again counts where it is
 // committed; a tool counts when it has run.
 import type { Lane } from '../config.ts';
-import type { CompactionReason } from '../core/compaction/compaction-bounds.ts';
-import type { TurnKind } from '../core/turn-kind.ts';
+import type { CompactionReason } from '../core/compaction/plan-compaction.ts';
+import type { TurnKind } from '../core/statuses.ts';
 import type { ModelCallRow } from '../store/journal.ts';
 import type { TurnFigures } from '../store/journal/finish-turn.ts';
 import type { TurnEnd } from '../store/journal/turn-end.ts';

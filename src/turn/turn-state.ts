@@ -1,7 +1,7 @@
 // The states of a turn while `runTurn` runs it. A step takes a state to the next; a state that a step is not made for passes through it.
 import type { AfterCommit } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
-import type { SessionStop } from '../core/session-stop.ts';
+import type { SessionStop } from '../core/statuses.ts';
 import type { SessionClaim } from '../store/claim-session.ts';
 import type { EndDecision } from './end/end-turn.ts';
 import type { HeldSession } from './held-session.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { checkKnownTools, ConfigError, loadConfig, toolPolicyFault, type Config } from '../../src/config.ts';
-import { BUILT_IN_TOOLS } from '../../src/core/tool-names.ts';
+import { BUILT_IN_TOOLS } from '../../src/core/tool-policy.ts';
 import { createLogger } from '../../src/logger.ts';
 import { loadCheckedPlugins } from '../../src/plugins/load-checked-plugins.ts';
 

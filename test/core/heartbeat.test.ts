@@ -1,9 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readHeartbeatAnswer } from '../../src/core/heartbeat-ack.ts';
-import { firstPoll, isWithinHours } from '../../src/core/heartbeat-due.ts';
-import { dueTasks, timesAfter } from '../../src/core/heartbeat-file.ts';
-import { alertsAfter, occasionOf, pollText, type PollInput } from '../../src/core/heartbeat-poll.ts';
+import {
+  firstPoll,
+  isWithinHours,
+  dueTasks,
+  timesAfter,
+  alertsAfter,
+  occasionOf,
+  pollText,
+  type PollInput,
+} from '../../src/core/heartbeat-poll.ts';
 import { readHeartbeatFile } from '../../src/schedule/read-heartbeat-file.ts';
 
 describe('an answer to a poll', () => {

@@ -4,8 +4,7 @@ import { joinParts } from '../../src/core/prompt/prompt-parts.ts';
 import { shownHistory } from '../../src/core/session-history.ts';
 import { isFromSession, sessionMessageParts } from '../../src/core/session-message.ts';
 import { maySee, type VisibleSession, type Visibility } from '../../src/core/session-visibility.ts';
-import { DENIED_TOOLS, roleAt } from '../../src/core/subagent-role.ts';
-import { planSpawn, spawnMessage } from '../../src/core/subagent-spawn.ts';
+import { DENIED_TOOLS, roleAt, planSpawn, spawnMessage } from '../../src/core/subagent-spawn.ts';
 
 const settings = {
   maxSpawnDepth: 2,

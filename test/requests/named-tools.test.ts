@@ -1,7 +1,7 @@
 // Goal: no prompt sends an agent to a tool that it does not have. Method: agents of every prompt mode and several policies, asked directly, in
 // a group and as subagents of both kinds; what each model request names as a tool must be among its tools.
 import { expect, test } from 'vitest';
-import { BUILT_IN_TOOLS } from '../../src/core/tool-names.ts';
+import { BUILT_IN_TOOLS } from '../../src/core/tool-policy.ts';
 import { textOf, type ReceivedRequest } from './rig/received-request.ts';
 import { useService } from './rig/use-service.ts';
 

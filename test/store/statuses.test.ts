@@ -6,9 +6,8 @@ import { RUN_STATUSES } from '../../src/contract/subagents.ts';
 import { compaction } from '../../src/contract/transcripts.ts';
 import { entry } from '../../src/contract/transcripts.ts';
 import { systemEvent } from '../../src/contract/views.ts';
-import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES } from '../../src/core/statuses.ts';
+import { DELIVERY_STATUSES, MESSAGE_STATUSES, TURN_STATUSES, STOP_KINDS } from '../../src/core/statuses.ts';
 import { expect, test } from 'vitest';
-import { STOP_KINDS } from '../../src/core/session-stop.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 

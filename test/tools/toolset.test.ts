@@ -1,11 +1,10 @@
 // Policy, order and bytes of an agent's tools.
 import { describe, expect, test } from 'vitest';
-import { BUILT_IN_TOOLS } from '../../src/core/tool-names.ts';
+import { BUILT_IN_TOOLS, isToolAllowed, type ToolPolicy } from '../../src/core/tool-policy.ts';
 import { createCoreTools } from '../../src/tools/core-tools.ts';
 import { createCronTool, type CronPort } from '../../src/tools/cron-tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
 import type { SessionsPort } from '../../src/tools/sessions-port.ts';
-import { isToolAllowed, type ToolPolicy } from '../../src/core/tool-policy.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createToolset, DuplicateToolError, unknownToolOutcome } from '../../src/tools/toolset.ts';
 

@@ -1,7 +1,7 @@
 // The bill: all sums equal the cost of the requests that the model server received, to the micro-dollar.
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
-import { priceCall } from '../../src/core/prices/price-book.ts';
+import { priceCall } from '../../src/core/prices/price-table.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { withTestDatabase } from '../servers/postgres.ts';

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../src/core/entry.ts';
-import { withModel } from '../../src/core/history/model-spans.ts';
+import { withModel } from '../../src/core/history/past.ts';
 import { viewMessages, type ViewRules } from '../../src/core/history/view-messages.ts';
 import type { EntryId, TurnId } from '../../src/core/ids.ts';
 import type { EntryImages, ModelSpan, SessionView } from '../../src/core/view.ts';

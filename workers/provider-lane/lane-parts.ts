@@ -1,7 +1,7 @@
 // The dependencies that the parts of the provider lane share.
 import type { Publish } from '../../src/after-commit.ts';
 import type { Config } from '../../src/config.ts';
-import type { PriceBook } from '../../src/core/prices/price-book.ts';
+import type { PriceBook } from '../../src/core/prices/price-table.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';

@@ -9,7 +9,7 @@ import type { InboundMessage } from '../../core/inbound.ts';
 import type { Sampling } from '../../core/model-request.ts';
 import { knownModel, thinkingFormOf } from '../../core/models.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
-import { parseCallerCallId } from '../../core/openai/call-id.ts';
+import { parseCallerCallId } from '../../core/openai/client-ids.ts';
 import {
   ConversationFault,
   readConversation,

@@ -1,9 +1,9 @@
 // The parts that chat completions and responses have in common: contents, images, tools and levels of thinking.
 import { z } from 'zod';
-import { BUILT_IN_TOOLS } from '../../core/tool-names.ts';
+import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
-import { isBlank } from '../../core/blank-text.ts';
+import { isBlank } from '../../core/storable-text.ts';
 import { isKeptInteger } from '../../core/parse-exactly.ts';
 import { parseJson } from '../parse-json.ts';
 import { fieldProblem, Problem } from '../problem.ts';

@@ -8,7 +8,7 @@ import {
   type ResponseIdentity,
   type ResponseState,
 } from '../../core/openai/response-objects.ts';
-import { parseResponseId, responseIdOf, type ResponseName } from '../../core/openai/response-id.ts';
+import { parseResponseId, responseIdOf, type ResponseName } from '../../core/openai/client-ids.ts';
 import { isHiddenResponse } from '../../store/views/client-turns.ts';
 import { notFound, Problem } from '../problem.ts';
 import { calledTools, openCall, peek, problemOf, type ClientApi, type OpenCall } from './answer-call.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { headOf } from '../../core/cut-text.ts';
 import { UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { batchObject, lineErrorsOf, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
-import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/file-id.ts';
+import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/client-ids.ts';
 import { controlBatch } from '../../service/control-batch.ts';
 import { refuseClientBatch } from '../../service/client-files.ts';
 import { submitBatch } from '../../service/submit-batch.ts';

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { headOf } from '../../core/cut-text.ts';
 import { FILE_UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { fileObject, type ClientBatch, type ClientFile } from '../../core/openai/batch-objects.ts';
-import { fileIdOf, parseFileId } from '../../core/openai/file-id.ts';
+import { fileIdOf, parseFileId } from '../../core/openai/client-ids.ts';
 import { newId } from '../../ids.ts';
 import { removeFile, uploadFile } from '../../service/client-files.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../../store/idempotency.ts';

@@ -1,10 +1,9 @@
 // Turns: their steps, their model requests, and the routes to stop or retry them.
-import { TURN_STATUSES } from '../../core/statuses.ts';
+import { TURN_STATUSES, TURN_KINDS } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { timeText } from '../../config/schema-scalars.ts';
 import { LANES } from '../../config.ts';
 import { microsOf } from '../../core/prices/call-cost.ts';
-import { TURN_KINDS } from '../../core/turn-kind.ts';
 import { redoTurn, retryItemText } from '../../service/redrive-letters.ts';
 import { stopTurn } from '../../service/stop-session.ts';
 import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-filter.ts';

@@ -1,9 +1,7 @@
 // `holdfast waiting`: the waiting messages. `holdfast why`: the reason for which one object waits.
-import type { Why } from '../../core/waiting/why.ts';
+import { nextStep, whyRetried, type Why } from '../../core/waiting/why.ts';
 import { LANES } from '../../config/choices.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
-import { nextStep } from '../../core/waiting/next-step.ts';
-import { whyRetried } from '../../core/waiting/why-retried.ts';
 import type { ApiClient } from '../api-client.ts';
 import { CliError, EXIT } from '../cli-error.ts';
 import { command, lists, type Words } from '../command.ts';

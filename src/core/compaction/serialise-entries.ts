@@ -2,7 +2,7 @@
 // the end of the list. The result always fits its bound: long items are cut, shorter and shorter, and then the oldest are left
 // out with a note.
 import type { ContentBlock, ToolResultBlock } from '../content.ts';
-import type { PathEntry } from './path-entry.ts';
+import type { PathEntry } from '../entry.ts';
 import { headOf, tailOf } from '../cut-text.ts';
 
 /** How long items may be, in characters. */

@@ -1,6 +1,6 @@
 // The one model call of a compaction: what it asks for, and with how much input at most. The conversation is passed as data, one
 // JSON object a line; the summarising model has no tools but, when a flush is due, one that appends to the memory of the day.
-import type { PathEntry } from './path-entry.ts';
+import type { PathEntry } from '../entry.ts';
 import type { ModelRequest, ToolSpec } from '../model-request.ts';
 import { CHARS_PER_TOKEN } from '../token-estimate.ts';
 import { serialiseEntries } from './serialise-entries.ts';

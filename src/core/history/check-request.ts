@@ -1,9 +1,8 @@
 // The last check before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
 // `prepare-history.ts` puts right.
-import { isBlank } from '../blank-text.ts';
+import { isBlank, storableValue } from '../storable-text.ts';
 import { isThinking, type ContentBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
-import { storableValue } from '../storable-text.ts';
 import { isWholeToolCall } from './content-passes.ts';
 import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 import { isCallId } from './tool-call-ids.ts';

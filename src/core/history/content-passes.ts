@@ -2,11 +2,10 @@
 // blocks and returns them, the same array when it has nothing to change; none reads other entries, none loses a text. Repairs
 // that need several entries (names and pairs of tool calls, the order of roles) is done where entries are joined:
 // prepare-history.ts.
-import { isBlank } from '../blank-text.ts';
+import { isBlank, storableValue } from '../storable-text.ts';
 import type { ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock } from '../content.ts';
 import { isThinking, mendThought } from '../content.ts';
 import type { EntryProvenance } from '../entry.ts';
-import { storableValue } from '../storable-text.ts';
 import { faultOfImage } from './image-payload.ts';
 import type { FamilyPolicy } from './provider-family.ts';
 

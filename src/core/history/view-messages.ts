@@ -11,14 +11,12 @@
 // end, a call that changes nothing has the same message objects as the call before.
 import type { ContentBlock, ImageBlock } from '../content.ts';
 import type { Entry } from '../entry.ts';
-import { imagesBehind } from '../images/show-images.ts';
+import { imagesBehind } from '../images/plan-images.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { InjectedMessage } from '../plugins/injected-messages.ts';
 import { applyPruning } from '../pruning/prune-tool-results.ts';
 import type { CallView, TurnRequestSettings } from '../view.ts';
-import { dropHeartbeatPairs } from './heartbeat-pairs.ts';
-import { limitTurns } from './limit-turns.ts';
-import { modelAt } from './model-spans.ts';
+import { dropHeartbeatPairs, limitTurns, modelAt } from './past.ts';
 import { createHistory, type History, type HistoryEntry } from './prepare-history.ts';
 
 /** An entry as a view needs it. Summaries come first, all others in the order of the numbers. */

@@ -1,7 +1,9 @@
-// Which images a turn's requests show. The images of a prompt are loaded once, when its turn is opened; later turns show the same
-// bytes from where they are stored, so that the provider's cache keeps its prefix when the files change. Only the newest turns
-// keep their images: the model has seen older ones, and a marker replaces them.
+// Which images a turn shows. The images of a prompt are loaded once, when its turn is opened; later turns show the same bytes from where they
+// are stored, so that the provider's cache keeps its prefix when the files change. Only the newest turns keep their images: the model has
+// seen older ones, and a marker replaces them.
 import type { EntryImages, SessionImages, ShownImage } from '../view.ts';
+import type { ContentBlock, ImageBlock, TextBlock } from '../content.ts';
+import { matchesPattern } from '../matches-pattern.ts';
 
 /** How many turns back a prompt still shows its images. */
 const TURNS_KEPT = 3;
@@ -75,4 +77,50 @@ function withoutOldMarkers(entries: SessionImages[]): SessionImages[] {
 
 function charsOf(images: readonly ShownImage[]): number {
   return images.reduce((sum, { chars }) => sum + chars, 0);
+}
+
+/** Replaces images that were shown in earlier turns and are not sent again. */
+const REMOVED: TextBlock = { type: 'text', text: '[image data removed - already processed by model]' };
+
+/** The hashes of the snapshots that hold the blocks of these images. */
+export function hashesOfImages(images: readonly EntryImages[] = []): string[] {
+  return [...new Set(images.flatMap((entry) => entry.images.map(({ sha256 }) => sha256)))];
+}
+
+/**
+ * The blocks after the content of each prompt, by the number of its entry; prompts that are not in the map stay as they are. An
+ * image that several prompts show is sent once: with the turn's own prompt when that shows it, else with the first of them.
+ * `isVisible` says which entries the request shows; `blockOf` gives the block of a hash (undefined: left out).
+ */
+export function imagesBehind(
+  images: readonly EntryImages[],
+  { promptSeq, isVisible, blockOf }: ShowOptions,
+): Map<number, ContentBlock[]> {
+  const behind = new Map<number, ContentBlock[]>();
+  const shown = new Set<string>();
+  const visible = images.filter(({ seq }) => isVisible(seq));
+  // The turn's own prompt first: images that it shows are not repeated above it.
+  for (const entry of visible.toSorted((a, b) => Number(b.seq === promptSeq) - Number(a.seq === promptSeq))) {
+    if (entry.images.length === 0) {
+      behind.set(entry.seq, [REMOVED]);
+      continue;
+    }
+    const fresh = hashesOfImages([entry]).filter((sha256) => !shown.has(sha256));
+    for (const sha256 of fresh) shown.add(sha256);
+    const blocks = fresh.map(blockOf).filter((block) => block !== undefined);
+    if (blocks.length > 0) behind.set(entry.seq, blocks);
+  }
+  return behind;
+}
+
+export interface ShowOptions {
+  /** The entry of the turn's own prompt. */
+  promptSeq: number;
+  isVisible: (seq: number) => boolean;
+  blockOf: (sha256: string) => ImageBlock | undefined;
+}
+
+/** False when one of the patterns (`provider/model`, with `*` for any characters) names the model. */
+export function acceptsImages(model: string, textOnlyModels: readonly string[]): boolean {
+  return !textOnlyModels.some((pattern) => matchesPattern(model, pattern));
 }

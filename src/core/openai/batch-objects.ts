@@ -1,6 +1,6 @@
 // Files and batches as OpenAI's clients see them.
 import type { ItemFault } from '../batch/check-items.ts';
-import { clientBatchIdOf, fileIdOf } from './file-id.ts';
+import { clientBatchIdOf, fileIdOf } from './client-ids.ts';
 
 export interface ClientFile {
   id: string;

@@ -2,8 +2,7 @@
 // client again. Read from the live events of the turn. A call that was broken off by a crash is made again: what it had said is not a part
 // of the answer, so a client that has received some of it gets an error when the new call says something else.
 import type { ModelStopReason } from '../model-request.ts';
-import type { CallerCall } from './call-id.ts';
-import { parseCallerCallId } from './call-id.ts';
+import { parseCallerCallId, type CallerCall } from './client-ids.ts';
 
 /** The ends of turns whose model refuses to answer without a word. */
 const REFUSALS: readonly string[] = ['model_refused', 'model_stopped_sensitive'];

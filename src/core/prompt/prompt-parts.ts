@@ -1,7 +1,5 @@
 // A prompt as the parts that it is put together from: whose words each is, and whether they may be trusted. The text that the
 // model is sent is the parts joined; the position of each is kept with it, so that it need not be guessed later.
-import { closingFenceOf } from './code-fence.ts';
-
 /** `trusted`: Holdfast, the configuration or a plugin wrote it. `untrusted`: it came from outside, including the frame around it. */
 export type Trust = 'trusted' | 'untrusted';
 
@@ -66,4 +64,20 @@ export function tighten(parts: readonly PromptPart[]): PromptPart[] {
 /** The same parts, the first of them after a blank line. */
 export function loosen(parts: readonly PromptPart[]): PromptPart[] {
   return parts.map((part, index) => (index === 0 ? { ...part, isTight: false } : part));
+}
+
+/** A line that may open or close a fence: at most three spaces, three marks or more, and the rest of the line. */
+const FENCE_LINE = /^ {0,3}(`{3,}|~{3,})(.*)$/gm;
+
+/** The line that closes the fence which a text leaves open; null when none is open. */
+export function closingFenceOf(text: string): string | null {
+  if (!text.includes('```') && !text.includes('~~~')) return null;
+  let open: string | null = null;
+  for (const [, marks = '', behind = ''] of text.matchAll(FENCE_LINE)) {
+    if (open === null) {
+      // Backticks after backticks are inline code.
+      if (marks.startsWith('~') || !behind.includes('`')) open = marks;
+    } else if (marks.startsWith(open) && behind.trim() === '') open = null;
+  }
+  return open;
 }

@@ -1,7 +1,7 @@
 // What the system prompt is made of: one plain object, and the shape of a section. Nothing in here changes from message to
 // message of one chat: no message id, no time, no name of a sender (those belong to the user's role), so that what stands above
 // the cache boundary keeps its bytes.
-import type { ReasoningLevel } from '../reasoning.ts';
+import type { ReasoningLevel } from '../reasoning-tags.ts';
 import type { PromptMode } from './prompt-mode.ts';
 import type { ThinkingLevel } from './thinking-directive.ts';
 

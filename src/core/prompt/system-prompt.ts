@@ -5,6 +5,7 @@ import type { Trust } from './prompt-parts.ts';
 import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
 import { extraContext, furtherInstructions } from './sections/extra-context.ts';
 import type { Section, SectionOrigin, SystemPromptInput } from './system-input.ts';
+import type { SystemBlock } from '../model-request.ts';
 
 /** A section as it was written. */
 export interface WrittenSection {
@@ -73,4 +74,13 @@ function joinHalf(sections: readonly WrittenSection[]): { text: string; spans: S
     return { name, origin, trust: 'trusted', isStable, start, end: text.length };
   });
   return { text, spans };
+}
+
+/** Two blocks: the stable one, kept in the provider's cache, and the changing one. An empty one is left out. */
+export function systemBlocks({ stable, dynamic }: SystemPrompt): SystemBlock[] {
+  const blocks: SystemBlock[] = [
+    { type: 'text', text: stable, cache_control: { type: 'ephemeral' } },
+    { type: 'text', text: dynamic },
+  ];
+  return blocks.filter(({ text }) => text !== '');
 }

@@ -1,5 +1,5 @@
 // The tokens and the cost of an answer in the results of a batch: read from its line before any turn uses it.
-import { CALL_TOKENS_MAX } from '../stream/believable-usage.ts';
+import { CALL_TOKENS_MAX } from '../stream/usage-figures.ts';
 import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../prices/price-table.ts';
 import { refOfModel } from '../model-ref.ts';

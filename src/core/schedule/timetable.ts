@@ -1,10 +1,8 @@
 // When something is due: once, in steady steps, or by a cron expression. The slot that follows is always computed from the slot
 // before it, never from the time of the check (G20).
 import { MINUTE_MS } from './civil-time.ts';
-import type { CronFields } from './cron-fields.ts';
-import { isTopOfHour } from './cron-fields.ts';
+import { isTopOfHour, type CronFields } from './cron-fields.ts';
 import { nextCronSlot } from './next-cron-slot.ts';
-import { spreadOf } from './spread.ts';
 import type { Zone } from './zone.ts';
 
 /** A schedule as it is stored and shown. Times are ISO 8601 in UTC. */
@@ -53,4 +51,17 @@ export function staggerOf(timetable: Timetable, id: string): number {
   if (timetable.kind !== 'cron') return 0;
   const windowMs = timetable.staggerMs ?? (isTopOfHour(timetable.fields) ? TOP_OF_HOUR_STAGGER_MS : 0);
   return windowMs === 0 ? 0 : Math.floor(spreadOf(id) * windowMs);
+}
+
+const OFFSET_BASIS = 0x811c9dc5;
+const PRIME = 0x01000193;
+const RANGE = 0x1_0000_0000;
+
+/** A number in [0, 1) that depends on the name alone: FNV-1a over its UTF-16 units, mixed so that similar names lie apart. */
+export function spreadOf(name: string): number {
+  let hash = OFFSET_BASIS;
+  for (let at = 0; at < name.length; at += 1) hash = Math.imul(hash ^ name.charCodeAt(at), PRIME);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return ((hash ^ (hash >>> 16)) >>> 0) / RANGE;
 }

@@ -1,9 +1,8 @@
 // The arguments of calls: read as JSON, decoded where the provider encodes them, put right where they can be. A call whose
 // arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
-import { changeTexts } from '../change-texts.ts';
+import { changeTexts, storableValue } from '../storable-text.ts';
 import { isThinking, mendThought } from '../content.ts';
-import { storableValue } from '../storable-text.ts';
 import { callsOf, changeCalls, isObject } from './draft-answer.ts';
 import { parseExactly } from '../parse-exactly.ts';
 import { isCut } from './stop-reasons.ts';

@@ -1,8 +1,7 @@
 // An answer while it is put together: what the events have contained so far, and the value that passes through the finishing
 // steps. The arguments of a call stay text until a step reads them.
-import { storableText } from '../storable-text.ts';
+import { storableText, isBlank } from '../storable-text.ts';
 import { headOf } from '../cut-text.ts';
-import { isBlank } from '../blank-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { AnswerRepair, ModelMessage, ModelStopReason, Usage } from '../model-request.ts';
 import type { Replacement } from './replace-text.ts';

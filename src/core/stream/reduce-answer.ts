@@ -16,10 +16,9 @@
 //   unknown-tools       a tool that does not exist, called again and again, ends the turn
 //
 // Joined, what the events added is the answer's text as `textOf` gives it: what a step adds is reported with `message_stop`.
-import { isBlank } from '../blank-text.ts';
+import { isBlank, createStorableFilter, storableText } from '../storable-text.ts';
 import type { ContentBlock } from '../content.ts';
 import type { ModelAnswer, Usage } from '../model-request.ts';
-import { createStorableFilter, storableText } from '../storable-text.ts';
 import { chainFilters, type TextFilter } from '../text-filter.ts';
 import {
   decodeArguments,
@@ -34,8 +33,7 @@ import { isObject } from './draft-answer.ts';
 import { createReplacer } from './replace-text.ts';
 import { takeStopReason } from './stop-reasons.ts';
 import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';
-import { nameTools } from './tool-names.ts';
-import { endUnknownTools } from './unknown-tools.ts';
+import { nameTools, endUnknownTools } from './tool-names.ts';
 import { usageAfter } from './usage-figures.ts';
 
 /** A step of finishing: takes the whole answer and returns it, the same object when it has nothing to do. Pure; never throws. */

@@ -1,7 +1,9 @@
 // Reads the usage figures of a provider. They are foreign data on their way into integer columns and into the estimate of how full the
 // context is, so each becomes a whole number within a bound here, and nowhere later.
-import type { Usage } from '../model-request.ts';
+import type { Usage, ModelRequest } from '../model-request.ts';
 import { isObject } from './draft-answer.ts';
+import type { ContentBlock } from '../content.ts';
+import { CHARS_PER_TOKEN, estimateTokens } from '../token-estimate.ts';
 
 /** The largest figure that is believed: far above every context window, and so small that sums of many stay exact. */
 export const TOKENS_MAX = 2 ** 40;
@@ -40,4 +42,35 @@ function hourTokensOf({ cache_creation: written }: Record<string, unknown>): num
 function tokenCountOf(figure: unknown): number | null {
   if (typeof figure !== 'number' || !Number.isFinite(figure)) return null;
   return Math.min(TOKENS_MAX, Math.max(0, Math.ceil(figure)));
+}
+
+/** No model takes a longer prompt, in tokens. Windows of single models change, and the figures of an unknown one may be right. */
+const WINDOW_TOKENS_MAX = 1_000_000;
+
+/** Providers count a little more than they bound: their own instructions, the end of an answer. */
+const SLACK = 2;
+
+/** No figure of any call is greater. */
+export const CALL_TOKENS_MAX = SLACK * WINDOW_TOKENS_MAX;
+
+type AskedRequest = Pick<ModelRequest, 'system' | 'tools' | 'messages' | 'maxTokens'>;
+
+/**
+ * The usage, with an estimate in place of each part that the request cannot have: a prompt beyond every window, an answer beyond what
+ * was asked for. The same object when all of it is possible.
+ */
+export function believableUsage(usage: Usage, request: AskedRequest, content: readonly ContentBlock[]): Usage {
+  const { outputTokens, ...prompt } = usage;
+  const promptTokens = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
+  const isPromptOdd = promptTokens > CALL_TOKENS_MAX;
+  const isOutputOdd = outputTokens > SLACK * request.maxTokens;
+  if (!isPromptOdd && !isOutputOdd) return usage;
+  const { system, tools, messages } = request;
+  const fixedTokens = (): number => JSON.stringify({ system, tools }).length / CHARS_PER_TOKEN;
+  return {
+    ...(isPromptOdd
+      ? { inputTokens: Math.ceil(fixedTokens() + estimateTokens(messages)), cacheReadTokens: 0, cacheWriteTokens: 0 }
+      : prompt),
+    outputTokens: isOutputOdd ? Math.min(request.maxTokens, estimateTokens([{ content: [...content] }])) : outputTokens,
+  };
 }

@@ -9,11 +9,18 @@
 //      └─ holdfast.deliver
 //
 // Each further message that the turn answers has a trace of its own, which ends at the turn: its span and the turn are linked.
-import { batchRef } from './batch-span.ts';
+import { batchRef, callSpan, compactionSpan, deliverySpan, toolSpan } from './step-spans.ts';
 import { ATTRIBUTES, EVENT_NAMES, OPERATIONS, SPAN_NAMES, TAG_PREFIX } from './conventions.ts';
-import { originOf, SPAN_KEYS, type Span, type SpanRef, type TraceBasis } from './span.ts';
-import { codeOf, makeSpan, type SpanDraft } from './span-draft.ts';
-import { callSpan, compactionSpan, deliverySpan, toolSpan } from './step-spans.ts';
+import {
+  originOf,
+  SPAN_KEYS,
+  codeOf,
+  makeSpan,
+  type Span,
+  type SpanRef,
+  type TraceBasis,
+  type SpanDraft,
+} from './span.ts';
 import type { TracedInput, TracedTurn, TraceSurroundings } from './traced-turn.ts';
 
 /** The most spans of a trace; how many more there would be is an attribute of the turn. */

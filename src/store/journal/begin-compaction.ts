@@ -2,8 +2,8 @@
 // earlier worker left: a stored answer is used instead of a new request, anything else is abandoned. See journal.ts.
 import type { Committed } from '../../after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
-import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
-import type { SessionStop } from '../../core/session-stop.ts';
+import type { CompactionReason } from '../../core/compaction/plan-compaction.ts';
+import type { SessionStop } from '../../core/statuses.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
 import type { Database } from '../database.ts';

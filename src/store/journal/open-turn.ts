@@ -2,7 +2,7 @@
 // the consumed system events, the consumed hints and the assembled prompt are one statement (G13, G14). See journal.ts.
 import type { Committed } from '../../after-commit.ts';
 import type { Lane } from '../../config.ts';
-import type { TurnKind } from '../../core/turn-kind.ts';
+import type { TurnKind } from '../../core/statuses.ts';
 import type { EntryId, MessageId, SystemEventId } from '../../core/ids.ts';
 import type { ContentBlock } from '../../core/content.ts';
 import type { Tags } from '../../core/input-options.ts';

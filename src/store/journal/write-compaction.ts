@@ -8,7 +8,7 @@
 // changed counts as done. A reader sees the entries as before or the summary in their place, nothing in between.
 import type { Committed } from '../../after-commit.ts';
 import type { SystemEventId } from '../../core/ids.ts';
-import type { SessionStop } from '../../core/session-stop.ts';
+import type { SessionStop } from '../../core/statuses.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
 import { settledBudgets } from '../budgets/settle-parts.ts';

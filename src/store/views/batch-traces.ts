@@ -1,5 +1,5 @@
 // The data of the traces of batches.
-import type { TracedBatch } from '../../core/telemetry/batch-span.ts';
+import type { TracedBatch } from '../../core/telemetry/step-spans.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';

@@ -7,7 +7,7 @@ import { join, raw, type Sql, sql } from '../drizzle.ts';
 import type { SessionDetails, SessionFacts } from '../../contract/views.ts';
 import { isUuid } from '../../core/ids.ts';
 import type { WaitFacts } from '../../core/waiting/explain-wait.ts';
-import { whyRetried, type RetriedDelivery } from '../../core/waiting/why-retried.ts';
+import { whyRetried, type RetriedDelivery } from '../../core/waiting/why.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { isoSql, sessionFactsSql } from '../session-facts.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, type LanesRow } from '../why-sql.ts';

@@ -13,10 +13,9 @@
 // After a crash the next worker finds `running`: with an answer it resumes after the flush, without one it starts again, as one more
 // attempt. A turn has few attempts; between them it waits no longer than `aggregateWaitSeconds` in total.
 import { headOf } from '../../core/cut-text.ts';
-import { identifiersOf } from '../../core/compaction/identifiers.ts';
+import { identifiersOf, summaryText } from '../../core/compaction/summary-text.ts';
 import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-compaction.ts';
 import { summaryRequest } from '../../core/compaction/summary-request.ts';
-import { summaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
 import type { NamedModel } from '../../core/model-ref.ts';

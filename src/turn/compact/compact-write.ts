@@ -1,5 +1,5 @@
 // The writes of a compaction: its begin, which charges the call, and its steps.
-import type { CompactionReason } from '../../core/compaction/compaction-bounds.ts';
+import type { CompactionReason } from '../../core/compaction/plan-compaction.ts';
 import type { CompactionStart } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
 import type { SummaryCall } from './compact-ask.ts';

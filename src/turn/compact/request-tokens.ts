@@ -1,8 +1,7 @@
 // How full the context of a turn is, by what is known of its room. Where the provider reported nothing (after a takeover or a
 // compaction), all of it is an estimate.
-import { thresholdTokens } from '../../core/compaction/compaction-bounds.ts';
-import { promptTokensOf } from '../../core/request-size.ts';
-import { estimateTokens } from '../../core/token-estimate.ts';
+import { thresholdTokens } from '../../core/compaction/plan-compaction.ts';
+import { promptTokensOf, estimateTokens } from '../../core/token-estimate.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
 /** Tokens of the turn's next request, about. */

@@ -1,7 +1,6 @@
 // The faults of an answer that should be a summary, and the text where there is no such answer.
-import type { PathEntry } from '../../core/compaction/path-entry.ts';
-import { identifiersOf } from '../../core/compaction/identifiers.ts';
-import { missingSummaryText } from '../../core/compaction/summary-text.ts';
+import type { PathEntry } from '../../core/entry.ts';
+import { identifiersOf, missingSummaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
 import { CODE_OF_STOP } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';

@@ -1,10 +1,10 @@
 // How a turn ends: with its last answer, with a failure, or stopped. Each is a decision, which `store-end.ts` stores in one commit that also
 // settles the messages, puts the reply into the outbox and gives the lock back.
-import type { SessionStop } from '../../core/session-stop.ts';
+import type { SessionStop } from '../../core/statuses.ts';
 import { textOf, toolUsesOf } from '../../core/content.ts';
 import { CODE_OF_STOP } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
-import { withReasoning } from '../../core/reasoning.ts';
+import { withReasoning } from '../../core/reasoning-tags.ts';
 import { stopMessage } from '../../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../../core/next-steps.ts';
 import type { TurnEnd } from '../../store/journal/turn-end.ts';

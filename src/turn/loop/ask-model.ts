@@ -2,7 +2,7 @@
 // the cost of a failed call is committed before the next one starts, so a restart does not reset the budget. A cut stream is
 // a failed call, never an answer.
 import { samplingAt } from '../../core/caller-request.ts';
-import { blockMsOf } from '../../core/governor/model-block.ts';
+import { blockMsOf } from '../../core/model-outage.ts';
 import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { createReplyStream } from '../../core/stream/reply-stream.ts';

@@ -1,7 +1,7 @@
 // Tool calls that the client runs (docs/decisions/0069). The agent's calls of the same answer run first and their results are stored; then
 // the turn is parked until the client has sent the results of its own, or until they have had their time. A turn that is resumed finds in
 // the ledger which of them have come.
-import { callerCallId } from '../../core/openai/call-id.ts';
+import { callerCallId } from '../../core/openai/client-ids.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';

@@ -5,7 +5,7 @@ import { priceAt } from '../../core/prices/price-table.ts';
 import { cacheTokensMinOf } from '../../core/provider-batch/cache-markers.ts';
 import { chooseMarkers, chooseWay, type ChosenWay, type NextCalls } from '../../core/provider-batch/choose-way.ts';
 import { batchSettingsOf } from '../../core/provider-batch/message-via.ts';
-import { prefixTokensOf } from '../../core/request-size.ts';
+import { prefixTokensOf } from '../../core/token-estimate.ts';
 import type { WayFacts } from '../../store/provider-lane/way-facts.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
 import type { TurnContext } from '../context.ts';

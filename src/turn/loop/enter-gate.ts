@@ -1,7 +1,6 @@
 // The one place where a model call is let through or held back. A call is made when its model is not blocked, is not away, and
 // there is allowance for it; otherwise it waits: in its slot for a few seconds, else parked.
-import { waitForBlockMs } from '../../core/governor/model-block.ts';
-import { pauseBehindProbeMs } from '../../core/model-outage.ts';
+import { waitForBlockMs, pauseBehindProbeMs } from '../../core/model-outage.ts';
 import { providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { TurnContext } from '../context.ts';

@@ -3,7 +3,7 @@ import { headOf } from '../../core/cut-text.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
 import type { PriceTier } from '../../core/prices/call-cost.ts';
-import { priceCall, type CallPrice } from '../../core/prices/price-book.ts';
+import { priceCall, type CallPrice } from '../../core/prices/price-table.ts';
 import { isScriptedId } from '../../core/scripted-answer.ts';
 import type { ReportedUsage } from '../../core/stream/reduce-answer.ts';
 import { SPAN_KEYS } from '../../core/telemetry/span.ts';

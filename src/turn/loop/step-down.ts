@@ -3,10 +3,10 @@
 // each of its calls, so that they stay derivable, and the entries that it writes can be distinguished from those of the model before:
 // thinking is signed by its model.
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../config.ts';
-import { withModel } from '../../core/history/model-spans.ts';
+import { withModel } from '../../core/history/past.ts';
 import { modelChain, modelsAfter } from '../../core/model-fallback.ts';
 import { modelName, modelOfRef, providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
-import { reasoningOf } from '../../core/reasoning.ts';
+import { reasoningOf } from '../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';
 import type { NewEvent } from '../../store/events.ts';

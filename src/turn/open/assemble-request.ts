@@ -6,10 +6,15 @@ import { splitAtBoundary } from '../../core/prompt/cache-boundary.ts';
 import type { PromptMode } from '../../core/prompt/prompt-mode.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
 import type { SystemBlock } from '../../core/model-request.ts';
-import { systemBlocks } from '../../core/prompt/system-blocks.ts';
+import {
+  systemBlocks,
+  joinSections,
+  writeSections,
+  type SectionSpan,
+  type WrittenSection,
+} from '../../core/prompt/system-prompt.ts';
 import type { AttributedContribution, GroupActivation, SystemPromptInput } from '../../core/prompt/system-input.ts';
-import { joinSections, writeSections, type SectionSpan, type WrittenSection } from '../../core/prompt/system-prompt.ts';
-import type { ReasoningLevel } from '../../core/reasoning.ts';
+import type { ReasoningLevel } from '../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import { messageFeaturesOf, reactionModeOf } from '../../config/message-features.ts';
 import type { Toolset } from '../../tools/toolset.ts';

@@ -12,8 +12,8 @@ import { joinParts, type CleanBody, type PartSpan } from '../../core/prompt/prom
 import type { GroupActivation } from '../../core/prompt/system-input.ts';
 import type { WrittenSection } from '../../core/prompt/system-prompt.ts';
 import type { UserPrompt } from '../../core/prompt/user-prompt.ts';
-import { reasoningOf, type ReasoningLevel } from '../../core/reasoning.ts';
-import { roleAt } from '../../core/subagent-role.ts';
+import { reasoningOf, type ReasoningLevel } from '../../core/reasoning-tags.ts';
+import { roleAt } from '../../core/subagent-spawn.ts';
 import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
 import { isPassingFault } from '../../store/database.ts';
 import type { Toolset } from '../../tools/toolset.ts';

@@ -1,8 +1,7 @@
 // The notes on the agent's workspace at the beginning of a prompt: that its files do not fit, and that its setup is pending.
 import { createHash } from 'node:crypto';
 import type { AgentSettings, Config } from '../../config.ts';
-import { bootstrapModeOf, bootstrapParts } from '../../core/prompt/bootstrap.ts';
-import { reportBudget } from '../../core/prompt/bootstrap-budget.ts';
+import { bootstrapModeOf, bootstrapParts, reportBudget } from '../../core/prompt/bootstrap.ts';
 import { baseNameOf } from '../../core/prompt/fit-workspace-files.ts';
 import type { PromptPart } from '../../core/prompt/prompt-parts.ts';
 import type { SessionKind } from '../../core/session-key.ts';

@@ -4,7 +4,7 @@
 import { createHash } from 'node:crypto';
 import { samplingAt } from '../../core/caller-request.ts';
 import { viewMessages } from '../../core/history/view-messages.ts';
-import { hashesOfImages } from '../../core/images/show-images.ts';
+import { hashesOfImages } from '../../core/images/plan-images.ts';
 import { modelName, modelOfRef } from '../../core/model-ref.ts';
 import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import type { ModelRequest, SystemBlock, ToolSpec } from '../../core/model-request.ts';

@@ -4,7 +4,7 @@ import type { Entry } from '../../core/entry.ts';
 import type { EntryId, TurnId } from '../../core/ids.ts';
 import { optionsOfInputs } from '../../core/input-options.ts';
 import { modelName, refOfModel } from '../../core/model-ref.ts';
-import { roleAt } from '../../core/subagent-role.ts';
+import { roleAt } from '../../core/subagent-spawn.ts';
 import { estimateTokens } from '../../core/token-estimate.ts';
 import type { SessionView, TurnRequestSettings } from '../../core/view.ts';
 import { newId } from '../../ids.ts';

@@ -3,12 +3,9 @@
 import type { AgentSettings } from '../../config.ts';
 import type { ImageBlock } from '../../core/content.ts';
 import type { EntryProvenance } from '../../core/entry.ts';
-import { isPoll } from '../../core/history/heartbeat-pairs.ts';
-import { historyLimitOf } from '../../core/history/history-limit.ts';
-import { withModel } from '../../core/history/model-spans.ts';
-import { orphanedPrompts } from '../../core/history/orphaned-prompts.ts';
+import { isPoll, historyLimitOf, withModel, orphanedPrompts } from '../../core/history/past.ts';
 import { viewMessages, type ViewEntry, type ViewRules } from '../../core/history/view-messages.ts';
-import { hashesOfImages } from '../../core/images/show-images.ts';
+import { hashesOfImages } from '../../core/images/plan-images.ts';
 import { isDirect, type InboundMessage } from '../../core/inbound.ts';
 import { modelName } from '../../core/model-ref.ts';
 import type { ModelMessage, ThinkingSetting } from '../../core/model-request.ts';

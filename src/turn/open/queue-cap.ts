@@ -1,6 +1,6 @@
 // How much one turn of a session takes: the number of messages that the session or the configuration sets, and what fits into its context.
 import type { AgentSettings } from '../../config.ts';
-import { roomTokens } from '../../core/compaction/compaction-bounds.ts';
+import { roomTokens } from '../../core/compaction/plan-compaction.ts';
 import type { TurnRoom } from '../../core/queue-mode.ts';
 import { CHARS_PER_TOKEN } from '../../core/token-estimate.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';

@@ -1,6 +1,6 @@
 // Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
 // then on a retry finds everything again (G13).
-import type { TurnKind } from '../../core/turn-kind.ts';
+import type { TurnKind } from '../../core/statuses.ts';
 import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../config.ts';
 import type { TurnId } from '../../core/ids.ts';
 import { inputsWithEqualExpiry } from '../../core/message-expiry.ts';

@@ -1,7 +1,6 @@
 // The images of a turn: those that its prompt names and its messages bring, loaded once and kept as snapshots, and those of earlier
 // prompts that its requests still show.
-import { acceptsImages } from '../../core/images/accepts-images.ts';
-import { planImages } from '../../core/images/plan-images.ts';
+import { acceptsImages, planImages } from '../../core/images/plan-images.ts';
 import type { InboundMessage, Media } from '../../core/inbound.ts';
 import { findImageRefs, imageNotes, isImagePath } from '../../core/prompt/image-refs.ts';
 import { joinParts, ownPart, type PromptPart } from '../../core/prompt/prompt-parts.ts';

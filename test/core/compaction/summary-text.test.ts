@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { identifiersIn, identifiersOf } from '../../../src/core/compaction/identifiers.ts';
 import {
+  identifiersIn,
+  identifiersOf,
   hasHeading,
   missingSummaryText,
   SUMMARY_CHARS_MAX,

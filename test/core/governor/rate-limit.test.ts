@@ -1,6 +1,6 @@
 // Which limits apply to a call, and how much it takes from them.
 import { expect, test } from 'vitest';
-import { blockMsOf, waitForBlockMs } from '../../../src/core/governor/model-block.ts';
+import { blockMsOf, waitForBlockMs } from '../../../src/core/model-outage.ts';
 import { costOf, limitsFor, rateLimitsOf, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
 
 const written = (limit: Partial<WrittenLimit>): WrittenLimit => ({

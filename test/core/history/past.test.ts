@@ -3,10 +3,15 @@ import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import type { Entry, EntryKind } from '../../../src/core/entry.ts';
 import { readHeartbeatAnswer } from '../../../src/core/heartbeat-ack.ts';
-import { dropHeartbeatPairs } from '../../../src/core/history/heartbeat-pairs.ts';
-import { historyLimitOf, type HistoryLimits } from '../../../src/core/history/history-limit.ts';
-import { modelAt, MODEL_SPANS_MAX, withModel } from '../../../src/core/history/model-spans.ts';
-import { orphanedPrompts } from '../../../src/core/history/orphaned-prompts.ts';
+import {
+  dropHeartbeatPairs,
+  historyLimitOf,
+  modelAt,
+  MODEL_SPANS_MAX,
+  withModel,
+  orphanedPrompts,
+  type HistoryLimits,
+} from '../../../src/core/history/past.ts';
 import { canonicalSessionKey, sessionKindOf } from '../../../src/core/session-key.ts';
 
 const entry = (kind: EntryKind, words: string, isPoll = false): Pick<Entry, 'kind' | 'content' | 'provenance'> => ({

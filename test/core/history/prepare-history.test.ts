@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import { checkRequest } from '../../../src/core/history/check-request.ts';
-import { limitTurns } from '../../../src/core/history/limit-turns.ts';
+import { limitTurns } from '../../../src/core/history/past.ts';
 import { createHistory, prepareHistory, type HistoryEntry } from '../../../src/core/history/prepare-history.ts';
 import type { ProviderFamily } from '../../../src/core/history/provider-family.ts';
 

@@ -1,8 +1,12 @@
 // The notes on the workspace in a prompt: pending setup, files that do not fit, skills, channels.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { bootstrapModeOf, bootstrapParts, type BootstrapSituation } from '../../../src/core/prompt/bootstrap.ts';
-import { reportBudget } from '../../../src/core/prompt/bootstrap-budget.ts';
+import {
+  bootstrapModeOf,
+  bootstrapParts,
+  reportBudget,
+  type BootstrapSituation,
+} from '../../../src/core/prompt/bootstrap.ts';
 import { channelSummary } from '../../../src/core/prompt/channel-summary.ts';
 import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
 import { neutralise } from '../../../src/core/prompt/untrusted-text.ts';

@@ -4,9 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/core/prompt/cache-boundary.ts';
 import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
 import { promptModeOf } from '../../../src/core/prompt/prompt-mode.ts';
-import { systemBlocks } from '../../../src/core/prompt/system-blocks.ts';
+import {
+  systemBlocks,
+  buildSystemPrompt,
+  joinSections,
+  writeSections,
+} from '../../../src/core/prompt/system-prompt.ts';
 import type { FittedFile, SystemPromptInput, WorkspaceFile } from '../../../src/core/prompt/system-input.ts';
-import { buildSystemPrompt, joinSections, writeSections } from '../../../src/core/prompt/system-prompt.ts';
 
 const NAMES = [
   'AGENTS.md',

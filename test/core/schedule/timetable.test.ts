@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dateOf, daysOf, weekdayOf } from '../../../src/core/schedule/civil-time.ts';
 import { sessionKeyOf, tickText } from '../../../src/core/schedule/cron.ts';
-import { spreadOf } from '../../../src/core/schedule/spread.ts';
-import { firstSlot, nextSlot, staggerOf, type Timetable } from '../../../src/core/schedule/timetable.ts';
+import { spreadOf, firstSlot, nextSlot, staggerOf, type Timetable } from '../../../src/core/schedule/timetable.ts';
 import { cronFieldsOf, InvalidScheduleError, slotsAfter, timetableOf } from '../../../src/schedule/timetable.ts';
 
 const at = (iso: string): number => Date.parse(iso);

@@ -1,0 +1,80 @@
+// The ids that OpenAI's clients are given. Each names the row that it belongs to, so a request with it needs no other key:
+//
+//   call_<turn>_<step>_<place>                      a tool call that the client runs
+//   resp_<message>, resp_<message>_<step>           a response; it exists before a turn has claimed its message, so the turn cannot be in it
+//   file-<id>, file-<id>-output, file-<id>-errors   an upload, and the files of a batch
+//   batch_<id>                                      a batch
+const CALL = /^call_([\da-f]{32})_(\d{1,6})_(\d{1,6})$/;
+const RESPONSE = /^resp_([\da-f]{32})(?:_(\d{1,6}))?$/;
+const FILE = /^file-([0-9a-f]{32})(?:-(output|errors))?$/;
+const BATCH = /^batch_([0-9a-f]{32})$/;
+
+/** A call that a client runs. */
+export interface CallerCall {
+  turnId: string;
+  /** The model answer of the turn that it is in, from 1. */
+  step: number;
+  /** Its place in that answer, from 1. */
+  ordinal: number;
+}
+
+export function callerCallId({ turnId, step, ordinal }: CallerCall): string {
+  return `call_${hexOf(turnId)}_${step}_${ordinal}`;
+}
+
+/** Null: the id is not one of Holdfast's. */
+export function parseCallerCallId(id: string): CallerCall | null {
+  const [, hex, step, ordinal] = CALL.exec(id) ?? [];
+  return hex === undefined ? null : { turnId: uuidOf(hex), step: Number(step), ordinal: Number(ordinal) };
+}
+
+export interface ResponseName {
+  messageId: string;
+  /** 0: the whole output of the turn; otherwise the output after the results of this step. */
+  afterStep: number;
+}
+
+export function responseIdOf({ messageId, afterStep }: ResponseName): string {
+  return `resp_${hexOf(messageId)}${afterStep === 0 ? '' : `_${afterStep}`}`;
+}
+
+/** Null: the id is not one of Holdfast's. */
+export function parseResponseId(id: string): ResponseName | null {
+  const [, hex, step = '0'] = RESPONSE.exec(id) ?? [];
+  return hex === undefined ? null : { messageId: uuidOf(hex), afterStep: Number(step) };
+}
+
+/** The parts of a file id. */
+export interface FileName {
+  /** The id of the upload, or of the batch. */
+  id: string;
+  kind: 'upload' | 'output' | 'errors';
+}
+
+export function fileIdOf({ id, kind }: FileName): string {
+  return `file-${hexOf(id)}${kind === 'upload' ? '' : `-${kind}`}`;
+}
+
+/** Null: no file has such an id. */
+export function parseFileId(text: string): FileName | null {
+  const [, hex, kind = 'upload'] = FILE.exec(text) ?? [];
+  return hex === undefined ? null : { id: uuidOf(hex), kind: kind as FileName['kind'] };
+}
+
+export function clientBatchIdOf(id: string): string {
+  return `batch_${hexOf(id)}`;
+}
+
+/** The id of the batch; null: no batch has such an id. */
+export function parseClientBatchId(text: string): string | null {
+  const hex = BATCH.exec(text)?.[1];
+  return hex === undefined ? null : uuidOf(hex);
+}
+
+function hexOf(uuid: string): string {
+  return uuid.replaceAll('-', '');
+}
+
+function uuidOf(hex: string): string {
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
