@@ -118,6 +118,7 @@ export const openAiError = z.strictObject({
     })
     .describe('What is wrong, in the form of OpenAI'),
 });
+export type OpenAiError = z.output<typeof openAiError>;
 
 export const problem = z.looseObject({
   type: text.describe('A URN with the code'),

@@ -1,6 +1,7 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
-import type { MessageView, SessionFacts } from '../contract/views.ts';
+import type { AcceptedMessage } from '../contract/answers.ts';
+import type { MessageView } from '../contract/views.ts';
 import { systemClock } from '../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
@@ -24,23 +25,14 @@ import { modelFaultOf } from './override-session.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
-/** What became of a message when it was accepted. */
-type Disposition = 'queued' | 'steered' | 'interrupting' | 'duplicate' | 'command' | 'rejected';
-
-export interface AcceptedAnswer {
-  message: MessageView;
-  session: SessionFacts;
-  disposition: Disposition;
-}
-
 /**
  * `accepted`: committed. `duplicate`: it was accepted before; the answer is the first one when the Idempotency-Key says so, else it shows
  * the message as it is now. In all other cases nothing was written. `mismatch`: the key was used with another body. `refused`: no provider
  * serves the model, or the field at `path` does not fit. `full`: too many messages wait.
  */
 export type AcceptResult =
-  | ({ kind: 'accepted'; sessionId: string } & AcceptedAnswer)
-  | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedAnswer)
+  | ({ kind: 'accepted'; sessionId: string } & AcceptedMessage)
+  | ({ kind: 'duplicate'; by: 'idempotency' | 'platform'; sessionId: string } & AcceptedMessage)
   | { kind: 'mismatch' }
   | { kind: 'refused'; message: string; path?: string }
   | { kind: 'full'; retryAfterMs: number };

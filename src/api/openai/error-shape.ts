@@ -1,4 +1,5 @@
 // Errors in OpenAI's shape, for its clients: which of them they try again by themselves depends on the status and on `x-should-retry`.
+import type { OpenAiError } from '../../contract/answers.ts';
 import type { Problem, ProblemCode } from '../problem.ts';
 
 const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/unblock(?:\?|$)))(?:[/?]|$))/;
@@ -6,10 +7,6 @@ const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/
 /** True for a path of the OpenAI-compatible endpoints. */
 export function isOpenAiPath(url: string): boolean {
   return PATHS.test(url);
-}
-
-export interface OpenAiError {
-  error: { message: string; type: string; param: string | null; code: string | null };
 }
 
 /** What OpenAI calls these; all other codes are ours. */

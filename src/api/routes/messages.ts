@@ -2,7 +2,7 @@
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { keyNameOf } from '../../core/budget/budget.ts';
-import { acceptMessage, type AcceptedAnswer, type AcceptResult } from '../../service/accept-message.ts';
+import { acceptMessage, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
@@ -14,7 +14,7 @@ import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { requireFound, fieldProblem, modelProblem, Problem } from '../problem.ts';
 import { defineRoute, type AnyRequest, type Route } from '../route.ts';
-import { accepted, listOf, settled } from '../../contract/answers.ts';
+import { accepted, listOf, settled, type AcceptedMessage } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
 import { idsText, listText, pageQuery, sessionKeyText, tagText } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
@@ -25,7 +25,7 @@ import { waitForSettlement } from '../wait-for-settlement.ts';
 const ACCEPT_MS_MAX = 15_000;
 
 /** A 202 or a duplicate, never a refusal. */
-type TakenMessage = Extract<AcceptResult, AcceptedAnswer>;
+type TakenMessage = Extract<AcceptResult, AcceptedMessage>;
 
 const postMessage = defineRoute({
   operationId: 'sendMessage',

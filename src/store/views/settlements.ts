@@ -1,6 +1,7 @@
 // How messages ended, for requests that wait for them. Every waiting request uses it, so it is one statement for all of them, and
 // the database builds its JSON. A message whose turn ends in this process needs none: the statement that ends the turn returns it
 // (`journal/tell-settlements.ts`).
+import type { SettledMessage } from '../../contract/answers.ts';
 import type { MessageView, TurnView } from '../../contract/views.ts';
 import { callsSql, messageSql, toolsSql, turnSql } from '../settlement-sql.ts';
 import type { ViewDatabase } from './page.ts';
@@ -8,11 +9,7 @@ import { stepsOf, type TurnRow, type TurnSummary } from './turn-steps.ts';
 import { withSteps } from './turns.ts';
 import { literal } from '../statement.ts';
 
-/** `turn` is null when no turn ever took the message. */
-export interface SettlementView {
-  message: MessageView;
-  turn: TurnView | null;
-}
+export type SettlementView = Omit<SettledMessage, 'reply'>;
 
 // Prepared under a name: planning it costs more than running it.
 export const SETTLEMENTS = literal({
