@@ -143,8 +143,8 @@ function explained(client: HoldfastClient, explain: Explain): HoldfastClient {
       iterate(OPERATIONS[list], { ...input }, (whole) => client.each(list, whole as typeof input, options)),
     eachResult: (input, options) =>
       iterate(OPERATIONS.getBatchResults, input, (whole) => client.eachResult(whole, options)),
-    events: (input = {}) => iterate(STREAMS.streamEvents, input, client.events),
-    turnEvents: (input) => iterate(STREAMS.streamTurnEvents, input, client.turnEvents),
+    events: (input = {}) => iterate(STREAMS.streamEvents, input, (whole) => client.events(whole)),
+    turnEvents: (input) => iterate(STREAMS.streamTurnEvents, input, (whole) => client.turnEvents(whole)),
   };
 }
 
