@@ -27,15 +27,13 @@ async function playCronTicks(scene: Scene): Promise<void> {
   const watch = await EventWatch.open(stage.api, { types: ['cron.fired', 'message.settled'] }, stage.signal);
   const settled = new Set<string>();
   let fired = 0;
-  const { body: cron } = await stage.api.request<CronView>('POST', '/v1/crons', {
-    body: {
-      name: 'water the plants',
-      schedule: { kind: 'cron', expr: '* * * * * *', tz: 'Europe/Berlin' },
-      target: 'isolated',
-      payload: { kind: 'agentTurn', message: `[[tool: exec {"command": "echo watered >> ${FILE}"}]] [[reply: Done.]]` },
-    },
-    signal: stage.signal,
-  });
+  const fields = {
+    name: 'water the plants',
+    schedule: { kind: 'cron', expr: '* * * * * *', tz: 'Europe/Berlin' },
+    target: 'isolated',
+    payload: { kind: 'agentTurn', message: `[[tool: exec {"command": "echo watered >> ${FILE}"}]] [[reply: Done.]]` },
+  };
+  const cron = await stage.api.call('createCron', fields, { signal: stage.signal });
   progress.tell('created over HTTP: "* * * * * *" in Europe/Berlin, with a session of its own');
   const step = progress.begin('waiting for the next second');
   while (fired < TICKS) {
@@ -89,12 +87,8 @@ function slotMs(time: string): number {
   return Date.parse(time);
 }
 
-async function pause({ stage }: Scene, cronId: string): Promise<CronView> {
-  const { body } = await stage.api.request<CronView>('PATCH', `/v1/crons/${cronId}`, {
-    body: { enabled: false },
-    signal: stage.signal,
-  });
-  return body;
+function pause({ stage }: Scene, id: string): Promise<CronView> {
+  return stage.api.call('updateCron', { id, enabled: false }, { signal: stage.signal });
 }
 
 /** The fires of the cron, newest first. */

@@ -51,9 +51,7 @@ async function playHeartbeat(scene: Scene, receiver: WebhookReceiver): Promise<v
   await writeFile(join(stage.workspaceDir, FILE), TASK);
   progress.tell(`${FILE}: ${TASK.trim()}`);
   await ask(scene, WATCH, receiver);
-  const { body: poll } = await stage.api.request<HeartbeatView>('POST', '/v1/agents/main/heartbeat', {
-    signal: stage.signal,
-  });
+  const poll = await stage.api.pollAgent({ agent: 'main' }, { signal: stage.signal });
   const asked = await settledMessage(scene, SESSION, String(poll.messageId));
   record.inputs.set(asked.id, 'silent');
   record.turnEnds.set(String(asked.turnId), 'silent');

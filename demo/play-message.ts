@@ -60,15 +60,12 @@ export interface SentMessage {
 
 /** Posts a message; resolves when it is committed. */
 export async function sendMessage(
-  { stage }: Scene,
-  { sessionKey, text, idempotencyKey, more = {} }: SentMessage,
+  { stage: { api, signal } }: Scene,
+  { sessionKey: key, text, idempotencyKey, more = {} }: SentMessage,
 ): Promise<AcceptedMessage> {
-  const { body } = await stage.api.request<AcceptedMessage>('POST', `/v1/sessions/${sessionKey}/messages`, {
-    body: { text, ...more },
-    headers: { 'idempotency-key': idempotencyKey },
-    signal: stage.signal,
-  });
-  return body;
+  const answer = await api.call('sendMessage', { key, text, ...more }, { idempotencyKey, signal });
+  // It does not wait for the end of the message.
+  return answer as AcceptedMessage;
 }
 
 /** Resolves with the message when it has ended. */

@@ -101,8 +101,12 @@ export class StageManager {
     // The chapter that needs it awaits it; an earlier failure must not end the process.
     workerB.catch(() => {});
     const api = connectApi({ url, apiKey: this.#apiKey });
-    const read = async <Answer>(path: string): Promise<Answer> =>
-      (await api.request<Answer>('GET', path, { signal: this.#signal })).body;
+    const headers = { authorization: `Bearer ${this.#apiKey}` };
+    const read = async <Answer>(path: string): Promise<Answer> => {
+      const answer = await fetch(new URL(path, url), { headers, signal: this.#signal });
+      if (!answer.ok) throw new Error(`GET ${path}: ${answer.status} ${await answer.text()}`);
+      return (await answer.json()) as Answer;
+    };
     return { api, modelUrl, workspaceDir, workerA, workerB, signal: this.#signal, read };
   }
 

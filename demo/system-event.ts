@@ -18,10 +18,9 @@ export const systemEvent: Chapter = {
 async function playSystemEvent(scene: Scene): Promise<void> {
   const { stage, progress, check } = scene;
   const path = `/v1/sessions/${HOME_SESSION}/system-events`;
-  const post = () =>
-    stage.api.request<{ disposition: string }>('POST', path, { body: { text: FACT }, signal: stage.signal });
+  const post = () => stage.api.call('queueSystemEvent', { key: HOME_SESSION, text: FACT }, { signal: stage.signal });
   progress.say('event', FACT);
-  const dispositions = [(await post()).body.disposition, (await post()).body.disposition];
+  const dispositions = [(await post()).disposition, (await post()).disposition];
   const { items: waiting } = await stage.read<ListAnswer<SystemEventView>>(path);
   check(
     dispositions.join() === 'queued,duplicate' && waiting.length === 1,

@@ -11,7 +11,6 @@ import {
   type OperationFunctions,
 } from '../client/create-client.ts';
 import { OPERATIONS, STREAMS } from '../client/generated/places.ts';
-import { createTransport } from '../client/transport.ts';
 import { isIdEnd } from '../core/ids.ts';
 import { EXIT, explainConfigError, usageError } from './cli-error.ts';
 import { idOfEnd, kindOfPlace } from './id-of-end.ts';
@@ -28,15 +27,6 @@ export interface ApiClient extends HoldfastClient {
    * their values, and its refusal names the allowed ones.
    */
   call<Id extends keyof OperationFunctions>(id: Id, typed: object, options?: CallOptions): Promise<AnswerOf<Id>>;
-  /** The answer to a request by its path, for callers that know it as a text. */
-  request<Answer>(method: string, path: string, options?: PathOptions): Promise<{ body: Answer }>;
-}
-
-interface PathOptions {
-  /** Sent as JSON. */
-  body?: unknown;
-  headers?: Record<string, string>;
-  signal?: AbortSignal;
 }
 
 /** The flags of every client command. */
@@ -57,7 +47,6 @@ export function connectApi(flags: ClientFlags): ApiClient {
   }
   // What is printed with --json has the integers of the answer as they were written.
   const service = { url: settings.url, key: settings.apiKey, retriesMax: 0, parse: parseKeepingIntegers };
-  const transport = createTransport(service);
   const explain = (error: unknown, place: string): unknown => {
     if (error instanceof HoldfastError) return explainApiError(error, settings);
     // A name that no path can have, such as an empty one, is refused before anything is sent.
@@ -74,14 +63,6 @@ export function connectApi(flags: ClientFlags): ApiClient {
       // One signature for all of them: the service checks the fields.
       const operation = client[id] as (input: object, options: CallOptions) => Promise<never>;
       return operation(requestOf(OPERATIONS[id], fields), { idempotencyKey, ...options });
-    },
-    async request<Answer>(method: string, path: string, { body, ...options }: PathOptions = {}) {
-      try {
-        // The service describes its answers in `/openapi.json`; the caller names the type of this one.
-        return { body: (await transport.call({ method, path, answer: 'json', body }, options)) as Answer };
-      } catch (error) {
-        throw explain(error, path);
-      }
     },
   };
 }
