@@ -1,5 +1,7 @@
 // Loads the code of a service: each role costs a part of the start, and some of the memory.
+import type { MeasurePrompt } from '../src/service/submit-batch.ts';
 import type { Database } from '../src/store/database.ts';
+import type { openPromptMeter } from './start-worker.ts';
 
 export type Role = 'api' | 'worker' | 'scheduler';
 
@@ -78,7 +80,7 @@ async function loadOwn(roles: readonly Role[], isTraced: boolean) {
     isApi ? import('../src/api/create-context.ts') : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
     isScheduler ? import('./scheduler.ts') : null,
-    isScheduler ? import('./provider-lane/start-provider-lane.ts') : null,
+    isScheduler ? import('./provider-lane/provider-lane.ts') : null,
     isTraced ? import('../src/telemetry/start-tracing.ts') : null,
   ]);
   return {
@@ -88,5 +90,14 @@ async function loadOwn(roles: readonly Role[], isTraced: boolean) {
     Scheduler: scheduler?.Scheduler ?? null,
     startProviderLane: providerLane?.startProviderLane ?? null,
     startTracing: tracing?.startTracing ?? null,
+  };
+}
+
+/** Measures prompts in a process without a worker. What that needs is loaded when the first estimate asks for it. */
+export function createPromptMeter(options: Parameters<typeof openPromptMeter>[0]): MeasurePrompt {
+  let opening: Promise<MeasurePrompt> | undefined;
+  return async (item) => {
+    opening ??= import('./start-worker.ts').then((worker) => worker.openPromptMeter(options));
+    return (await opening)(item);
   };
 }

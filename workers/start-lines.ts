@@ -1,6 +1,7 @@
-// The lines that a service prints for the person who starts it.
+// What a service prints and logs for the person who starts it: its parts, and warnings.
 import { systemClock } from '../src/clock.ts';
-import { modelNotices, type Config } from '../src/config.ts';
+import { agentOf, modelNotices, type Config } from '../src/config.ts';
+import { isLoopbackHost } from '../src/network/public-address.ts';
 import { describeCommands } from '../src/tools/command-user.ts';
 import type { Role } from './load-modules.ts';
 
@@ -10,6 +11,12 @@ export interface ServiceFacts {
   queue: string;
   model: string;
   isScripted: boolean;
+}
+
+/** The facts that a process logs when it has started. */
+export function factsOf(config: Config, queue: string, isScripted: boolean): ServiceFacts {
+  const database = config.runtime.databaseUrl === undefined ? 'embedded' : 'configured';
+  return { database, queue, model: agentOf(config, config.agents.list[0]?.id ?? 'main').model, isScripted };
 }
 
 /** The lines that name the parts, for the person at the terminal. */
@@ -34,4 +41,19 @@ export function asWarning(text: string): string {
 
 function dayOf(date: Date): string {
   return date.toISOString().slice(0, 10);
+}
+
+/** Beyond this machine everything is sent in the clear, keys too, unless a proxy in front of the API speaks TLS. */
+export function listenWarnings({
+  runtime: { host },
+  api: { publicUrl },
+}: {
+  runtime: Pick<Config['runtime'], 'host'>;
+  api: Pick<Config['api'], 'publicUrl'>;
+}): string[] {
+  if (isLoopbackHost(host) || publicUrl?.startsWith('https://') === true) return [];
+  return [
+    `The API listens on ${host} without TLS: API keys and messages can be read on the network. ` +
+      'Put a proxy with TLS in front of it and set api.publicUrl to its https address, or set HOLDFAST_HOST=127.0.0.1.',
+  ];
 }

@@ -1,7 +1,7 @@
 // Starts the service: any of the roles api, worker and scheduler in this process, on the database and queue that the environment
 // names, or on its own. Everything that is started here is ended by `drain`, in the reverse order.
 import { systemClock } from '../src/clock.ts';
-import { ensureApiKey, type LiveConfig, type Setting } from '../src/config.ts';
+import { agentOf, ensureApiKey, isAgent, type LiveConfig, type Setting } from '../src/config.ts';
 import type { Logger } from '../src/logger.ts';
 import type { HeldPort } from '../src/network/hold-port.ts';
 import type { Service } from '../src/service/service.ts';
@@ -10,17 +10,14 @@ import type { WorkerIdentity } from '../src/store/workers/report-worker.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { createWake } from '../src/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
-import { listenWarnings } from './listen-warnings.ts';
 import { createReconciler } from './create-reconciler.ts';
 import { databaseUrlOf, type Ender } from './database-url.ts';
-import { loadModules, type Modules, type Role } from './load-modules.ts';
+import { createPromptMeter, loadModules, type Modules, type Role } from './load-modules.ts';
 import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
-import { createPromptMeter } from './prompt-meter.ts';
-import { factsOf, thinkingOf } from './start-facts.ts';
-import { asWarning, linesOf, type ServiceFacts } from './start-lines.ts';
+import { asWarning, factsOf, linesOf, listenWarnings, type ServiceFacts } from './start-lines.ts';
 import { modelEndpointOf, type ModelEndpoint } from './model-endpoint.ts';
 import { startTraces } from './start-traces.ts';
 
@@ -245,7 +242,11 @@ async function startApi(
         ...(reconciler === null ? [] : [{ name: 'reconciler', check: () => reconciler.check() }]),
       ],
       deriveRequest: (turnId, callNo) =>
-        modules.deriveRequest(service.database, { turnId, callNo, defaultThinking: thinkingOf(config) }),
+        modules.deriveRequest(service.database, {
+          turnId,
+          callNo,
+          defaultThinking: (agentId) => (isAgent(config, agentId) ? agentOf(config, agentId).thinking : 'off'),
+        }),
       measurePrompt,
     }),
   );

@@ -1,63 +1,95 @@
-// The provider lane of a process: it submits queued requests, follows submissions to their end, and takes requests out whose deadline is near.
-// Any number may run against one database: each submission is leased to one of them. All state is in the database, so a round that is lost
-// costs time.
-import { LeaseLostError, type LaneParts } from './lane-parts.ts';
+// The provider lane of a process with the scheduler's role: it submits queued requests, follows submissions to their end, and takes requests out
+// whose deadline is near. Any number may run against one database: each submission is leased to one of them. All state is in the database, so a
+// round that is lost costs time.
+import { livePriceBook } from '../../src/config.ts';
+import { laneRoundMs } from '../../src/core/provider-batch/poll-schedule.ts';
+import type { Logger } from '../../src/logger.ts';
+import { newId } from '../../src/ids.ts';
+import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
+import type { Service } from '../../src/service/service.ts';
+import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
+import type { ProviderLaneMetrics } from '../process-metrics.ts';
+import { startRounds } from '../start-rounds.ts';
 import { collectRequests } from './collect-requests.ts';
 import { followSubmission } from './follow-submission.ts';
-import { laneRoundMs } from '../../src/core/provider-batch/poll-schedule.ts';
-import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
+import { LeaseLostError, type LaneParts } from './lane-parts.ts';
 
+/** The account of submissions to the scripted model. */
+const SCRIPTED_ACCOUNT = 'scripted';
 /** The most steps of one kind in a round. */
 const STEPS_MAX = 50;
 
-export class ProviderLane {
-  readonly #parts: LaneParts;
-  #timer: NodeJS.Timeout | null = null;
-  #round: Promise<void> = Promise.resolve();
-  #isStopped = false;
+interface LaneOptions {
+  logger: Logger;
+  endpoint: { apiKey: string; baseUrl?: string; isScripted: boolean };
+  /** Absent: nothing is counted. */
+  metrics?: ProviderLaneMetrics;
+}
 
-  constructor(parts: LaneParts) {
-    this.#parts = parts;
-  }
+/** Starts it; the function that it returns stops it. */
+export function startProviderLane(
+  { database, publish, config }: Pick<Service, 'database' | 'publish' | 'config'>,
+  { logger, endpoint, metrics }: LaneOptions,
+): () => Promise<void> {
+  const { headers } = config.models.providers.anthropic;
+  const { isScripted, ...address } = endpoint;
+  return startLaneRounds({
+    database,
+    publish,
+    logger,
+    config,
+    port: createAnthropicBatches({
+      ...address,
+      ...(headers === undefined ? {} : { headers }),
+      // The scripted model has another port after each start.
+      ...(isScripted ? { account: SCRIPTED_ACCOUNT } : {}),
+    }),
+    prices: livePriceBook(config),
+    ...(metrics === undefined ? {} : { metrics }),
+    owner: newId<string>(),
+    // A submission is leased like a session.
+    leaseMs: config.runtime.leaseMs,
+    newId: () => newId<string>(),
+    random: Math.random,
+    monotonicMs: () => performance.now(),
+  });
+}
 
-  start(): void {
-    this.#schedule(0);
-  }
+/** Starts the rounds of a lane. Returns the function that ends them after the step in progress. */
+export function startLaneRounds(parts: LaneParts): () => Promise<void> {
+  const roundMs = (): number => laneRoundMs(parts.config.batches);
+  return startRounds({
+    database: parts.database,
+    round: (signal) => runLaneRound(parts, signal),
+    failure: 'Round of the provider lane failed; the next round retries',
+    pauseMs: {
+      first: 0,
+      get min() {
+        return roundMs();
+      },
+      get max() {
+        return roundMs();
+      },
+    },
+  });
+}
 
-  /** Begins nothing new, and resolves when the step in progress has ended. */
-  async stop(): Promise<void> {
-    this.#isStopped = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    await this.#round;
+async function runLaneRound(parts: LaneParts, signal: AbortSignal): Promise<boolean> {
+  const { database, publish, logger } = parts;
+  async function repeat(step: () => Promise<boolean>): Promise<void> {
+    for (let steps = 0; steps < STEPS_MAX && !signal.aborted && (await step()); steps += 1);
   }
-
-  #schedule(delayMs: number): void {
-    if (this.#isStopped) return;
-    this.#timer = setTimeout(() => {
-      this.#round = this.#work();
-    }, delayMs);
+  try {
+    await repeat(async () => {
+      const { moved } = publish(await leaveLane(database));
+      parts.metrics?.settled('left', moved);
+      return moved > 0;
+    });
+    await repeat(() => collectRequests(parts));
+    await repeat(() => followSubmission(parts));
+  } catch (error) {
+    if (!(error instanceof LeaseLostError)) throw error;
+    logger.warn({ err: error }, 'Submission was not sent');
   }
-
-  async #work(): Promise<void> {
-    const { database, publish, logger } = this.#parts;
-    try {
-      await this.#repeat(async () => {
-        const { moved } = publish(await leaveLane(database));
-        this.#parts.metrics?.settled('left', moved);
-        return moved > 0;
-      });
-      await this.#repeat(() => collectRequests(this.#parts));
-      await this.#repeat(() => followSubmission(this.#parts));
-    } catch (error) {
-      if (error instanceof LeaseLostError) logger.warn({ err: error }, 'Submission was not sent');
-      else database.outages.report(error, 'Round of the provider lane failed; the next round retries');
-    }
-    this.#schedule(laneRoundMs(this.#parts.config.batches));
-  }
-
-  async #repeat(step: () => Promise<boolean>): Promise<void> {
-    for (let steps = 0; steps < STEPS_MAX && !this.#isStopped; steps += 1) {
-      if (!(await step())) return;
-    }
-  }
+  return false;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listenWarnings } from '../../workers/listen-warnings.ts';
+import { listenWarnings } from '../../workers/start-lines.ts';
 
 test.each([
   ['127.0.0.1', undefined, 0],
