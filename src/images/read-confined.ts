@@ -1,9 +1,9 @@
 // Reads a file that a prompt named, if its real path is inside one of the allowed folders. A name in a prompt is untrusted, so nothing
 // is revealed about files outside: they are reported as missing.
-import { constants } from 'node:fs';
 import { open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { isAbsolute, join, resolve, sep } from 'node:path';
+import { READ_FLAGS, readBytes } from '../open-file.ts';
 
 export type ConfinedReading =
   | { kind: 'read'; realPath: string; bytes: Buffer }
@@ -17,9 +17,6 @@ export interface Place {
   roots: readonly string[];
   bytesMax: number;
 }
-
-// Never through a link at the end, and never waiting for the other end of a pipe.
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** The bytes of the file `name`: absolute, below the home (`~/`), or relative. Rejects only when a file inside cannot be read. */
 export async function readConfined(name: string, place: Place): Promise<ConfinedReading> {
@@ -35,7 +32,7 @@ export async function readConfined(name: string, place: Place): Promise<Confined
     const opened = await pathOfHandle(handle, realPath);
     if (!facts.isFile() || !(await isInside(opened, place.roots))) return { kind: 'not-found' };
     if (facts.size > place.bytesMax) return { kind: 'too-large' };
-    return { kind: 'read', realPath, bytes: await readWhole(handle, facts.size) };
+    return { kind: 'read', realPath, bytes: await readBytes(handle, 0, facts.size) };
   } finally {
     await handle.close();
   }
@@ -59,22 +56,10 @@ function realOrNull(path: string): Promise<string | null> {
 }
 
 function openOrNull(path: string): Promise<FileHandle | null> {
-  return open(path, OPEN_FLAGS).catch(() => null);
+  return open(path, READ_FLAGS).catch(() => null);
 }
 
 /** The real path of the opened file, if the system provides it; otherwise the path by which it was opened. */
 function pathOfHandle(handle: FileHandle, openedPath: string): Promise<string> {
   return readlink(`/proc/self/fd/${handle.fd}`).catch(() => openedPath);
-}
-
-/** No more than the file had when its size was checked. */
-async function readWhole(handle: FileHandle, size: number): Promise<Buffer> {
-  const bytes = Buffer.alloc(size);
-  let filled = 0;
-  while (filled < size) {
-    const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
 }

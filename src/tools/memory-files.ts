@@ -1,11 +1,12 @@
 // The files of an agent's memory: MEMORY.md and memory/*.md of its workspace, and nothing else (G30). A file counts only when it is a
 // regular one at its real path; nothing outside is read, also not through links. Files are hashed again only when they changed.
 import { createHash } from 'node:crypto';
-import { constants, type BigIntStats } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { open, readdir, realpath, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import { decodeToShow, encodingOf } from '../core/text-bytes.ts';
+import { isAbsent, READ_FLAGS, readBytes } from '../open-file.ts';
 
 /** The paths that the memory tools accept. */
 export const MEMORY_PATH = /^(?:MEMORY\.md|memory\/[^/\\\0]+\.md)$/;
@@ -36,8 +37,6 @@ const FILES_MAX = 1000;
 const READERS = 8;
 /** A file that changed so short a time before it was read may change again under the same stamp: it is read again. */
 const SETTLED_MS = 2_000;
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG', 'ENXIO']);
 
 type HashedFile = Pick<MemoryFile, 'sha256' | 'isText'>;
 
@@ -96,7 +95,7 @@ async function withFile<Result>(
 ): Promise<Result | null> {
   const place = join(root, path);
   if ((await orAbsent(realpath(place))) !== place) return null;
-  const file = await orAbsent(open(place, OPEN_FLAGS));
+  const file = await orAbsent(open(place, READ_FLAGS));
   if (file === null) return null;
   try {
     const facts = await file.stat({ bigint: true });
@@ -109,15 +108,9 @@ async function withFile<Result>(
 async function readWhole(file: FileHandle, path: string): Promise<MemoryFile> {
   // One byte more than is used, to know whether there is more.
   const { size } = await file.stat();
-  const bytes = new Uint8Array(Math.min(size, FILE_BYTES_MAX) + 1);
-  let length = 0;
-  while (length < bytes.length) {
-    const { bytesRead } = await file.read(bytes, length, bytes.length - length, length);
-    if (bytesRead === 0) break;
-    length += bytesRead;
-  }
-  const isCut = length > FILE_BYTES_MAX;
-  const used = bytes.subarray(0, Math.min(length, FILE_BYTES_MAX));
+  const bytes = await readBytes(file, 0, Math.min(size, FILE_BYTES_MAX) + 1);
+  const isCut = bytes.length > FILE_BYTES_MAX;
+  const used = bytes.subarray(0, FILE_BYTES_MAX);
   const sha256 = createHash('sha256').update(used).digest('hex');
   const { text, isText } = decodeToShow(used, { encoding: encodingOf(used), isCut });
   return { path, content: text, isText, sha256, isCut };
@@ -127,7 +120,7 @@ async function orAbsent<Found>(looking: Promise<Found>): Promise<Found | null> {
   try {
     return await looking;
   } catch (error) {
-    if (ABSENT_CODES.has((error as NodeJS.ErrnoException).code)) return null;
+    if (isAbsent(error)) return null;
     throw error;
   }
 }

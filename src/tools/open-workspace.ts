@@ -1,11 +1,12 @@
 // Makes the folders that commands run in, and gives the users that run commands access to them and to nothing else. Only root gives
 // anything away; an ordinary user has folders with mode 0700.
-import { constants, existsSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { chmod, chown, lchown, open, readdir, readlink } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { ConfigError, type Config } from '../config.ts';
 import { canWrite, type OsUser } from '../config/os-users.ts';
 import { ensurePrivateFolder } from '../config/private-folder.ts';
+import { READ_FLAGS } from '../open-file.ts';
 import { isInDataDir, isOwn, planAllCommands, type CommandPlan } from './command-user.ts';
 
 /** Folders of the machine, which cannot be a workspace: their contents are given to no user. */
@@ -73,7 +74,7 @@ export async function giveToOwner(workspaceDir: string, path: string): Promise<v
 }
 
 async function giveOne(path: string, { uid, gid }: OsUser): Promise<void> {
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null);
+  const file = await open(path, READ_FLAGS).catch(() => null);
   if (file === null) return;
   try {
     const found = await file.stat();

@@ -8,7 +8,7 @@ export type QueueJob = Pick<Job, 'name' | 'data' | 'moveToWait'>;
 
 interface WorkerSettings {
   concurrency: number;
-  /** Runs a job. A rejection gives the job back; see `settle.ts`, the only place that makes one. */
+  /** Runs a job. A rejection gives the job back; see `returnJob` in `start-lane-worker.ts`, the only place that makes one. */
   process: (job: QueueJob, token: string) => Promise<void>;
 }
 

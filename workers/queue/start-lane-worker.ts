@@ -4,13 +4,19 @@
 // A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it look at while the queue cannot be
 // reached (`look`).
 //
+// A job has two ends in the queue: completed, whatever the result of the work, because attempts and failures are counted in PostgreSQL and the
+// reconciler rings again; and returned, when it was not started.
+//
 // A drain has two steps, because a turn can leave in two ways: `draining` makes it stop where it can be resumed, and `signal` makes it
 // stop immediately. Jobs that arrive in between return to the queue.
+import { WaitingError } from 'bullmq';
 import { parseJob, type QueueName, type RingKind } from '../../jobs/index.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import type { QueueBackend, QueueJob } from './queue-backend.ts';
-import { returnJob, type JobOutcome } from './settle.ts';
 import { Slots } from './slots.ts';
+
+/** `orphan`: the job points to nothing, or to nothing that we know. */
+type JobOutcome = 'done' | 'orphan';
 
 export interface LaneJob {
   kind: RingKind;
@@ -154,4 +160,10 @@ export async function startLaneWorker(backend: QueueBackend, options: LaneWorker
       return { stillActive: slots.taken };
     },
   };
+}
+
+/** Ends a job that was not started: it returns to the queue, or is found stalled when the queue is unavailable. */
+async function returnJob(job: QueueJob, token: string): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
 }

@@ -1,9 +1,9 @@
 // Reads files of a workspace without ever leaving it: only regular files whose real path is inside are read, also through links,
 // and of a file that is too large the beginning and the end.
-import { constants } from 'node:fs';
 import { open, realpath, stat, type FileHandle } from 'node:fs/promises';
 import { sep } from 'node:path';
 import { decodeToShow, encodingOf, fromWholeCharacter } from '../../core/text-bytes.ts';
+import { isAbsent, READ_FLAGS, readBytes } from '../../open-file.ts';
 
 /** A workspace file is there and cannot be read; `cause` says why. */
 export class WorkspaceFileError extends Error {
@@ -35,9 +35,6 @@ export interface WorkspaceReading {
 export const ABSENT: SeenFile = { stamp: null, content: null, isText: true };
 
 const ELISION = '\n\n[...]\n\n';
-const OPEN_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-// The error codes of the operating system for a missing file.
-const ABSENT_CODES: ReadonlySet<unknown> = new Set(['ENOENT', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG']);
 /** How often a file is opened that is replaced during every read. */
 const OPENINGS_MAX = 3;
 
@@ -55,7 +52,7 @@ export async function readInside(path: string, reading: WorkspaceReading, openin
   if (facts === null || !facts.isFile()) return ABSENT;
   const stamp = [real, facts.dev, facts.ino, facts.size, facts.mtimeNs, facts.ctimeNs].join(':');
   if (before?.stamp === stamp) return before;
-  const handle = await orAbsent(() => open(real, OPEN_FLAGS), path);
+  const handle = await orAbsent(() => open(real, READ_FLAGS), path);
   if (handle === null) return ABSENT;
   try {
     const opened = await handle.stat({ bigint: true });
@@ -76,7 +73,7 @@ export async function orAbsent<Found>(look: () => Promise<Found>, path: string):
   try {
     return await look();
   } catch (cause) {
-    if (ABSENT_CODES.has((cause as NodeJS.ErrnoException).code)) return null;
+    if (isAbsent(cause)) return null;
     throw new WorkspaceFileError(path, cause);
   }
 }
@@ -96,15 +93,4 @@ async function readBounded(
   const end = fromWholeCharacter(await readBytes(handle, size - length, length), encoding);
   const tail = decodeToShow(end, { encoding, isCut: false });
   return { content: head.text + ELISION + tail.text, isText: head.isText && tail.isText };
-}
-
-async function readBytes(handle: FileHandle, position: number, length: number): Promise<Uint8Array> {
-  const bytes = new Uint8Array(length);
-  let filled = 0;
-  while (filled < length) {
-    const { bytesRead } = await handle.read(bytes, filled, length - filled, position + filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
 }
