@@ -43,7 +43,7 @@ export function pageRequestOf(
 }
 
 /** How a list differs from most: their keys are ids, and they show 50 items unless asked for more. */
-interface PageRules {
+export interface PageRules {
   /** True for the key of a page. */
   isKey?: (after: string) => boolean;
   itemsDefault?: number;

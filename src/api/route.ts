@@ -7,11 +7,14 @@ import type { Answer } from './answer.ts';
 import type { ApiContext } from './context.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
 import type { Principal } from './key-ring.ts';
-import type { ListIdentity } from './cursor.ts';
+import { listAnswer, pageRequestOf, type ListIdentity, type PageRules } from './cursor.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
+import type { Page, PageRequest } from '../store/views/page.ts';
 import { answerOnce } from './idempotency-key.ts';
 import type { PathValues } from './path-parameters.ts';
 import type { ApiServices } from './services.ts';
+import { listOf } from '../contract/answers.ts';
+import { pageQuery } from '../contract/queries.ts';
 
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
@@ -92,6 +95,66 @@ export type NoFields = typeof noFields;
 interface Api {
   context: ApiContext;
   services: ApiServices;
+}
+
+type ReadSpec<Path extends string, Query extends z.ZodType> = Omit<
+  RouteSpec<Path, Query, NoFields>,
+  'method' | 'body' | 'answers' | 'handle'
+> & {
+  /** The answer with what `read` returns. */
+  shows: AnswerDoc;
+  read: (request: ApiRequest<ParamsOf<Path>, z.output<Query>, unknown>, api: Api) => Promise<unknown>;
+};
+
+/** Declares a GET that answers 200 with one thing. */
+export function defineRead<Path extends string, Query extends z.ZodType = NoFields>({
+  shows,
+  read,
+  ...spec
+}: ReadSpec<Path, Query>): Route {
+  return defineRoute<Path, Query>({
+    ...spec,
+    method: 'GET',
+    answers: { 200: shows },
+    handle: async (request, api) => ({ status: 200, body: await read(request, api) }),
+  });
+}
+
+type ListSpec<Path extends string, Filter extends z.ZodRawShape> = Omit<
+  ReadSpec<Path, z.ZodObject<Filter>>,
+  'query' | 'shows' | 'read'
+> & {
+  /** The parameters that choose items, in addition to `limit` and `cursor`. */
+  filter?: Filter;
+  shows: { description: string; item: z.ZodType };
+  pages?: PageRules;
+  list: (
+    request: ApiRequest<ParamsOf<Path>, z.output<z.ZodObject<Filter>>, unknown>,
+    page: PageRequest,
+    api: Api,
+  ) => Promise<Page<unknown>>;
+};
+
+/** Declares a GET that answers with a page of a list, and the cursor of the next page. */
+export function defineList<Path extends string, Filter extends z.ZodRawShape = Record<never, z.ZodType>>({
+  filter,
+  shows: { description, item },
+  pages,
+  list,
+  ...spec
+}: ListSpec<Path, Filter>): Route {
+  const query = z.strictObject({ ...pageQuery, ...filter });
+  return defineRoute<Path, typeof query>({
+    ...spec,
+    method: 'GET',
+    query,
+    answers: { 200: { description, schema: listOf(item) } },
+    async handle(request, api) {
+      // `query` has the fields of `filter`, which TypeScript does not see.
+      const filtered = request as unknown as ApiRequest<ParamsOf<Path>, z.output<z.ZodObject<Filter>>, unknown>;
+      return listAnswer(request, await list(filtered, pageRequestOf(request, api.context, pages), api));
+    },
+  });
 }
 
 /** A POST whose effect stores the key of its request; see `idempotency-key.ts`. */

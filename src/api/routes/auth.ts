@@ -6,7 +6,7 @@ import type { ApiContext } from '../context.ts';
 import { cookieName } from '../identify.ts';
 import type { Principal } from '../key-ring.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/keys.ts';
 import type { ApiServices } from '../services.ts';
 import { wrongKey } from '../wrong-key.ts';
@@ -71,15 +71,14 @@ function cookieText({ config }: ApiContext, name: string, value: string, lastsMs
   return `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${lastsMs / 1000}${isTls ? '; Secure' : ''}`;
 }
 
-const getSession = defineRoute({
+const getSession = defineRead({
   operationId: 'getSignIn',
-  method: 'GET',
   path: '/v1/auth/sessions/current',
   summary: 'Who is signed in, and when the sign-in expires',
-  answers: { 200: { description: 'The sign-in, or the key', schema: schemas.signIn } },
-  async handle({ principal: { name, role }, reply }) {
+  shows: { description: 'The sign-in, or the key', schema: schemas.signIn },
+  async read({ principal: { name, role }, reply }) {
     const session = reply.request.identity?.session ?? null;
-    return { status: 200, body: { principal: name, role, expiresAt: session?.expiresAt.toISOString() ?? null } };
+    return { principal: name, role, expiresAt: session?.expiresAt.toISOString() ?? null };
   },
 });
 

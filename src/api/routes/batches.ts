@@ -8,13 +8,19 @@ import { listItems } from '../../store/views/batch-items.ts';
 import { listBatches, viewBatch } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
-import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
+import { isItemNumber } from '../cursor.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type ApiRequest, type NoFields, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import {
+  defineEffect,
+  defineRoute,
+  defineList,
+  defineRead,
+  type ApiRequest,
+  type NoFields,
+  type Route,
+} from '../route.ts';
 import * as requests from '../../contract/batch-requests.ts';
 import * as schemas from '../../contract/batches.ts';
-import { pageQuery } from '../../contract/queries.ts';
 import { estimateLines, estimateList, submitLines, submitList } from '../submit-batch.ts';
 
 /** The largest JSON body of a batch; lines have a limit of their own. */
@@ -63,32 +69,22 @@ function refuseQuery(rest: object): void {
   throw new Problem('invalid_query', `${name}: ${message}.`, { errors: [{ path: name, message }] });
 }
 
-const getBatches = defineRoute({
+const getBatches = defineList({
   operationId: 'listBatches',
-  method: 'GET',
   path: '/v1/batches',
   summary: 'Batches, newest first',
-  query: z.strictObject({ ...pageQuery, ...requests.batchFilter }),
-  answers: { 200: { description: 'A page of batches', schema: listOf(schemas.batch) } },
-  async handle(request, { context }) {
-    const { query } = request;
-    const page = await listBatches(context.views, context.service.prices.table, {
-      status: query.status,
-      page: pageRequestOf(request, context),
-    });
-    return listAnswer(request, page);
-  },
+  filter: requests.batchFilter,
+  shows: { description: 'A page of batches', item: schemas.batch },
+  list: ({ query }, page, { context }) =>
+    listBatches(context.views, context.service.prices.table, { status: query.status, page }),
 });
 
-const getBatch = defineRoute({
+const getBatch = defineRead({
   operationId: 'getBatch',
-  method: 'GET',
   path: '/v1/batches/{id}',
   summary: 'One batch with its progress',
-  answers: { 200: { description: 'The batch', schema: schemas.batch } },
-  async handle({ params }, { context }) {
-    return { status: 200, body: await batchOf(context, params.id) };
-  },
+  shows: { description: 'The batch', schema: schemas.batch },
+  read: ({ params }, { context }) => batchOf(context, params.id),
 });
 
 const patchBatch = defineRoute({
@@ -118,20 +114,18 @@ const removeBatch = defineRoute({
   },
 });
 
-const getItems = defineRoute({
+const getItems = defineList({
   operationId: 'listBatchItems',
-  method: 'GET',
   path: '/v1/batches/{id}/items',
   summary: 'The items of a batch, in input order',
-  query: z.strictObject({ ...pageQuery, ...requests.itemFilter }),
-  answers: { 200: { description: 'A page of items', schema: listOf(schemas.batchItemView) } },
-  async handle(request, { context }) {
-    const { params, query } = request;
+  filter: requests.itemFilter,
+  shows: { description: 'A page of items', item: schemas.batchItemView },
+  pages: { isKey: isItemNumber },
+  async list({ params, query }, page, { context }) {
     await batchOf(context, params.id);
     const { status, code, q } = query;
     const filter = { batchId: params.id, status, code, q };
-    const page = await listItems(context.views, filter, pageRequestOf(request, context, { isKey: isItemNumber }));
-    return listAnswer(request, page);
+    return listItems(context.views, filter, page);
   },
 });
 

@@ -7,22 +7,21 @@ import { addBudget, dropBudget, editBudget } from '../../service/edit-budget.ts'
 import type { BudgetChange } from '../../store/budgets/budgets.ts';
 import type { ApiContext } from '../context.ts';
 import { notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import { budget, budgetList, budgetPatch, budgetRequest, type BudgetView } from '../../contract/budgets.ts';
 
 const FIXED =
   'The budget is part of the configuration, or is the cost cap of a batch: change `budgets` there, or `maxCostUsd` of the batch.';
 const conflictDoc = { description: 'It belongs to the configuration or to a batch' };
 
-const getBudgets = defineRoute({
+const getBudgets = defineRead({
   operationId: 'listBudgets',
-  method: 'GET',
   path: '/v1/budgets',
   summary: 'The active budgets with the spent and reserved amounts of their current windows, oldest first',
-  answers: { 200: { description: 'All budgets', schema: budgetList } },
-  async handle(_request, { context }) {
+  shows: { description: 'All budgets', schema: budgetList },
+  async read(_request, { context }) {
     const items = (await context.service.budgets.read()).map((row) => budgetViewOf(row, context.modelInfo));
-    return { status: 200, body: { items, nextCursor: null } };
+    return { items, nextCursor: null };
   },
 });
 

@@ -12,13 +12,11 @@ import {
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { listBulkActions, listBulkItems, viewBulkAction } from '../../store/views/bulk-actions.ts';
 import type { ApiContext } from '../context.ts';
-import { isItemNumber, listAnswer, pageRequestOf } from '../cursor.ts';
+import { isItemNumber } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import * as schemas from '../../contract/bulk-actions.ts';
-import { pageQuery } from '../../contract/queries.ts';
 import { turnFilterOf } from './turns.ts';
 
 const SAMPLE_MAX = 5;
@@ -101,17 +99,12 @@ export async function bulkActionOf(context: ApiContext, id: string): Promise<Bul
   return requireFound(await viewBulkAction(context.views, id), `bulk action ${id}`);
 }
 
-const getBulkActions = defineRoute({
+const getBulkActions = defineList({
   operationId: 'listBulkActions',
-  method: 'GET',
   path: '/v1/bulk-actions',
   summary: 'Bulk actions, newest first',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of actions', schema: listOf(schemas.bulkAction) } },
-  async handle(request, { context }) {
-    const page = await listBulkActions(context.views, pageRequestOf(request, context));
-    return listAnswer(request, page);
-  },
+  shows: { description: 'A page of actions', item: schemas.bulkAction },
+  list: (_request, page, { context }) => listBulkActions(context.views, page),
 });
 
 const getBulkAction = defineRoute({
@@ -123,21 +116,16 @@ const getBulkAction = defineRoute({
   handle: async ({ params: { id } }, { context }) => ({ status: 200, body: await bulkActionOf(context, id) }),
 });
 
-const getBulkItems = defineRoute({
+const getBulkItems = defineList({
   operationId: 'listBulkItems',
-  method: 'GET',
   path: '/v1/bulk-actions/{id}/items',
   summary: 'The objects of a bulk action, in the order of execution, each with its result',
-  query: z.strictObject({
-    ...pageQuery,
-    status: z.enum(schemas.bulkItem.shape.status.options).optional().describe('Only objects in this state'),
-  }),
-  answers: { 200: { description: 'A page of items', schema: listOf(schemas.bulkItem) } },
-  async handle(request, { context }) {
-    const { id } = request.params;
+  filter: { status: z.enum(schemas.bulkItem.shape.status.options).optional().describe('Only objects in this state') },
+  shows: { description: 'A page of items', item: schemas.bulkItem },
+  pages: { isKey: isItemNumber },
+  async list({ params: { id }, query: { status } }, page, { context }) {
     await bulkActionOf(context, id);
-    const asked = pageRequestOf(request, context, { isKey: isItemNumber });
-    return listAnswer(request, await listBulkItems(context.views, { id, status: request.query.status }, asked));
+    return listBulkItems(context.views, { id, status }, page);
   },
 });
 

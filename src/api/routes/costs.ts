@@ -5,23 +5,19 @@ import { USAGE_GROUPS, USAGE_STEPS, type UsageStep } from '../../core/usage-step
 import { viewTopCosts } from '../../store/views/top-costs.ts';
 import { viewUsage } from '../../store/views/usage.ts';
 import { Problem } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRead, type Route } from '../route.ts';
 import { prices, topCosts, usageReport, type PriceRowAnswer } from '../../contract/costs.ts';
 import { timeText } from '../../config/schema-scalars.ts';
 import { countText, tagText } from '../../contract/queries.ts';
 
-const getPrices = defineRoute({
+const getPrices = defineRead({
   operationId: 'getPrices',
-  method: 'GET',
   path: '/v1/prices',
   summary: 'The price table in use',
-  answers: { 200: { description: 'Its version and its rows, in the order in which they are matched', schema: prices } },
-  async handle(_request, { context }) {
+  shows: { description: 'Its version and its rows, in the order in which they are matched', schema: prices },
+  async read(_request, { context }) {
     const { version, table } = context.service.prices;
-    return {
-      status: 200,
-      body: { version, simulated: context.modelInfo.isScripted, rows: table.map(rowAnswerOf) },
-    };
+    return { version, simulated: context.modelInfo.isScripted, rows: table.map(rowAnswerOf) };
   },
 });
 
@@ -47,9 +43,8 @@ const STEPS_DEFAULT: Readonly<Record<UsageStep, number>> = { minute: 60, hour: 2
 /** The most steps of one answer. */
 const STEPS_MAX = 5_000;
 
-const getUsage = defineRoute({
+const getUsage = defineRead({
   operationId: 'getUsage',
-  method: 'GET',
   path: '/v1/usage',
   summary: 'Usage and cost by minute, hour or day in UTC, oldest first',
   query: z.strictObject({
@@ -61,8 +56,8 @@ const getUsage = defineRoute({
     group: z.enum(USAGE_GROUPS).optional().describe('What the usage is grouped by; absent: one item per interval'),
     tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   }),
-  answers: { 200: { description: 'The intervals with usage', schema: usageReport } },
-  async handle({ query }, { context }) {
+  shows: { description: 'The intervals with usage', schema: usageReport },
+  async read({ query }, { context }) {
     const { by = 'day', group = null } = query;
     const stepMs = STEP_MS[by];
     // A minute more: the clock of the database may be ahead.
@@ -78,7 +73,7 @@ const getUsage = defineRoute({
       });
     }
     const items = await viewUsage(context.views, { by, from, to, group, tags: query.tag });
-    return { status: 200, body: { items, simulated: items.some(({ simulated }) => simulated) } };
+    return { items, simulated: items.some(({ simulated }) => simulated) };
   },
 });
 
@@ -86,9 +81,8 @@ const getUsage = defineRoute({
 const TOP_COSTS_DEFAULT = 10;
 const TOP_COSTS_MAX = 100;
 
-const getTopCosts = defineRoute({
+const getTopCosts = defineRead({
   operationId: 'getTopCosts',
-  method: 'GET',
   path: '/v1/usage/top',
   summary: 'The most expensive turns, sessions and crons among the newest 10,000 turns of a time span',
   query: z.strictObject({
@@ -96,12 +90,12 @@ const getTopCosts = defineRoute({
     limit: countText.optional().describe('The number of turns, of sessions and of crons; absent: 10; at most 100'),
     tag: tagText.optional().describe('Only turns with this tag, as `key:value`'),
   }),
-  answers: { 200: { description: 'The most expensive first', schema: topCosts } },
-  async handle({ query }, { context }) {
+  shows: { description: 'The most expensive first', schema: topCosts },
+  async read({ query }, { context }) {
     const dayAgoMs = context.clock.now().getTime() - STEP_MS.day;
     const from = query.from === undefined ? new Date(dayAgoMs) : new Date(query.from);
     const limit = Math.min(query.limit ?? TOP_COSTS_DEFAULT, TOP_COSTS_MAX);
-    return { status: 200, body: await viewTopCosts(context.views, { from, limit, tags: query.tag }) };
+    return await viewTopCosts(context.views, { from, limit, tags: query.tag });
   },
 });
 

@@ -12,12 +12,10 @@ import { runCronNow } from '../../service/run-cron-now.ts';
 import { readDatabaseTime, type Cron } from '../../store/crons.ts';
 import { cronViewOf, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../route.ts';
 import { cron, cronFire, cronSlots, cronSummaries, type CronSlotView } from '../../contract/crons.ts';
-import { countText, idsText, pageQuery } from '../../contract/queries.ts';
+import { countText, idsText } from '../../contract/queries.ts';
 
 const SLOTS_DEFAULT = 5;
 const SLOTS_MAX = 1000;
@@ -26,22 +24,19 @@ const SUMMARY_SLOTS = 3;
 const FIXED = 'The cron is in the configuration file: change it there. Only whether it is enabled can be changed here.';
 const conflictDoc = { description: 'The origin or state of the cron does not allow the request' };
 
-const getCrons = defineRoute({
+const getCrons = defineList({
   operationId: 'listCrons',
-  method: 'GET',
   path: '/v1/crons',
   summary: 'Crons, newest first',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     agent: z.string().max(100).optional().describe('Only crons of this agent'),
     enabled: z.enum(['true', 'false']).optional().describe('`true`: only enabled crons; `false`: only disabled ones'),
-  }),
-  answers: { 200: { description: 'A page of crons', schema: listOf(cron) } },
-  async handle(request, { context }) {
-    const { query } = request;
-    const enabled = query.enabled === undefined ? undefined : query.enabled === 'true';
-    const page = await listCrons(context.views, { agentId: query.agent, enabled }, pageRequestOf(request, context));
-    return listAnswer(request, { ...page, items: page.items.map(cronViewOf) });
+  },
+  shows: { description: 'A page of crons', item: cron },
+  async list({ query: { agent, enabled } }, page, { context }) {
+    const isEnabled = enabled === undefined ? undefined : enabled === 'true';
+    const read = await listCrons(context.views, { agentId: agent, enabled: isEnabled }, page);
+    return { ...read, items: read.items.map(cronViewOf) };
   },
 });
 
@@ -62,15 +57,12 @@ const postCron = defineEffect({
   answer: async ({ id }, _request, { context }) => ({ status: 201, body: cronViewOf(await cronOf(context, id)) }),
 });
 
-const getCron = defineRoute({
+const getCron = defineRead({
   operationId: 'getCron',
-  method: 'GET',
   path: '/v1/crons/{id}',
   summary: 'One cron',
-  answers: { 200: { description: 'The cron', schema: cron } },
-  async handle({ params }, { context }) {
-    return { status: 200, body: cronViewOf(await cronOf(context, params.id)) };
-  },
+  shows: { description: 'The cron', schema: cron },
+  read: async ({ params }, { context }) => cronViewOf(await cronOf(context, params.id)),
 });
 
 const patchCron = defineRoute({
@@ -144,50 +136,45 @@ const runCron = defineEffect({
   },
 });
 
-const getFires = defineRoute({
+const getFires = defineList({
   operationId: 'listFires',
-  method: 'GET',
   path: '/v1/crons/{id}/fires',
   summary: 'The fires of a cron, newest first',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of fires', schema: listOf(cronFire) } },
-  async handle(request, { context }) {
-    const { params } = request;
+  shows: { description: 'A page of fires', item: cronFire },
+  pages: { isKey: isInstant },
+  async list({ params }, page, { context }) {
     await cronOf(context, params.id);
-    const page = await listFires(context.views, params.id, pageRequestOf(request, context, { isKey: isInstant }));
-    return listAnswer(request, page);
+    return listFires(context.views, params.id, page);
   },
 });
 
-const getNext = defineRoute({
+const getNext = defineRead({
   operationId: 'listNextSlots',
-  method: 'GET',
   path: '/v1/crons/{id}/next',
   summary: 'The next slots of a cron as if it were enabled; the request changes nothing',
   query: z.strictObject({ count: countText.optional().describe('The number of slots; absent: 5') }),
-  answers: { 200: { description: 'The slots, earliest first', schema: cronSlots } },
-  async handle({ params, query }, { context }) {
+  shows: { description: 'The slots, earliest first', schema: cronSlots },
+  async read({ params, query }, { context }) {
     const kept = await cronOf(context, params.id);
     const slots = nextSlots(
       kept,
       await readDatabaseTime(context.service.database),
       Math.min(query.count ?? SLOTS_DEFAULT, SLOTS_MAX),
     );
-    return { status: 200, body: { items: slots } };
+    return { items: slots };
   },
 });
 
-const getSummaries = defineRoute({
+const getSummaries = defineRead({
   operationId: 'listCronSummaries',
-  method: 'GET',
   path: '/v1/crons/summaries',
   summary: 'The next slots, the last fires with their costs, and the expected cost per month of several crons',
   query: z.strictObject({ ids: idsText.describe('The ids of the crons') }),
-  answers: { 200: { description: 'The crons that exist, newest first', schema: cronSummaries } },
-  async handle({ query }, { context }) {
+  shows: { description: 'The crons that exist, newest first', schema: cronSummaries },
+  async read({ query }, { context }) {
     const nowMs = await readDatabaseTime(context.service.database);
     const found = await readRecentFires(context.views, query.ids);
-    return { status: 200, body: { items: found.map((each) => summaryOf(each, nowMs)) } };
+    return { items: found.map((each) => summaryOf(each, nowMs)) };
   },
 });
 

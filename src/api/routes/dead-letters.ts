@@ -6,11 +6,8 @@ import { listDeadLetterGroups } from '../../store/views/dead-letters.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { defineEffect, defineList, type Route } from '../route.ts';
 import { bulkAction } from '../../contract/bulk-actions.ts';
-import { pageQuery } from '../../contract/queries.ts';
 import { bulkActionOf, submit } from './bulk-actions.ts';
 import {
   deadLetter,
@@ -23,26 +20,18 @@ import {
 
 const groupKey = z.tuple([z.string(), z.string()]);
 
-const getDeadLetters = defineRoute({
+const getDeadLetters = defineList({
   operationId: 'listDeadLetters',
-  method: 'GET',
   path: '/v1/dead-letters',
   summary: 'Dead letters by kind and error, each group with its newest letters',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     state: z.enum(deadLetter.shape.state.options).optional().describe('Only letters in this state; absent: open ones'),
     code: letterCode.optional().describe('Only letters with this error code'),
-  }),
-  answers: { 200: { description: 'A page of groups', schema: listOf(deadLetterGroup) } },
-  async handle(request, { context }) {
-    const { query } = request;
-    const page = await listDeadLetterGroups(
-      context.views,
-      { state: query.state ?? 'open', code: query.code },
-      pageRequestOf(request, context, { isKey: isGroupKey }),
-    );
-    return listAnswer(request, page);
   },
+  shows: { description: 'A page of groups', item: deadLetterGroup },
+  pages: { isKey: isGroupKey },
+  list: ({ query }, page, { context }) =>
+    listDeadLetterGroups(context.views, { state: query.state ?? 'open', code: query.code }, page),
 });
 
 function isGroupKey(text: string): boolean {

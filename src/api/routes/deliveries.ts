@@ -6,23 +6,20 @@ import type { DeliveryDecision } from '../../store/decide-delivery.ts';
 import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from '../../store/views/deliveries.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { requireFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
-import { listText, nameText, pageQuery, searchText, sessionKeyText } from '../../contract/queries.ts';
+import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
 import { delivery, deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
 
 const conflictDoc = { description: 'Its status does not allow it' };
 
-const getDeliveries = defineRoute({
+const getDeliveries = defineList({
   operationId: 'listDeliveries',
-  method: 'GET',
   path: '/v1/deliveries',
   summary: 'Deliveries, newest first',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     session: sessionKeyText.optional().describe('Only deliveries of this session'),
     turn: z.uuid().optional().describe('Only deliveries of this turn'),
     status: listText(DELIVERY_STATUSES).optional().describe('Only deliveries in one of these states'),
@@ -32,11 +29,10 @@ const getDeliveries = defineRoute({
       .describe(
         'The id of a delivery, a turn or a message or its last 6 to 12 digits, or a part of a session key or of the last error',
       ),
-  }),
-  answers: { 200: { description: 'A page of deliveries', schema: listOf(delivery) } },
-  async handle(request, { context }) {
-    const { query } = request;
-    const page = await listDeliveries(
+  },
+  shows: { description: 'A page of deliveries', item: delivery },
+  list: ({ query }, page, { context }) =>
+    listDeliveries(
       context.views,
       {
         sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
@@ -45,10 +41,8 @@ const getDeliveries = defineRoute({
         channel: query.channel,
         text: query.q,
       },
-      pageRequestOf(request, context),
-    );
-    return listAnswer(request, page);
-  },
+      page,
+    ),
 });
 
 const getCounts = defineRoute({
@@ -63,18 +57,13 @@ const getCounts = defineRoute({
   }),
 });
 
-const getDelivery = defineRoute({
+const getDelivery = defineRead({
   operationId: 'getDelivery',
-  method: 'GET',
   path: '/v1/deliveries/{id}',
   summary: 'One delivery with its attempts',
-  answers: { 200: { description: 'The delivery', schema: deliveryDetails } },
-  async handle({ params }, { context }) {
-    return {
-      status: 200,
-      body: requireFound(await viewDeliveryDetails(context.views, params.id), `delivery ${params.id}`),
-    };
-  },
+  shows: { description: 'The delivery', schema: deliveryDetails },
+  read: async ({ params }, { context }) =>
+    requireFound(await viewDeliveryDetails(context.views, params.id), `delivery ${params.id}`),
 });
 
 const redrive = defineEffect({

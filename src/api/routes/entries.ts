@@ -5,22 +5,18 @@ import { pieceOf } from '../../core/cut-text.ts';
 import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listEntries, readBlocks } from '../../store/views/transcript.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { requireFound, notFound } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
-import { countText, offsetText, pageQuery } from '../../contract/queries.ts';
+import { defineRoute, defineList, type Route } from '../route.ts';
+import { countText, offsetText } from '../../contract/queries.ts';
 import { entry } from '../../contract/transcripts.ts';
 
 const ENTRIES_DEFAULT = 100;
 
-const getTranscript = defineRoute({
+const getTranscript = defineList({
   operationId: 'listEntries',
-  method: 'GET',
   path: '/v1/sessions/{key}/transcript',
   summary: 'Active entries, oldest first (order=desc: newest first); with state=all, all entries',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     state: z
       .enum(['active', 'all'])
       .optional()
@@ -33,13 +29,13 @@ const getTranscript = defineRoute({
       .describe(
         'Longer parts are cut after this many characters. They have `omittedChars` and `href`, the path of the whole text. The arguments of a cut tool call are the beginning of their JSON text',
       ),
-  }),
-  answers: { 200: { description: 'A page of entries', schema: listOf(entry) } },
-  async handle(request, { context }) {
-    const { params, query } = request;
+  },
+  shows: { description: 'A page of entries', item: entry },
+  pages: { isKey: isSeq, itemsDefault: ENTRIES_DEFAULT },
+  async list({ params, query }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
     const { partChars } = query;
-    const page = await listEntries(
+    return listEntries(
       context.views,
       {
         sessionId: found.id,
@@ -48,9 +44,8 @@ const getTranscript = defineRoute({
         isNewestFirst: query.order === 'desc',
         cut: partChars === undefined ? null : (one) => cutEntry(one, partChars, params.key),
       },
-      pageRequestOf(request, context, { isKey: isSeq, itemsDefault: ENTRIES_DEFAULT }),
+      page,
     );
-    return listAnswer(request, page);
   },
 });
 

@@ -2,30 +2,23 @@
 import { z } from 'zod';
 import { pollAgent } from '../../service/poll-agent.ts';
 import { listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { requireFound } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { defineEffect, defineList, type Route } from '../route.ts';
 import { heartbeat } from '../../contract/crons.ts';
-import { pageQuery } from '../../contract/queries.ts';
 
-const getHeartbeats = defineRoute({
+const getHeartbeats = defineList({
   operationId: 'listHeartbeats',
-  method: 'GET',
   path: '/v1/heartbeats',
   summary: 'Polls, newest first: made or skipped, with their results',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     agent: z.string().max(100).optional().describe('Only polls of this agent'),
     status: z.enum(heartbeat.shape.status.options).optional().describe('Only polls in this state'),
-  }),
-  answers: { 200: { description: 'A page of polls', schema: listOf(heartbeat) } },
-  async handle(request, { context }) {
-    const { query } = request;
+  },
+  shows: { description: 'A page of polls', item: heartbeat },
+  async list({ query }, page, { context }) {
     const filter = { agentId: query.agent, status: query.status };
-    const page = await listHeartbeats(context.views, filter, pageRequestOf(request, context));
-    return listAnswer(request, page);
+    return listHeartbeats(context.views, filter, page);
   },
 });
 

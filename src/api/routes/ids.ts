@@ -2,13 +2,12 @@
 import { z } from 'zod';
 import { isIdEnd } from '../../core/ids.ts';
 import { ENDS_LOOKED_AT_MAX, findByEnd } from '../../store/views/find-things.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRead, type Route } from '../route.ts';
 import { foundIds, ID_KINDS } from '../../contract/answers.ts';
 import { listText } from '../../contract/queries.ts';
 
-const getIds = defineRoute({
+const getIds = defineRead({
   operationId: 'findIds',
-  method: 'GET',
   path: '/v1/ids',
   summary: 'The things whose ids end with these digits, newest first, among the newest of each kind',
   query: z.strictObject({
@@ -18,10 +17,10 @@ const getIds = defineRoute({
       .describe('The end of an id: 6 to 12 digits'),
     kinds: listText(ID_KINDS).optional().describe('Only ids of these kinds; absent: of all'),
   }),
-  answers: { 200: { description: 'The ids; more than one: pass more digits', schema: foundIds } },
-  async handle({ query: { endsWith, kinds } }, { context }) {
+  shows: { description: 'The ids; more than one: pass more digits', schema: foundIds },
+  async read({ query: { endsWith, kinds } }, { context }) {
     const items = await findByEnd(context.views, endsWith, kinds);
-    return { status: 200, body: { items, lookedAt: ENDS_LOOKED_AT_MAX } };
+    return { items, lookedAt: ENDS_LOOKED_AT_MAX };
   },
 });
 

@@ -2,25 +2,17 @@
 import { z } from 'zod';
 import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
 import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import * as schemas from '../../contract/keys.ts';
-import { pageQuery } from '../../contract/queries.ts';
 
-const getKeys = defineRoute({
+const getKeys = defineList({
   operationId: 'listKeys',
-  method: 'GET',
   path: '/v1/keys',
   summary: 'API keys that were created through the API, newest first, including revoked keys',
   role: 'admin',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of keys', schema: listOf(schemas.apiKey) } },
-  async handle(request, { context }) {
-    const page = await listApiKeys(context.views, pageRequestOf(request, context));
-    return listAnswer(request, page);
-  },
+  shows: { description: 'A page of keys', item: schemas.apiKey },
+  list: (_request, page, { context }) => listApiKeys(context.views, page),
 });
 
 const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType, typeof schemas.keyRequest>({
@@ -85,23 +77,19 @@ const deleteKey = defineRoute({
   },
 });
 
-const getAudit = defineRoute({
+const getAudit = defineList({
   operationId: 'listAudit',
-  method: 'GET',
   path: '/v1/audit',
   summary: 'The audit log: changes through the API, newest first, without messages and system events',
   role: 'admin',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     principal: z.string().max(200).optional().describe('Only requests of this caller: `admin`, or `key:<name>`'),
     action: z.string().max(100).optional().describe('Only requests of this operation, by its name in this document'),
-  }),
-  answers: { 200: { description: 'A page of changes', schema: listOf(schemas.auditEntry) } },
-  async handle(request, { context }) {
-    const { query } = request;
+  },
+  shows: { description: 'A page of changes', item: schemas.auditEntry },
+  async list({ query }, page, { context }) {
     const { principal, action } = query;
-    const page = await listAudit(context.views, { principal, action }, pageRequestOf(request, context));
-    return listAnswer(request, page);
+    return listAudit(context.views, { principal, action }, page);
   },
 });
 

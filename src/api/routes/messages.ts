@@ -1,22 +1,20 @@
 // Messages in, and what became of them.
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
-import { z } from 'zod';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, viewMessage } from '../../store/views/messages.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { requireFound, fieldProblem, modelProblem, Problem } from '../problem.ts';
-import { defineRoute, type AnyRequest, type Route } from '../route.ts';
-import { accepted, listOf, settled, type AcceptedMessage } from '../../contract/answers.ts';
+import { defineList, defineRead, defineRoute, type AnyRequest, type Route } from '../route.ts';
+import { accepted, settled, type AcceptedMessage } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
-import { idsText, listText, pageQuery, sessionKeyText, tagText } from '../../contract/queries.ts';
+import { idsText, listText, sessionKeyText, tagText } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
 import type { ApiServices } from '../services.ts';
 import { waitForSettlement } from '../wait-for-settlement.ts';
@@ -111,41 +109,35 @@ async function waitForEnd(
   return { status: 200, body: { message: settled, turn, reply: settled.reply } };
 }
 
-const getMessages = defineRoute({
+const getMessages = defineList({
   operationId: 'listMessages',
-  method: 'GET',
   path: '/v1/messages',
   summary: 'Messages, newest first; optionally with some statuses, some ids, or of one session',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     status: listText(MESSAGE_STATUSES).optional().describe('Only messages in one of these states'),
     ids: idsText.optional().describe('Only messages with these ids'),
     session: sessionKeyText.optional().describe('Only messages of this session'),
     tag: tagText.optional().describe('Only messages with this tag, as `key:value`'),
-  }),
-  answers: { 200: { description: 'A page of messages', schema: listOf(message) } },
-  async handle(request, { context }) {
-    const { query } = request;
+  },
+  shows: { description: 'A page of messages', item: message },
+  async list({ query }, page, { context }) {
     const filter = {
       statuses: query.status,
       ids: query.ids,
       sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
       tags: query.tag,
     };
-    const page = await listMessages(context.views, filter, pageRequestOf(request, context));
-    return listAnswer(request, page);
+    return listMessages(context.views, filter, page);
   },
 });
 
-const getMessage = defineRoute({
+const getMessage = defineRead({
   operationId: 'getMessage',
-  method: 'GET',
   path: '/v1/messages/{id}',
   summary: 'One message and its outcome',
-  answers: { 200: { description: 'The message', schema: message } },
-  async handle({ params }, { context }) {
-    return { status: 200, body: requireFound(await viewMessage(context.views, params.id), `message ${params.id}`) };
-  },
+  shows: { description: 'The message', schema: message },
+  read: async ({ params }, { context }) =>
+    requireFound(await viewMessage(context.views, params.id), `message ${params.id}`),
 });
 
 export const messageRoutes: Route[] = [postMessage, getMessages, getMessage];

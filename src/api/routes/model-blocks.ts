@@ -3,19 +3,16 @@ import type { BlockView } from '../../contract/model-blocks.ts';
 import type { z } from 'zod';
 import { liftBlocks } from '../../service/unblock-models.ts';
 import { listBlocks } from '../../store/views/model-blocks.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/model-blocks.ts';
 
-const getBlocks = defineRoute({
+const getBlocks = defineRead({
   operationId: 'listModelBlocks',
-  method: 'GET',
   path: '/v1/model-blocks',
   summary:
     'The models that no worker calls until a given time, because their provider has asked for that or they do not answer',
-  answers: { 200: { description: 'All blocks, by model', schema: schemas.modelBlocks } },
-  async handle(_request, { context }) {
-    return { status: 200, body: { items: await listBlocks(context.views) } };
-  },
+  shows: { description: 'All blocks, by model', schema: schemas.modelBlocks },
+  read: async (_request, { context }) => ({ items: await listBlocks(context.views) }),
 });
 
 const postUnblock = defineEffect<

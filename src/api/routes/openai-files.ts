@@ -19,7 +19,7 @@ import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { readForm, type FormFile } from '../openai/read-form.ts';
 import { fail } from '../openai/read-parts.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineRoute, type AnyRequest, type Route } from '../route.ts';
+import { defineRoute, defineRead, type AnyRequest, type Route } from '../route.ts';
 
 const file = z.looseObject({
   id: z.string().describe('The id of the file, in the form of OpenAI'),
@@ -141,17 +141,13 @@ const getFiles = defineRoute({
   },
 });
 
-const getFile = defineRoute({
+const getFile = defineRead({
   operationId: 'getFileForClients',
-  method: 'GET',
   path: '/openai/v1/files/{fileId}',
   summary: 'A file: an upload, or the output of a batch',
   isOpenAi: true,
-  answers: { 200: { description: 'The file', schema: file } },
-  async handle({ params }, { context }) {
-    const found = await fileOf(context, params.fileId);
-    return { status: 200, body: fileObject(found.file) };
-  },
+  shows: { description: 'The file', schema: file },
+  read: async ({ params }, { context }) => fileObject((await fileOf(context, params.fileId)).file),
 });
 
 const getContent = defineRoute({

@@ -2,37 +2,33 @@
 import type { z } from 'zod';
 import { answerWithin } from '../deadline.ts';
 import { isOfPage } from '../identify.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRoute, defineRead, type Route } from '../route.ts';
 import { liveness, readiness } from '../../contract/answers.ts';
 import { stats } from '../../contract/overview.ts';
 
 const SCRAPE_MS_MAX = 3_000;
 
-const getStats = defineRoute({
+const getStats = defineRead({
   operationId: 'getStats',
-  method: 'GET',
   path: '/v1/stats',
   summary: 'Counts of sessions, messages, turns and deliveries, and of what needs attention',
-  answers: { 200: { description: 'Counts', schema: stats } },
-  async handle({ reply }, { services }) {
+  shows: { description: 'Counts', schema: stats },
+  async read({ reply }, { services }) {
     const read = isOfPage(reply.request) ? services.pages.readStats : services.readStats;
     const [counts, { items }] = await Promise.all([read(), services.readAttention()]);
     const open = items.filter(({ state }) => state === 'open');
     const errors = open.filter(({ severity }) => severity === 'error').length;
-    return { status: 200, body: { ...counts, attention: { errors, warnings: open.length - errors } } };
+    return { ...counts, attention: { errors, warnings: open.length - errors } };
   },
 });
 
-const getHealth = defineRoute({
+const getHealth = defineRead({
   operationId: 'getHealth',
-  method: 'GET',
   path: '/healthz',
   summary: 'Whether this process is alive',
   isPublic: true,
-  answers: { 200: { description: 'The process is alive', schema: liveness } },
-  async handle() {
-    return { status: 200, body: { status: 'ok' } satisfies z.output<typeof liveness> };
-  },
+  shows: { description: 'The process is alive', schema: liveness },
+  read: async () => ({ status: 'ok' }) satisfies z.output<typeof liveness>,
 });
 
 const getReadiness = defineRoute({
@@ -70,15 +66,12 @@ const getMetrics = defineRoute({
   },
 });
 
-const getOpenApi = defineRoute({
+const getOpenApi = defineRead({
   operationId: 'getOpenApi',
-  method: 'GET',
   path: '/openapi.json',
   summary: 'This document',
-  answers: { 200: { description: 'OpenAPI 3.1' } },
-  async handle(_request, { services }) {
-    return { status: 200, body: services.openApi() };
-  },
+  shows: { description: 'OpenAPI 3.1' },
+  read: async (_request, { services }) => services.openApi(),
 });
 
 export const operationRoutes: Route[] = [getStats, getHealth, getReadiness, getMetrics, getOpenApi];

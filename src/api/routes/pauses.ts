@@ -6,7 +6,7 @@ import { pauseWork, resumeWork } from '../../service/pause-work.ts';
 import { listPauses, PAUSES_MAX, type PauseScope } from '../../store/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/pauses.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
@@ -47,15 +47,12 @@ const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType,
   },
 });
 
-const getPauses = defineRoute({
+const getPauses = defineRead({
   operationId: 'listPauses',
-  method: 'GET',
   path: '/v1/pauses',
   summary: 'The pauses, oldest first',
-  answers: { 200: { description: 'All pauses', schema: schemas.pauses } },
-  async handle(_request, { context }) {
-    return { status: 200, body: { items: await listPauses(context.views) } };
-  },
+  shows: { description: 'All pauses', schema: schemas.pauses },
+  read: async (_request, { context }) => ({ items: await listPauses(context.views) }),
 });
 
 function scopeOf({ lane, agent, session }: z.output<typeof schemas.resumeRequest>): PauseScope {

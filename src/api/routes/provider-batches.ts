@@ -3,28 +3,19 @@ import { z } from 'zod';
 import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
 import { forgetSubmission } from '../../service/forget-submission.ts';
 import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
+import { defineEffect, defineList, type Route } from '../route.ts';
 import { providerBatch } from '../../contract/provider-batches.ts';
-import { pageQuery } from '../../contract/queries.ts';
 
-const getProviderBatches = defineRoute({
+const getProviderBatches = defineList({
   operationId: 'listProviderBatches',
-  method: 'GET',
   path: '/v1/provider-batches',
   summary: 'Batches that were submitted to the provider, newest first',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     status: z.enum(SUBMISSION_STATUSES).optional().describe('Only submissions in this state'),
-  }),
-  answers: { 200: { description: 'A page of submissions', schema: listOf(providerBatch) } },
-  async handle(request, { context }) {
-    const { query } = request;
-    const page = await listProviderBatches(context.views, { status: query.status }, pageRequestOf(request, context));
-    return listAnswer(request, page);
   },
+  shows: { description: 'A page of submissions', item: providerBatch },
+  list: ({ query }, page, { context }) => listProviderBatches(context.views, { status: query.status }, page),
 });
 
 const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { id: string }>({

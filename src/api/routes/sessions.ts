@@ -13,7 +13,7 @@ import { queuePolicyOf } from '../../service/accept-message.ts';
 import { overrideSession } from '../../service/override-session.ts';
 import { stopSession } from '../../service/stop-session.ts';
 import { requireFound, modelProblem, notFound } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import { abortion, abortRequest, listOf, sessionPatch } from '../../contract/answers.ts';
 import { listText, nameText, pageQuery, searchText, tagText } from '../../contract/queries.ts';
 import { sessionDetails, type SessionDetails } from '../../contract/views.ts';
@@ -63,15 +63,14 @@ function detailsOf(config: Config, found: LockedSession): SessionDetails {
   };
 }
 
-const getSession = defineRoute({
+const getSession = defineRead({
   operationId: 'getSession',
-  method: 'GET',
   path: '/v1/sessions/{key}',
   summary: 'One session',
-  answers: { 200: { description: 'The session', schema: sessionDetails } },
-  async handle({ params }, { context }) {
+  shows: { description: 'The session', schema: sessionDetails },
+  async read({ params }, { context }) {
     const found = requireFound(await viewLockedSession(context.views, params.key), `session ${params.key}`);
-    return { status: 200, body: detailsOf(context.config, found) };
+    return detailsOf(context.config, found);
   },
 });
 

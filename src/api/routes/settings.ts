@@ -6,31 +6,27 @@ import { reloadConfig } from '../../service/reload-config.ts';
 import { readDatabaseFacts } from '../../store/views/database-facts.ts';
 import type { ApiContext } from '../context.ts';
 import { Problem } from '../problem.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineRoute, defineRead, type Route } from '../route.ts';
 import { configChanges, configReload, configuration } from '../../contract/settings.ts';
 
-const getConfig = defineRoute({
+const getConfig = defineRead({
   operationId: 'getConfig',
-  method: 'GET',
   path: '/v1/config',
   summary:
     'All settings of this process with their sources, and the versions that it runs on. Secrets are shown as fingerprints',
   role: 'admin',
-  answers: { 200: { description: 'The configuration', schema: configuration } },
-  async handle(_request, { context }) {
+  shows: { description: 'The configuration', schema: configuration },
+  async read(_request, { context }) {
     const { config, live, flags, installation, modelInfo, reads } = context;
     const { version: postgres, layout } = await readDatabaseFacts(reads);
     return {
-      status: 200,
-      body: {
-        file: config.runtime.configPath,
-        items: [...live.settings, ...flags].map((setting) => ({
-          ...setting,
-          needsRestart: reloadablePartOf(setting.path) === undefined,
-        })),
-        versions: { ...installation, node: process.versions.node, postgres, layout },
-        model: modelInfo,
-      },
+      file: config.runtime.configPath,
+      items: [...live.settings, ...flags].map((setting) => ({
+        ...setting,
+        needsRestart: reloadablePartOf(setting.path) === undefined,
+      })),
+      versions: { ...installation, node: process.versions.node, postgres, layout },
+      model: modelInfo,
     };
   },
 });

@@ -1,5 +1,4 @@
 // Routes to spawn, view, steer and stop subagents.
-import { z } from 'zod';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from '../../service/spawn-subagent.ts';
@@ -7,12 +6,9 @@ import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts
 import { stopRun } from '../../service/stop-session.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
-import { pageQuery } from '../../contract/queries.ts';
+import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import {
   killed,
   killRequest,
@@ -71,30 +67,24 @@ function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
   }
 }
 
-const getSubagents = defineRoute({
+const getSubagents = defineList({
   operationId: 'listSubagents',
-  method: 'GET',
   path: '/v1/sessions/{key}/subagents',
   summary: 'The subagents that a session has spawned, newest first',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of runs', schema: listOf(subagent) } },
-  async handle(request, { context }) {
-    const { params } = request;
+  shows: { description: 'A page of runs', item: subagent },
+  async list({ params }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    const page = await listSubagents(context.views, found.id, pageRequestOf(request, context));
-    return listAnswer(request, page);
+    return listSubagents(context.views, found.id, page);
   },
 });
 
-const getSubagent = defineRoute({
+const getSubagent = defineRead({
   operationId: 'getSubagent',
-  method: 'GET',
   path: '/v1/subagents/{runId}',
   summary: 'One run of a subagent',
-  answers: { 200: { description: 'The run', schema: subagent } },
-  async handle({ params }, { context }) {
-    return { status: 200, body: requireFound(await viewSubagent(context.views, params.runId), `run ${params.runId}`) };
-  },
+  shows: { description: 'The run', schema: subagent },
+  read: async ({ params }, { context }) =>
+    requireFound(await viewSubagent(context.views, params.runId), `run ${params.runId}`),
 });
 
 const postKill = defineEffect({

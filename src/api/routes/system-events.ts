@@ -3,12 +3,10 @@ import { z } from 'zod';
 import { enqueueEvent } from '../../service/enqueue-event.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSystemEvents } from '../../store/views/system-events.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 
 import { requireFound } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { enqueued, listOf, systemEventRequest } from '../../contract/answers.ts';
-import { pageQuery } from '../../contract/queries.ts';
+import { defineEffect, defineList, type Route } from '../route.ts';
+import { enqueued, systemEventRequest } from '../../contract/answers.ts';
 import { systemEvent } from '../../contract/views.ts';
 
 const postSystemEvent = defineEffect({
@@ -32,28 +30,20 @@ function factOf(body: z.output<typeof systemEventRequest>) {
   return { text: body.text.trim(), contextKey: body.contextKey ?? null, trusted: body.trusted ?? true };
 }
 
-const getSystemEvents = defineRoute({
+const getSystemEvents = defineList({
   operationId: 'listSystemEvents',
-  method: 'GET',
   path: '/v1/sessions/{key}/system-events',
   summary: 'The waiting system events, oldest first; with state=all, also those that were consumed or dropped',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     state: z
       .enum(['queued', 'all'])
       .optional()
       .describe('`all`: also those that were consumed or dropped; absent: queued'),
-  }),
-  answers: { 200: { description: 'A page of events', schema: listOf(systemEvent) } },
-  async handle(request, { context }) {
-    const { params, query } = request;
+  },
+  shows: { description: 'A page of events', item: systemEvent },
+  async list({ params, query }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    const page = await listSystemEvents(
-      context.views,
-      { sessionId: found.id, isAll: query.state === 'all' },
-      pageRequestOf(request, context),
-    );
-    return listAnswer(request, page);
+    return listSystemEvents(context.views, { sessionId: found.id, isAll: query.state === 'all' }, page);
   },
 });
 

@@ -1,5 +1,4 @@
 // Operations on a session's whole transcript: compactions and their undoing, new transcripts, copies.
-import { z } from 'zod';
 import { requestCompaction, undoCompaction } from '../../service/request-compaction.ts';
 import { copySession } from '../../service/copy-session.ts';
 import { startTranscript } from '../../service/start-transcript.ts';
@@ -13,14 +12,11 @@ import { viewMessage } from '../../store/views/messages.ts';
 import { findSession, viewSession } from '../../store/views/sessions.ts';
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
-import { pageQuery } from '../../contract/queries.ts';
+import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import {
   compacted,
   compaction,
@@ -103,18 +99,14 @@ async function requested(context: ApiContext, key: string, messageId: string): P
   return { message, session };
 }
 
-const getCompactions = defineRoute({
+const getCompactions = defineList({
   operationId: 'listCompactions',
-  method: 'GET',
   path: '/v1/sessions/{key}/compactions',
   summary: 'The compactions of a session, newest first',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of compactions', schema: listOf(compaction) } },
-  async handle(request, { context }) {
-    const { params } = request;
+  shows: { description: 'A page of compactions', item: compaction },
+  async list({ params }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    const page = await listCompactions(context.views, found.id, pageRequestOf(request, context));
-    return listAnswer(request, page);
+    return listCompactions(context.views, found.id, page);
   },
 });
 
@@ -177,19 +169,15 @@ const resetRoute = defineEffect({
   },
 });
 
-const getTranscripts = defineRoute({
+const getTranscripts = defineList({
   operationId: 'listTranscripts',
-  method: 'GET',
   path: '/v1/sessions/{key}/transcripts',
   summary: 'The transcripts of a session, the current one first; GET .../transcript?transcript= reads one',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of transcripts', schema: listOf(transcript) } },
-  async handle(request, { context }) {
-    const { params } = request;
+  shows: { description: 'A page of transcripts', item: transcript },
+  pages: { isKey: (text) => /^[1-9]\d{0,8}$/.test(text) },
+  async list({ params }, page, { context }) {
     const found = requireFound(await findSession(context.views, params.key), `session ${params.key}`);
-    const isKey = (text: string): boolean => /^[1-9]\d{0,8}$/.test(text);
-    const page = await listTranscripts(context.views, found.id, pageRequestOf(request, context, { isKey }));
-    return listAnswer(request, page);
+    return listTranscripts(context.views, found.id, page);
   },
 });
 

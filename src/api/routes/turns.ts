@@ -10,11 +10,10 @@ import { COUNT_MAX, countTurns, type TurnFilter } from '../../store/views/turn-f
 import { listTurns, viewTurn } from '../../store/views/turns.ts';
 import { viewToolCall } from '../../store/views/tool-call.ts';
 import { viewTurnInputs } from '../../store/views/turn-inputs.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { cappedCount, listOf, turnAborted } from '../../contract/answers.ts';
+import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
+import { cappedCount, turnAborted } from '../../contract/answers.ts';
 import { toolCallDetail, turnInputs } from '../../contract/details.ts';
 import { modelRequest } from '../../contract/model-requests.ts';
 import {
@@ -22,7 +21,6 @@ import {
   dollarsText,
   listText,
   nameText,
-  pageQuery,
   searchText,
   sessionKeyText,
   tagText,
@@ -49,39 +47,31 @@ const turnQuery = {
   q: searchText.optional(),
 };
 
-const getTurns = defineRoute({
+const getTurns = defineList({
   operationId: 'listTurns',
-  method: 'GET',
   path: '/v1/turns',
   summary: 'Turns, newest first, each with its last steps; with steps=none, without steps and spans',
-  query: z.strictObject({
-    ...pageQuery,
+  filter: {
     ...turnQuery,
     steps: z.enum(['none']).optional().describe('`none`: leave out steps and spans, the largest part of the answer'),
     textChars: countText.optional().describe('The maximum length of `reply`; `GET /v1/turns/{id}` has all of it'),
-  }),
-  answers: { 200: { description: 'A page of turns', schema: listOf(listedTurn) } },
-  async handle(request, { context }) {
-    const { query } = request;
-    const page = await listTurns(
+  },
+  shows: { description: 'A page of turns', item: listedTurn },
+  list: ({ query }, page, { context }) =>
+    listTurns(
       context.views,
       { ...turnFilterOf(query), hasSteps: query.steps !== 'none', textCharsMax: query.textChars },
-      pageRequestOf(request, context),
-    );
-    return listAnswer(request, page);
-  },
+      page,
+    ),
 });
 
-const getCount = defineRoute({
+const getCount = defineRead({
   operationId: 'countTurns',
-  method: 'GET',
   path: '/v1/turns/count',
   summary: `The number of turns, up to ${COUNT_MAX}`,
   query: z.strictObject(turnQuery),
-  answers: { 200: { description: 'The number; isCapped: there may be more', schema: cappedCount } },
-  async handle({ query }, { context }) {
-    return { status: 200, body: await countTurns(context.views, turnFilterOf(query)) };
-  },
+  shows: { description: 'The number; isCapped: there may be more', schema: cappedCount },
+  read: ({ query }, { context }) => countTurns(context.views, turnFilterOf(query)),
 });
 
 /** The filter of a query, or of the body of a bulk action. */
@@ -107,54 +97,39 @@ export function turnFilterOf(query: Partial<z.output<z.ZodObject<typeof turnQuer
   };
 }
 
-const getTurn = defineRoute({
+const getTurn = defineRead({
   operationId: 'getTurn',
-  method: 'GET',
   path: '/v1/turns/{id}',
   summary: 'One turn with all its steps',
-  answers: { 200: { description: 'The turn', schema: turn } },
-  async handle({ params }, { context }) {
-    return { status: 200, body: requireFound(await viewTurn(context.views, params.id), `turn ${params.id}`) };
-  },
+  shows: { description: 'The turn', schema: turn },
+  read: async ({ params }, { context }) => requireFound(await viewTurn(context.views, params.id), `turn ${params.id}`),
 });
 
-const getInputs = defineRoute({
+const getInputs = defineRead({
   operationId: 'getTurnInputs',
-  method: 'GET',
   path: '/v1/turns/{id}/inputs',
   summary: 'What a turn answers: its messages, each with its cause, and the system events in its prompt',
-  answers: { 200: { description: 'The messages and system events', schema: turnInputs } },
-  async handle({ params }, { context }) {
-    return { status: 200, body: requireFound(await viewTurnInputs(context.views, params.id), `turn ${params.id}`) };
-  },
+  shows: { description: 'The messages and system events', schema: turnInputs },
+  read: async ({ params }, { context }) =>
+    requireFound(await viewTurnInputs(context.views, params.id), `turn ${params.id}`),
 });
 
-const getRequest = defineRoute({
+const getRequest = defineRead({
   operationId: 'getModelRequest',
-  method: 'GET',
   path: '/v1/turns/{id}/requests/{n}',
   summary: 'The exact model request of one call of a turn',
-  answers: { 200: { description: 'The request, with the origin and trust of its parts', schema: modelRequest } },
-  async handle({ params }, { context }) {
-    return {
-      status: 200,
-      body: requireFound(await context.deriveRequest(params.id, params.n), `call ${params.n} of turn ${params.id}`),
-    };
-  },
+  shows: { description: 'The request, with the origin and trust of its parts', schema: modelRequest },
+  read: async ({ params }, { context }) =>
+    requireFound(await context.deriveRequest(params.id, params.n), `call ${params.n} of turn ${params.id}`),
 });
 
-const getToolCall = defineRoute({
+const getToolCall = defineRead({
   operationId: 'getToolCall',
-  method: 'GET',
   path: '/v1/turns/{id}/tools/{callId}',
   summary: 'One tool call with its arguments and its result',
-  answers: { 200: { description: 'The call', schema: toolCallDetail } },
-  async handle({ params: { id, callId } }, { context }) {
-    return {
-      status: 200,
-      body: requireFound(await viewToolCall(context.views, id, callId), `call ${callId} of a tool in turn ${id}`),
-    };
-  },
+  shows: { description: 'The call', schema: toolCallDetail },
+  read: async ({ params: { id, callId } }, { context }) =>
+    requireFound(await viewToolCall(context.views, id, callId), `call ${callId} of a tool in turn ${id}`),
 });
 
 const abort = defineEffect({

@@ -1,30 +1,21 @@
 // The processes.
-import { z } from 'zod';
 import { drainWorker } from '../../service/drain-worker.ts';
 import { listWorkers, viewWorker } from '../../store/views/workers.ts';
-import { listAnswer, pageRequestOf } from '../cursor.ts';
 import { isOfPage } from '../identify.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
-import { listOf } from '../../contract/answers.ts';
-import { pageQuery } from '../../contract/queries.ts';
+import { defineEffect, defineList, type Route } from '../route.ts';
 import { worker } from '../../contract/workers.ts';
 import { WORKERS_SHOWN } from '../services.ts';
 
-const getWorkers = defineRoute({
+const getWorkers = defineList({
   operationId: 'listWorkers',
-  method: 'GET',
   path: '/v1/workers',
   summary: 'The processes of the service, newest first',
-  query: z.strictObject(pageQuery),
-  answers: { 200: { description: 'A page of processes', schema: listOf(worker) } },
-  async handle(request, { context, services }) {
-    const { reply } = request;
-    const asked = pageRequestOf(request, context, { itemsDefault: WORKERS_SHOWN });
-    const isFirst = asked.after === null && asked.limit === WORKERS_SHOWN;
-    const page =
-      isFirst && isOfPage(reply.request) ? await services.pages.readWorkers() : await listWorkers(context.views, asked);
-    return listAnswer(request, page);
+  shows: { description: 'A page of processes', item: worker },
+  pages: { itemsDefault: WORKERS_SHOWN },
+  async list({ reply }, page, { context, services }) {
+    const isFirst = page.after === null && page.limit === WORKERS_SHOWN;
+    return isFirst && isOfPage(reply.request) ? services.pages.readWorkers() : listWorkers(context.views, page);
   },
 });
 
