@@ -17,9 +17,7 @@ import {
   type ClientResult,
   type Conversation,
 } from '../../core/openai/conversation.ts';
-import { acceptClientMessage } from '../../service/accept-client-message.ts';
-import { answerCallerCalls } from '../../service/answer-caller-calls.ts';
-import { clientKey } from '../../service/client-key.ts';
+import { acceptClientMessage, answerCallerCalls, clientKey } from '../../service/client-calls.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import {
   findClientTurn,

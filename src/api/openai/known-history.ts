@@ -4,7 +4,7 @@ import { hash } from 'node:crypto';
 import { headOf } from '../../core/cut-text.ts';
 import { partHistory, type ClientEntry } from '../../core/openai/conversation.ts';
 import type { SessionKey } from '../../core/ids.ts';
-import { copySession } from '../../service/copy-session.ts';
+import { copySession } from '../../service/change-transcript.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { readSaid } from '../../store/views/client-turns.ts';
 import { parseSessionKey } from '../path-parameters.ts';

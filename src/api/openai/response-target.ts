@@ -1,6 +1,6 @@
 // The session of a response that names one: the conversation, or the response before it.
 import { headOf } from '../../core/cut-text.ts';
-import { copySession } from '../../service/copy-session.ts';
+import { copySession } from '../../service/change-transcript.ts';
 import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { parseSessionKey } from '../path-parameters.ts';

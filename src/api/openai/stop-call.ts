@@ -1,6 +1,6 @@
 // Stops the call that a request began: its message while it waits, or the turn that has claimed it.
 import { setTimeout as delay } from 'node:timers/promises';
-import { cancelWaiting } from '../../service/cancel-waiting.ts';
+import { cancelWaiting } from '../../service/client-calls.ts';
 import { stopTurn } from '../../service/stop-session.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { findClientTurn } from '../../store/views/client-turns.ts';

@@ -1,5 +1,5 @@
 // What an operator decides about a problem: that it is known, or that it is not to be shown for a time.
-import { markAttention } from '../../service/mark-attention.ts';
+import { markAttention } from '../../service/operate-service.ts';
 import type { ApiContext } from '../context.ts';
 import { notFound } from '../problem.ts';
 import { readTroubles, withMarks } from '../read-overview.ts';

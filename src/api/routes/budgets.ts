@@ -1,10 +1,8 @@
 // Budgets: how much model calls may cost.
-import { dollarsOf } from '../../core/prices/call-cost.ts';
-import type { Budget } from '../../store/budgets/budgets.ts';
+import { dollarsOf, microsOf } from '../../core/prices/call-cost.ts';
+import type { Budget, BudgetChange } from '../../store/budgets/budgets.ts';
 import { z } from 'zod';
-import { microsOf } from '../../core/prices/call-cost.ts';
 import { addBudget, dropBudget, editBudget } from '../../service/edit-budget.ts';
-import type { BudgetChange } from '../../store/budgets/budgets.ts';
 import type { ApiContext } from '../context.ts';
 import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';

@@ -1,5 +1,5 @@
 // The entries of a session's transcript, and the text of one part of an entry.
-import type { EntryView } from '../../contract/transcripts.ts';
+import { type EntryView, entry } from '../../contract/transcripts.ts';
 import { z } from 'zod';
 import { pieceOf } from '../../core/cut-text.ts';
 import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';
@@ -8,7 +8,6 @@ import { listEntries, readBlocks } from '../../store/views/transcript.ts';
 import { requireFound, notFound } from '../problem.ts';
 import { defineRoute, defineList, type Route } from '../route.ts';
 import { countText, offsetText } from '../../contract/queries.ts';
-import { entry } from '../../contract/transcripts.ts';
 
 const ENTRIES_DEFAULT = 100;
 

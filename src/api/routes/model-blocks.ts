@@ -1,7 +1,7 @@
 // Models that no worker calls for a time, because their provider has asked to wait, or because they are away.
 import type { BlockView } from '../../contract/model-blocks.ts';
 import type { z } from 'zod';
-import { liftBlocks } from '../../service/unblock-models.ts';
+import { liftBlocks } from '../../service/operate-service.ts';
 import { listBlocks } from '../../store/views/model-blocks.ts';
 import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/model-blocks.ts';

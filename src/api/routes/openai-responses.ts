@@ -1,7 +1,7 @@
 // Responses in OpenAI's form. They are messages and turns: they continue without the client, and can be read again.
 import { z } from 'zod';
 import { ResponseEvents, responseObject } from '../../core/openai/response-objects.ts';
-import { hideResponse } from '../../service/hide-response.ts';
+import { hideResponse } from '../../service/client-calls.ts';
 import type { Answer } from '../answer.ts';
 import { costHeader, follow, headersOf, openCall, problemOf, SILENT, type ClientApi } from '../openai/answer-call.ts';
 import { beginCall, conversationOf } from '../openai/begin-call.ts';

@@ -2,7 +2,7 @@
 import type { PauseView } from '../../contract/pauses.ts';
 import type { z } from 'zod';
 import { agentOf } from '../../config.ts';
-import { pauseWork, resumeWork } from '../../service/pause-work.ts';
+import { pauseWork, resumeWork } from '../../service/operate-service.ts';
 import { listPauses, PAUSES_MAX, type PauseScope } from '../../store/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { Problem } from '../problem.ts';

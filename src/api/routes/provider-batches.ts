@@ -1,7 +1,7 @@
 // Submissions to the provider.
 import { z } from 'zod';
 import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
-import { forgetSubmission } from '../../service/forget-submission.ts';
+import { forgetSubmission } from '../../service/operate-service.ts';
 import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';

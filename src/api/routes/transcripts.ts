@@ -1,7 +1,5 @@
 // Operations on a session's whole transcript: compactions and their undoing, new transcripts, copies.
-import { requestCompaction, undoCompaction } from '../../service/request-compaction.ts';
-import { copySession } from '../../service/copy-session.ts';
-import { startTranscript } from '../../service/start-transcript.ts';
+import { requestCompaction, undoCompaction, copySession, startTranscript } from '../../service/change-transcript.ts';
 import {
   listCompactions,
   listTranscripts,

@@ -1,5 +1,5 @@
 // The processes.
-import { drainWorker } from '../../service/drain-worker.ts';
+import { drainWorker } from '../../service/operate-service.ts';
 import { listWorkers, viewWorker } from '../../store/views/workers.ts';
 import { isOfPage } from '../identify.ts';
 import { requireFound, notFound, Problem } from '../problem.ts';

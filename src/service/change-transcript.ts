@@ -1,0 +1,85 @@
+// What is done to the whole transcript of a session: it is compacted on request, restored, started anew (G15), or copied.
+import { setTimeout as delay } from 'node:timers/promises';
+import { agentOf } from '../config.ts';
+import { routeOf } from '../core/inbound.ts';
+import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import { agentIdOf } from '../core/session-key.ts';
+import { newId } from '../ids.ts';
+import type { Acceptance } from '../store/accept-messages.ts';
+import { forkSession, type ForkResult } from '../store/fork-session.ts';
+import type { KeyedRequest } from '../store/idempotency.ts';
+import { resetSession, type Reset } from '../store/reset-session.ts';
+import { restoreCompaction, type Restoration } from '../store/restore-compaction.ts';
+import { newSessionOf } from '../store/sessions.ts';
+import { findSession } from '../store/views/sessions.ts';
+import type { Service } from './service.ts';
+import { stopSession } from './stop-session.ts';
+
+/** How long a reset that stops the running turn waits for its end, and how often it polls, in milliseconds. */
+const END_MS_MAX = 15_000;
+const LOOK_MS = 50;
+
+/**
+ * Accepts a compaction as an input of the session, because it needs the session's lock and a model; `instructions` empty: none. Null: no such
+ * session.
+ */
+export async function requestCompaction(
+  { config, views, inbox, publish }: Service,
+  request: { sessionKey: SessionKey; instructions: string; idempotency: KeyedRequest | null },
+): Promise<{ sessionId: string; acceptance: Acceptance } | null> {
+  const session = await findSession(views, request.sessionKey);
+  if (session === null) return null;
+  const body = { text: request.instructions };
+  const input = {
+    messageId: newId<MessageId>(),
+    // The view read it from a row of sessions.
+    sessionId: session.id as SessionId,
+    kind: 'compaction' as const,
+    body: JSON.stringify(body),
+    route: routeOf(body, config.owner.ids),
+    mode: null,
+    platformKey: null,
+    idempotency: request.idempotency,
+    waitingMax: config.limits.waitingPerSession,
+  };
+  return { sessionId: session.id, acceptance: publish(await inbox.accept(input)) };
+}
+
+/** Undoes a compaction of the session. */
+export async function undoCompaction(
+  { database, publish }: Service,
+  compaction: { sessionKey: SessionKey; compactionId: string; idempotency: KeyedRequest | null },
+): Promise<Restoration['kind']> {
+  return publish(await restoreCompaction(database, compaction)).kind;
+}
+
+/**
+ * Gives the session a new transcript; `isAborting`: a running turn is stopped first, and ends by itself, so that nothing of it is cut off. Only the
+ * reset is bound to the key of the request.
+ */
+export async function startTranscript(
+  service: Service,
+  {
+    sessionKey,
+    isAborting,
+    idempotency,
+  }: { sessionKey: SessionKey; isAborting: boolean; idempotency: KeyedRequest | null },
+): Promise<Reset> {
+  const endAt = performance.now() + END_MS_MAX;
+  for (;;) {
+    const done = service.publish(await resetSession(service.database, sessionKey, idempotency));
+    if (done.kind !== 'running' || !isAborting || performance.now() >= endAt) return done;
+    await stopSession(service, { sessionKey, keepQueued: true });
+    await delay(LOOK_MS);
+  }
+}
+
+/** Creates a session with a copy of another one, up to an entry; `entryId` null: to its end. */
+export async function copySession(
+  { config, database }: Service,
+  copy: { sourceKey: SessionKey; entryId: string | null; targetKey: SessionKey; idempotency: KeyedRequest | null },
+): Promise<ForkResult> {
+  const { targetKey, ...source } = copy;
+  agentOf(config, agentIdOf(targetKey));
+  return forkSession(database, { ...source, target: newSessionOf(targetKey) });
+}
