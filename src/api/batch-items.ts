@@ -11,7 +11,7 @@ import type { ReadResult } from '../service/submit-batch.ts';
 import type { Line } from './batch-lines.ts';
 import { checkFields } from './check-fields.ts';
 import { parseJson } from './parse-json.ts';
-import { Problem } from './problem.ts';
+import { fieldProblem, Problem } from './problem.ts';
 import { batchItem } from '../contract/inbound-message.ts';
 
 /** How the place of an item and a path within it are written together. */
@@ -114,5 +114,5 @@ function startsList(bytes: Buffer): boolean {
 
 function isList(path: string): Problem {
   const message = 'the body is a JSON list; send one item per line, or {"items": […]} as application/json';
-  return new Problem('invalid_items', `${path}: ${message}.`, { errors: [{ path, message }] });
+  return fieldProblem(path, message, 'invalid_items');
 }

@@ -6,7 +6,7 @@ import { createGunzip } from 'node:zlib';
 import type { FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import { UPLOAD_HOURS } from '../core/batch/batch.ts';
-import { Problem } from './problem.ts';
+import { fieldProblem, Problem } from './problem.ts';
 import { arriving, type UploadLimits } from './upload.ts';
 
 export const LINE_TYPES = ['application/x-ndjson', 'application/jsonl'];
@@ -100,9 +100,7 @@ export class LineReader {
     const max = this.#limits.batchLineBytes;
     if (size <= max) return;
     const message = `the line has more than ${max} bytes; raise limits.batchLineBytes or shorten the item`;
-    throw new Problem('body_too_large', `line ${number}: ${message}.`, {
-      errors: [{ path: `line ${number}`, message }],
-    });
+    throw fieldProblem(`line ${number}`, message, 'body_too_large');
   }
 
   async *#chunks(): AsyncGenerator<Buffer> {

@@ -4,7 +4,7 @@ import { isKeyTaken, keepAnswer, readKey, type KeyedRequest, type KeyState } fro
 import type { ViewDatabase } from '../store/views/page.ts';
 import type { Answer } from './answer.ts';
 import { sha256OfJson } from './canonical-json.ts';
-import { Problem } from './problem.ts';
+import { conflict, Problem } from './problem.ts';
 
 const KEY = /^[\x21-\x7e]{1,200}$/;
 
@@ -66,9 +66,45 @@ export async function answerOnce<Result>(
   return answerDone(views, request, await effect.answer(result));
 }
 
-/** Stores the answer to a request that was the first with its key, which its effect has stored, and returns it. */
-export function answerFirst(views: ViewDatabase, request: KeyedRequest | null, answer: Answer): Promise<Answer> {
-  return request === null ? Promise.resolve(answer) : answerDone(views, request, answer);
+/** A POST whose body is read as it arrives, so that what its key is bound to is known only at the end. */
+export interface UploadEffect<Result> {
+  /** The body; a request whose key was used before reads it for the hash alone. */
+  content: AsyncIterable<unknown>;
+  /** The hash of the content; called once, after it was read. */
+  sha256: () => string;
+  /** What the key is bound to. */
+  boundTo: (sha256: string) => object;
+  /** Does it; `bind` gives the key that the last statement stores. */
+  perform: (bind: (sha256: string) => KeyedRequest | null) => Promise<Result>;
+  answer: (result: Result) => Promise<Answer>;
+}
+
+/** Performs the upload once per key, as `answerOnce` does. */
+export async function answerUpload<Result>(
+  views: ViewDatabase,
+  request: KeyedRequest | null,
+  upload: UploadEffect<Result>,
+): Promise<Answer> {
+  let bound: KeyedRequest | null = null;
+  const bind = (sha256: string): KeyedRequest | null =>
+    (bound = request === null ? null : { ...request, sha256: sha256OfJson(upload.boundTo(sha256)) });
+  const answerAgain = (): Promise<Answer> =>
+    answerOnce(views, bound, {
+      perform: () => Promise.reject(conflict('The first request with this Idempotency-Key was undone. Send it again.')),
+      answer: upload.answer,
+    });
+  if (request !== null && (await readKey(views, request)).kind !== 'new') {
+    for await (const _part of upload.content);
+    bind(upload.sha256());
+    return answerAgain();
+  }
+  try {
+    const answer = await upload.answer(await upload.perform(bind));
+    return await answerDone(views, bound, answer);
+  } catch (error) {
+    if (!isKeyTaken(error)) throw error;
+    return answerAgain();
+  }
 }
 
 /** Answers a request whose key was used before. */
@@ -94,7 +130,8 @@ async function answerKnown<Result>(
 }
 
 /** The answer, or the one that another request with the key has stored meanwhile. */
-async function answerDone(views: ViewDatabase, request: KeyedRequest, answer: Answer): Promise<Answer> {
+async function answerDone(views: ViewDatabase, request: KeyedRequest | null, answer: Answer): Promise<Answer> {
+  if (request === null) return answer;
   const kept = await keepAnswer(views, request, { status: answer.status, response: answer.body });
   return { ...answer, status: kept.status, body: kept.response };
 }

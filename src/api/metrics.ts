@@ -1,6 +1,6 @@
 // What the API measures of itself, and what a scrape learns from the database: gauges that are read on each scrape, by two
 // queries for all, and that are absent when the database does not answer.
-import { collectDefaultMetrics, Counter, type Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Registry, type Gauge } from 'prom-client';
 import type { StatsView } from '../contract/overview.ts';
 import { HEALTH_KINDS } from '../core/service-health.ts';
 import { metricIn, SCRAPED_METRICS } from '../metrics.ts';

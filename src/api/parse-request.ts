@@ -7,7 +7,7 @@ import { parseWith } from './check-fields.ts';
 import type { Principal } from './key-ring.ts';
 import { keyedRequestOf } from './idempotency-key.ts';
 import { namesIn, PATH_PARAMETERS, type PathValues } from './path-parameters.ts';
-import { Problem, type ProblemCode } from './problem.ts';
+import { fieldProblem, type ProblemCode } from './problem.ts';
 import { noFields, type ApiRequest, type Route } from './route.ts';
 
 /** The checked request. Throws `Problem`. */
@@ -64,8 +64,7 @@ function parseParams(path: string, raw: Record<string, string>): PathValues {
 function refuseNul(values: object, code: ProblemCode): void {
   for (const [path, value] of Object.entries(values)) {
     if (typeof value !== 'string' || !value.includes('\u0000')) continue;
-    const message = 'holds a NUL character; send the text without it';
-    throw new Problem(code, `${path}: ${message}.`, { errors: [{ path, message }] });
+    throw fieldProblem(path, 'holds a NUL character; send the text without it', code);
   }
 }
 

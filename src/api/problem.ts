@@ -99,7 +99,11 @@ export function modelProblem(fault: string): Problem {
   return new Problem('invalid_body', `model: ${message}`, { errors: [{ path: 'model', message }] });
 }
 
-/** The problem for a field whose value cannot be used now. */
-export function fieldProblem(path: string, message: string): Problem {
-  return new Problem('invalid_body', `${path}: ${message}.`, { errors: [{ path, message }] });
+/** The problem for a field whose value cannot be used. */
+export function fieldProblem(path: string, message: string, code: ProblemCode = 'invalid_body'): Problem {
+  return new Problem(code, `${path}: ${message}.`, { errors: [{ path, message }] });
+}
+
+export function conflict(detail: string): Problem {
+  return new Problem('conflict', detail);
 }

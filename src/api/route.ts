@@ -19,6 +19,12 @@ import { pageQuery } from '../contract/queries.ts';
 type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
 type ParamsOf<Path> = Pick<PathValues, NamesIn<Path> & keyof PathValues>;
 
+/** What handlers get beside their request. */
+export interface Api {
+  context: ApiContext;
+  services: ApiServices;
+}
+
 /** A request whose parts are all checked. */
 export interface ApiRequest<Params, Query, Body> {
   params: Params;
@@ -91,11 +97,6 @@ export function roleOf({ role, method }: Pick<Route, 'role' | 'method'>): KeyRol
 /** The body of requests that need none: nothing, or `{}`. */
 export const noFields = z.strictObject({});
 export type NoFields = typeof noFields;
-
-interface Api {
-  context: ApiContext;
-  services: ApiServices;
-}
 
 type ReadSpec<Path extends string, Query extends z.ZodType> = Omit<
   RouteSpec<Path, Query, NoFields>,

@@ -5,7 +5,7 @@ import { agentOf, modelFault, modelRefOf, toolPolicyFault } from '../config.ts';
 import { nestOptions } from '../core/input-options.ts';
 import { modelOfRef } from '../core/model-ref.ts';
 import type { NewBatch } from '../store/batches/upload.ts';
-import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
+import { type KeyedRequest } from '../store/idempotency.ts';
 import { viewBatch } from '../store/views/batches.ts';
 import { newId } from '../ids.ts';
 import { UPLOAD_HOURS } from '../core/batch/batch.ts';
@@ -18,7 +18,7 @@ import { itemsOfLines, itemsOfList } from './batch-items.ts';
 import { LineReader } from './batch-lines.ts';
 import { sha256OfJson } from './canonical-json.ts';
 import type { ApiContext } from './context.ts';
-import { answerFirst, answerOnce } from './idempotency-key.ts';
+import { answerOnce, answerUpload } from './idempotency-key.ts';
 import { requireFound, fieldProblem, modelProblem, Problem } from './problem.ts';
 import type { BatchSettings } from '../contract/batch-requests.ts';
 
@@ -58,37 +58,23 @@ export function submitList(context: ApiContext, request: SubmitRequest, items: r
 }
 
 /** Submits the items of lines. */
-export async function submitLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
+export function submitLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
   const { views, config } = context;
   const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits: config.limits });
   const items = itemsOfLines(reader.lines(), { depthMax: config.limits.jsonDepth, format: upload.format });
-  let bound: KeyedRequest | null = null;
-  const finish = () => {
-    const sha256 = reader.sha256();
-    const { idempotency: key } = request;
-    bound = key === null ? null : { ...key, sha256: sha256OfJson({ query: upload.query, lines: sha256 }) };
-    return { idempotency: bound, sha256 };
-  };
-  const answerAgain = (): Promise<Answer> =>
-    answerOnce(views, bound, {
-      perform: () =>
-        Promise.reject(
-          new Problem('conflict', 'The first request with this Idempotency-Key was undone. Send it again.'),
-        ),
-      answer: (result: { batchId: string }) => answerOf(context, result.batchId),
-    });
-  if (request.idempotency !== null && (await readKey(views, request.idempotency)).kind !== 'new') {
-    for await (const _item of items);
-    finish();
-    return answerAgain();
-  }
-  try {
-    const { batchId } = await submit(context, request, { items, finish, format: 'ndjson' });
-    return await answerFirst(views, bound, await answerOf(context, batchId));
-  } catch (error) {
-    if (!isKeyTaken(error)) throw error;
-    return answerAgain();
-  }
+  return answerUpload(views, request.idempotency, {
+    content: items,
+    sha256: () => reader.sha256(),
+    boundTo: (lines) => ({ query: upload.query, lines }),
+    perform(bind) {
+      const finish = () => {
+        const sha256 = reader.sha256();
+        return { idempotency: bind(sha256), sha256 };
+      };
+      return submit(context, request, { items, finish, format: 'ndjson' });
+    },
+    answer: ({ batchId }) => answerOf(context, batchId),
+  });
 }
 
 /** The estimated cost of the items of a JSON body. */
@@ -188,10 +174,8 @@ export function newBatchOf(
 
 function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax: number): Problem {
   switch (result.kind) {
-    case 'empty': {
-      const message = 'the submission has no items; send at least one';
-      return new Problem('invalid_items', `items: ${message}.`, { errors: [{ path: 'items', message }] });
-    }
+    case 'empty':
+      return fieldProblem('items', 'the submission has no items; send at least one', 'invalid_items');
     case 'too_many':
       return new Problem('body_too_large', `A batch may have up to ${itemsMax} items (limits.batchItems). Split it.`);
     case 'late': {

@@ -1,22 +1,18 @@
 // The second half of a request of a client: its answer, sent while the turn runs or when it has ended. The turn does not depend on it.
 import { dollarsOf } from '../../core/prices/call-cost.ts';
-import { isRefusal, Segment, type SegmentEnd, type SegmentUsage, type WantedCall } from '../../core/openai/segment.ts';
+import { isRefusal, Segment, type SegmentEnd, type WantedCall } from '../../core/openai/segment.ts';
 import type { ChatToolCall } from '../../core/openai/chat-objects.ts';
 import { findClientTurn, readArguments, type ClientTurn } from '../../store/views/client-turns.ts';
 import { findEventBefore, findTurnEnd, readEventHorizon, readEvents } from '../../store/views/events.ts';
+import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
+import { abandon } from './sse.ts';
 import { REPLAYED } from '../idempotency-key.ts';
 import { Problem } from '../problem.ts';
-import type { AnyRequest } from '../route.ts';
-import type { ApiServices } from '../services.ts';
+import type { ANSWERED, AnyRequest, Api } from '../route.ts';
 import { textHeader, type BegunCall } from './begin-call.ts';
 import { stopCall } from './stop-call.ts';
 import { FollowedTurn, readPast, type AnswerSink, type Followed } from './follow-turn.ts';
-
-export interface ClientApi {
-  context: ApiContext;
-  services: ApiServices;
-}
 
 /** A request whose answer is on its way. */
 export interface OpenCall {
@@ -31,7 +27,7 @@ export const SILENT: AnswerSink = { text: () => undefined, cut: () => undefined,
 
 /** The state of the answer of a request. */
 export async function openCall(
-  { context }: Pick<ClientApi, 'context'>,
+  { context }: Pick<Api, 'context'>,
   begun: BegunCall,
   { isSentWhole }: { isSentWhole: boolean },
 ): Promise<OpenCall & { after: bigint; isPast: boolean }> {
@@ -63,7 +59,7 @@ function readerOf({ views }: ApiContext, { turn }: OpenCall) {
 
 /** Follows it until it ends, for at most the duration of the request; `timeoutMs` null: without a limit. */
 export async function follow(
-  { context, services }: ClientApi,
+  { context, services }: Api,
   request: AnyRequest,
   call: Awaited<ReturnType<typeof openCall>>,
   { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
@@ -99,11 +95,24 @@ export async function follow(
   return result.kind === 'lost' ? await rememberedEnd(context, call) : result;
 }
 
-/** Its result from the events so far; null: it has not ended. */
-export async function peek(
-  { context }: ClientApi,
+/** Answers when the call has ended, with what `show` makes of its end. Throws the `Problem` of a turn that failed. */
+export async function answerWhole(
+  api: Api,
+  request: AnyRequest,
   call: Awaited<ReturnType<typeof openCall>>,
-): Promise<Followed | null> {
+  show: (end: Exclude<SegmentEnd, { kind: 'failed' }>) => Promise<object>,
+): Promise<Answer | typeof ANSWERED> {
+  const timeoutMs = api.context.config.limits.waitSeconds * 1000;
+  const followed = await follow(api, request, call, { sink: SILENT, timeoutMs });
+  if (followed.kind === 'gone') return abandon(request);
+  request.reply.headers(headersOf(call));
+  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
+  const body = await show(followed.end);
+  return { status: 200, body, headers: { 'x-holdfast-cost-usd': String(dollarsOf(call.segment.usage.costMicros)) } };
+}
+
+/** Its result from the events so far; null: it has not ended. */
+export async function peek({ context }: Api, call: Awaited<ReturnType<typeof openCall>>): Promise<Followed | null> {
   const { events } = await readPast(readerOf(context, call), call.after);
   for (const part of events.flatMap((event) => call.segment.take(event))) {
     if (part.kind === 'end') return { kind: 'ended', end: part.end };
@@ -149,11 +158,6 @@ export function headersOf({ segment, turn, begun }: OpenCall): Record<string, st
     ...(begun.isReplay ? REPLAYED : {}),
     ...(turn.caller?.differs === true && begun.afterStep === 0 ? { 'x-holdfast-history-differs': 'true' } : {}),
   };
-}
-
-/** The header of an answer that is complete. */
-export function costHeader({ costMicros }: SegmentUsage): Record<string, string> {
-  return { 'x-holdfast-cost-usd': String(dollarsOf(costMicros)) };
 }
 
 /** The problem of a request whose turn failed, or whose end could not be reported. */

@@ -182,7 +182,7 @@ function choiceOf<Choice extends string>(
   const chosen = choices.find((choice) => choice === value);
   if (chosen !== undefined) return chosen;
   const message = `expected ${choices.join(' or ')}, got ${JSON.stringify(headOf(value, 100))}`;
-  throw new Problem('invalid_header', `${name}: ${message}.`, { errors: [{ path: name, message }] });
+  throw fieldProblem(name, message, 'invalid_header');
 }
 
 /** One value of a header; undefined: it is not there. */

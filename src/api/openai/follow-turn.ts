@@ -57,11 +57,6 @@ export class FollowedTurn implements OpenStream {
     return this.#result ?? { kind: 'stopped' };
   }
 
-  /** Null: it has not ended yet. */
-  get ended(): Followed | null {
-    return this.#result;
-  }
-
   async run(): Promise<void> {
     const { tail, isPast } = this.#options;
     await this.#readPast();

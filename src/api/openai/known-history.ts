@@ -8,7 +8,7 @@ import { copySession } from '../../service/change-transcript.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { readSaid } from '../../store/views/client-turns.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { Problem } from '../problem.ts';
+import { conflict } from '../problem.ts';
 import type { ApiContext } from '../context.ts';
 
 /** Leaves room for the suffix of a fork's key. */
@@ -70,5 +70,5 @@ async function forkAfter(
   });
   if (copied.kind === 'ok' || copied.kind === 'exists') return { key, entries: copied.entries };
   // A reset or a compaction has just removed the entry from the path.
-  throw new Problem('conflict', 'Another request changed the history of the session. Send the request again.');
+  throw conflict('Another request changed the history of the session. Send the request again.');
 }

@@ -1,7 +1,7 @@
 // The models of the OpenAI-compatible endpoints: the agents, and the models that they can be asked to use.
 import { headOf } from '../../core/cut-text.ts';
 import { agentOf, isAgent, modelFault, type AgentSettings, type Config } from '../../config.ts';
-import { Problem } from '../problem.ts';
+import { fieldProblem, type Problem } from '../problem.ts';
 
 /** The model name that stands for the agent of the request. */
 const DEFAULT = 'holdfast';
@@ -27,7 +27,7 @@ export function chooseModel(config: Config, name: string, agentId: string | unde
 function unknown(config: Config, path: string, name: string): Problem {
   const names = modelNames(config).slice(0, 10).join(', ');
   const message = `there is no model ${JSON.stringify(headOf(name, 100))}; there are ${names}, and provider/model`;
-  return new Problem('model_not_found', `${path}: ${message}.`, { errors: [{ path, message }] });
+  return fieldProblem(path, message, 'model_not_found');
 }
 
 function defaultAgentOf(config: Config): string {

@@ -113,7 +113,7 @@ function problemOf(error: unknown): Problem {
 }
 
 function tooLarge(message: string): Problem {
-  return new Problem('body_too_large', `file: ${message}.`, { errors: [{ path: 'file', message }] });
+  return fieldProblem('file', message, 'body_too_large');
 }
 
 function cutOff(): Problem {

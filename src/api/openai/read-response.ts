@@ -117,34 +117,22 @@ export function readResponse(raw: unknown, depthMax: number): ResponseWish {
 }
 
 /** The parameters that a response repeats. */
+const ASKED = [
+  'instructions',
+  'max_output_tokens',
+  'parallel_tool_calls',
+  'previous_response_id',
+  'temperature',
+  'tool_choice',
+  'tools',
+  'top_p',
+  'metadata',
+  'background',
+  'user',
+] as const;
+
 function askedOf(data: z.output<typeof body>): Record<string, unknown> {
-  const {
-    instructions,
-    max_output_tokens,
-    parallel_tool_calls,
-    previous_response_id,
-    temperature,
-    tool_choice,
-    tools,
-    top_p,
-    metadata,
-    background,
-    user,
-  } = data;
-  const all = {
-    instructions,
-    max_output_tokens,
-    parallel_tool_calls,
-    previous_response_id,
-    temperature,
-    tool_choice,
-    tools,
-    top_p,
-    metadata,
-    background,
-    user,
-  };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined && value !== null));
+  return Object.fromEntries(ASKED.filter((name) => (data[name] ?? null) !== null).map((name) => [name, data[name]]));
 }
 
 function messagesOf({ input, instructions }: z.output<typeof body>, depthMax: number): ClientMessage[] {

@@ -1,4 +1,5 @@
 // A response: the request that began it, and its current state.
+import type { Api } from '../route.ts';
 import { headOf } from '../../core/cut-text.ts';
 import { finishReasonOf } from '../../core/openai/chat-objects.ts';
 import type { SegmentEnd } from '../../core/openai/segment.ts';
@@ -11,14 +12,14 @@ import {
 import { parseResponseId, responseIdOf, type ResponseName } from '../../core/openai/client-ids.ts';
 import { isHiddenResponse } from '../../store/views/client-turns.ts';
 import { notFound, Problem } from '../problem.ts';
-import { calledTools, openCall, peek, problemOf, type ClientApi, type OpenCall } from './answer-call.ts';
+import { calledTools, openCall, peek, problemOf, type OpenCall } from './answer-call.ts';
 import type { Followed } from './follow-turn.ts';
 
 export type ResponseCall = Awaited<ReturnType<typeof openCall>>;
 
 /** The response of an id. Throws `Problem` 404. */
 export async function findResponse(
-  api: ClientApi,
+  api: Api,
   id: string,
   { isSentWhole }: { isSentWhole: boolean },
 ): Promise<ResponseCall> {
@@ -27,7 +28,7 @@ export async function findResponse(
 }
 
 /** The response with an id. Throws `Problem` 404 for an unknown id, and for a response that was deleted. */
-export async function knownName({ context }: Pick<ClientApi, 'context'>, id: string): Promise<ResponseName> {
+export async function knownName({ context }: Pick<Api, 'context'>, id: string): Promise<ResponseName> {
   const name = parseResponseId(id);
   if (name === null || (await isHiddenResponse(context.views, name))) throw notFound(`response ${headOf(id, 100)}`);
   return name;
@@ -39,7 +40,7 @@ export function identityOf({ turn, begun }: OpenCall): ResponseIdentity {
 }
 
 /** The current state of the response. */
-export async function responseNow(api: ClientApi, call: ResponseCall): Promise<object> {
+export async function responseNow(api: Api, call: ResponseCall): Promise<object> {
   const followed = await peek(api, call);
   const identity = identityOf(call);
   if (followed !== null) return responseObject(identity, await stateOf(api, call, followed));
@@ -49,7 +50,7 @@ export async function responseNow(api: ClientApi, call: ResponseCall): Promise<o
 
 /** The state of a response whose turn has ended, or waits for the client. */
 export async function stateOf(
-  { context }: ClientApi,
+  { context }: Api,
   { segment, turn }: OpenCall,
   followed: Followed,
 ): Promise<ResponseState> {

@@ -5,8 +5,7 @@ import { findClientTurn, readNewest } from '../../store/views/client-turns.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { notFound, Problem } from '../problem.ts';
-import type { AnyRequest } from '../route.ts';
-import type { ClientApi } from './answer-call.ts';
+import type { AnyRequest, Api } from '../route.ts';
 import { ownTarget, textHeader } from './begin-call.ts';
 import { shaOf, type Target } from './known-history.ts';
 import { chooseModel } from './models.ts';
@@ -15,7 +14,7 @@ import { knownName } from './response-call.ts';
 
 /** Null: the request names none. Throws `Problem` 404 for an unknown response. */
 export async function conversationTarget(
-  api: ClientApi,
+  api: Api,
   request: AnyRequest,
   { wish, keyed }: { wish: ResponseWish; keyed: KeyedRequest },
 ): Promise<Target | null> {
@@ -27,7 +26,7 @@ export async function conversationTarget(
 }
 
 /** The session of a response if nothing follows it there; otherwise a fork after its turn, the same one for a request with the same key. */
-async function afterResponse(api: ClientApi, id: string, keyed: KeyedRequest): Promise<Target> {
+async function afterResponse(api: Api, id: string, keyed: KeyedRequest): Promise<Target> {
   const { views, service } = api.context;
   const name = await knownName(api, id).catch((error: unknown) => {
     throw error instanceof Problem ? unknown(id) : error;

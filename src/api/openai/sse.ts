@@ -1,6 +1,6 @@
 // Server-sent events of an answer. The headers are sent with the first byte, so a failure before it is an answer with a status.
 import { beginEventStream } from '../event-frame.ts';
-import { type AnyRequest, ANSWERED } from '../route.ts';
+import { ANSWERED, type AnyRequest } from '../route.ts';
 
 export interface SseSink {
   /** True once something was sent. */

@@ -1,16 +1,9 @@
 // What an operator decides about a problem: that it is known, or that it is not to be shown for a time.
 import { markAttention } from '../../service/operate-service.ts';
-import type { ApiContext } from '../context.ts';
 import { notFound } from '../problem.ts';
 import { readTroubles, withMarks } from '../read-overview.ts';
-import { defineEffect, type Route } from '../route.ts';
+import { defineEffect, type Api, type Route } from '../route.ts';
 import { acknowledgeRequest, attentionEntry, snoozeRequest, type AttentionEntry } from '../../contract/overview.ts';
-import type { ApiServices } from '../services.ts';
-
-interface Api {
-  context: ApiContext;
-  services: ApiServices;
-}
 
 /** How long a problem is snoozed if the request does not say, in seconds. */
 const SNOOZE_SECONDS = 3_600;

@@ -9,7 +9,7 @@ import { listBatches, viewBatch } from '../../store/views/batches.ts';
 import { resultLines } from '../batch-results.ts';
 import type { ApiContext } from '../context.ts';
 import { isItemNumber } from '../cursor.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { fieldProblem, conflict, requireFound, notFound } from '../problem.ts';
 import {
   defineEffect,
   defineRoute,
@@ -66,7 +66,7 @@ function refuseQuery(rest: object): void {
   const [name] = Object.keys(rest);
   if (name === undefined) return;
   const message = 'send it in the JSON body; the query has settings only for an upload of lines';
-  throw new Problem('invalid_query', `${name}: ${message}.`, { errors: [{ path: name, message }] });
+  throw fieldProblem(name, message, 'invalid_query');
 }
 
 const getBatches = defineList({
@@ -222,9 +222,9 @@ function refuse(result: BatchControl, id: string, done: string): void {
   if (result.kind === 'done') return;
   if (result.kind === 'unknown') throw notFound(`batch ${id}`);
   if (result.isOverCap && result.status === 'paused') {
-    throw new Problem('conflict', 'The batch has reached its cost limit. Raise maxCostUsd, then resume the batch.');
+    throw conflict('The batch has reached its cost limit. Raise maxCostUsd, then resume the batch.');
   }
-  throw new Problem('conflict', `The batch is ${result.status}, so it cannot ${done}.`);
+  throw conflict(`The batch is ${result.status}, so it cannot ${done}.`);
 }
 
 async function batchOf({ views, service }: ApiContext, id: string): Promise<BatchView> {

@@ -4,7 +4,7 @@ import type { Budget, BudgetChange } from '../../store/budgets/budgets.ts';
 import { z } from 'zod';
 import { addBudget, dropBudget, editBudget } from '../../service/edit-budget.ts';
 import type { ApiContext } from '../context.ts';
-import { notFound, Problem } from '../problem.ts';
+import { conflict, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import { budget, budgetList, budgetPatch, budgetRequest, type BudgetView } from '../../contract/budgets.ts';
 
@@ -73,7 +73,7 @@ const deleteBudget = defineRoute({
 
 function refuse(change: BudgetChange, id: string): void {
   if (change === 'unknown') throw notFound(`budget ${id}`);
-  if (change === 'fixed') throw new Problem('conflict', FIXED);
+  if (change === 'fixed') throw conflict(FIXED);
 }
 
 async function budgetOf(context: ApiContext, id: string): Promise<z.output<typeof budget>> {

@@ -12,7 +12,7 @@ import { runCronNow } from '../../service/run-cron-now.ts';
 import { readDatabaseTime, type Cron } from '../../store/crons.ts';
 import { cronViewOf, listCrons, listFires, readRecentFires, viewFire } from '../../store/views/crons.ts';
 import type { ApiContext } from '../context.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../route.ts';
 import { cron, cronFire, cronSlots, cronSummaries, type CronSlotView } from '../../contract/crons.ts';
 import { countText, idsText } from '../../contract/queries.ts';
@@ -51,7 +51,7 @@ const postCron = defineEffect({
       addCron(context.service, { input: body, origin: 'api', causeKey: null, idempotency }),
     );
     if (made.kind === 'full')
-      throw new Problem('conflict', 'The agent has reached the largest number of crons. Delete one, then try again.');
+      throw conflict('The agent has reached the largest number of crons. Delete one, then try again.');
     return { id: made.cron.id };
   },
   answer: async ({ id }, _request, { context }) => ({ status: 201, body: cronViewOf(await cronOf(context, id)) }),
@@ -81,12 +81,9 @@ const patchCron = defineRoute({
         throw notFound(`cron ${params.id}`);
       case 'fixed':
       case 'foreign':
-        throw new Problem('conflict', FIXED);
+        throw conflict(FIXED);
       case 'busy':
-        throw new Problem(
-          'conflict',
-          'Another request changed the cron at the same time. Read the cron and try again.',
-        );
+        throw conflict('Another request changed the cron at the same time. Read the cron and try again.');
       default:
         return changed satisfies never;
     }
@@ -108,7 +105,7 @@ const deleteCron = defineRoute({
   async handle({ params }, { context }) {
     const result = await removeCron(context.service, { id: params.id, by: null });
     if (result === 'unknown') throw notFound(`cron ${params.id}`);
-    if (result !== 'done') throw new Problem('conflict', FIXED);
+    if (result !== 'done') throw conflict(FIXED);
     return { status: 200, body: { deleted: true } };
   },
 });

@@ -7,7 +7,7 @@ import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } fr
 import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { requireFound, Problem } from '../problem.ts';
+import { conflict, requireFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
@@ -91,7 +91,7 @@ const discard = defineEffect({
 async function decided(context: ApiContext, id: string, result: DeliveryDecision): Promise<object> {
   if (result === 'done') return {};
   const found = requireFound(result === 'unknown' ? null : await viewDelivery(context.views, id), `delivery ${id}`);
-  throw new Problem('conflict', `The delivery is ${found.status}; this status does not allow the request.`);
+  throw conflict(`The delivery is ${found.status}; this status does not allow the request.`);
 }
 
 async function answerNow(context: ApiContext, id: string): Promise<Answer> {

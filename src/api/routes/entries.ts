@@ -1,5 +1,5 @@
 // The entries of a session's transcript, and the text of one part of an entry.
-import { type EntryView, entry } from '../../contract/transcripts.ts';
+import { entry, type EntryView } from '../../contract/transcripts.ts';
 import { z } from 'zod';
 import { pieceOf } from '../../core/cut-text.ts';
 import { cutBlock, partTextOf } from '../../core/transcript-parts.ts';

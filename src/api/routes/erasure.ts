@@ -4,7 +4,7 @@ import { erasePerson, previewPerson } from '../../service/erase-person.ts';
 import { eraseSession, previewErasure } from '../../service/erase-session.ts';
 import { findExportedSession } from '../../store/views/session-export.ts';
 import { exportLines } from '../export-lines.ts';
-import { requireFound, Problem } from '../problem.ts';
+import { conflict, requireFound, Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { erasure, subjectErasure } from '../../contract/erasure.ts';
 
@@ -95,7 +95,7 @@ function busy(batchId: string, sessionKey: string | null): Problem {
   const [whose, kept] =
     sessionKey === null ? ['the person', 'nothing'] : [`the session ${sessionKey}`, 'nothing of the session'];
   const detail = `The batch ${batchId} has items of ${whose} that have not ended. Cancel the batch first; ${kept} was removed.`;
-  return new Problem('conflict', detail);
+  return conflict(detail);
 }
 
 export const erasureRoutes: Route[] = [exportSession, deleteSession, deleteSubject];

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
 import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import * as schemas from '../../contract/keys.ts';
 
@@ -51,10 +51,7 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
 });
 
 function nameTaken(name: string): Problem {
-  return new Problem(
-    'conflict',
-    `There is a valid API key with the name ${name}. Choose another name, or revoke that key first.`,
-  );
+  return conflict(`There is a valid API key with the name ${name}. Choose another name, or revoke that key first.`);
 }
 
 const deleteKey = defineRoute({

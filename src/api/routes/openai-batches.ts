@@ -16,7 +16,7 @@ import { parseWith } from '../check-fields.ts';
 import type { ApiContext } from '../context.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { fail, refused } from '../openai/read-parts.ts';
-import { requireFound, Problem, type ProblemCode } from '../problem.ts';
+import { conflict, requireFound, Problem, type ProblemCode } from '../problem.ts';
 import { defineEffect, defineRoute, type Route } from '../route.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import { newBatchOf } from '../submit-batch.ts';
@@ -171,7 +171,7 @@ const cancelBatch = defineEffect({
     const command = { kind: 'cancel', stopsRunning: false } as const;
     const result = await controlBatch(context.service, { batchId, command, idempotency });
     if (result.kind !== 'done')
-      throw new Problem('conflict', `The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
+      throw conflict(`The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
     return { batchId };
   },
   answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await shown(context, batchId) }),

@@ -11,31 +11,26 @@ import {
 import type { SegmentEnd } from '../../core/openai/segment.ts';
 import type { Answer } from '../answer.ts';
 import { answerCallHeaders } from '../openai/call-headers.ts';
-import {
-  calledTools,
-  costHeader,
-  follow,
-  headersOf,
-  openCall,
-  problemOf,
-  SILENT,
-  type ClientApi,
-} from '../openai/answer-call.ts';
+import { answerWhole, calledTools, follow, headersOf, openCall, problemOf } from '../openai/answer-call.ts';
 import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { operationIdAt } from '../openai/operation-id.ts';
-import { ANSWERED, defineRoute, type AnyRequest, type Route } from '../route.ts';
+import { ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../route.ts';
 
 type Call = Awaited<ReturnType<typeof openCall>>;
 
-async function complete(request: AnyRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
   const wish = readChat(request.body, api.context.config.limits.jsonDepth);
   const conversation = conversationOf(wish.messages, 'messages');
   const begun = await beginCall(api.context, request, { wish, conversation });
   const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
-  return wish.isStreaming ? await stream(request, api, { wish, call }) : await whole(request, api, { wish, call });
+  if (wish.isStreaming) return await stream(request, api, { wish, call });
+  return await answerWhole(api, request, call, async (end) => {
+    const { text, usage } = call.segment;
+    return chatCompletion(identityOf(call, wish), { text, ...(await endOf(api, call, end)), usage });
+  });
 }
 
 function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
@@ -47,24 +42,8 @@ function identityOf({ turn, begun }: Call, { model }: ChatWish): ChatIdentity {
   };
 }
 
-async function whole(
-  request: AnyRequest,
-  api: ClientApi,
-  { wish, call }: { wish: ChatWish; call: Call },
-): Promise<Answer | typeof ANSWERED> {
-  const timeoutMs = api.context.config.limits.waitSeconds * 1000;
-  const followed = await follow(api, request, call, { sink: SILENT, timeoutMs });
-  if (followed.kind === 'gone') return abandon(request);
-  request.reply.headers(headersOf(call));
-  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
-  const { calls, finish } = await endOf(api, call, followed.end);
-  const { text, usage } = call.segment;
-  const body = chatCompletion(identityOf(call, wish), { text, calls, finish, usage });
-  return { status: 200, body, headers: costHeader(usage) };
-}
-
 async function endOf(
-  { context }: ClientApi,
+  { context }: Api,
   { turn }: Call,
   end: Exclude<SegmentEnd, { kind: 'failed' }>,
 ): Promise<{ calls: ChatToolCall[]; finish: FinishReason }> {
@@ -74,7 +53,7 @@ async function endOf(
 
 async function stream(
   request: AnyRequest,
-  api: ClientApi,
+  api: Api,
   { wish, call }: { wish: ChatWish; call: Call },
 ): Promise<typeof ANSWERED> {
   const chunks = new ChatChunks(identityOf(call, wish), wish);

@@ -8,17 +8,15 @@ import { fileObject, type ClientBatch, type ClientFile } from '../../core/openai
 import { fileIdOf, parseFileId } from '../../core/openai/client-ids.ts';
 import { newId } from '../../ids.ts';
 import { removeFile, uploadFile } from '../../service/client-files.ts';
-import { isKeyTaken, readKey, type KeyedRequest } from '../../store/idempotency.ts';
 import { findClientBatch, findFile, listFiles, readFileParts } from '../../store/views/client-files.ts';
 import type { Answer } from '../answer.ts';
 import { resultLines } from '../batch-results.ts';
-import { sha256OfJson } from '../canonical-json.ts';
 import type { ApiContext } from '../context.ts';
-import { answerFirst, answerOnce } from '../idempotency-key.ts';
+import { answerUpload } from '../idempotency-key.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { readForm, type FormFile } from '../openai/read-form.ts';
 import { fail } from '../openai/read-parts.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineRoute, defineRead, type AnyRequest, type Route } from '../route.ts';
 
 const file = z.looseObject({
@@ -58,41 +56,22 @@ async function upload(
     }
     checkFields(fields);
   }
-  let bound: KeyedRequest | null = null;
-  const finish = (): KeyedRequest | null => {
-    if (idempotency !== null)
-      bound = {
-        ...idempotency,
-        sha256: sha256OfJson({ filename, purpose: fields.get('purpose'), content: hash.digest('hex') }),
-      };
-    return bound;
-  };
-  const answer = async ({ fileId }: { fileId: string }): Promise<Answer> => {
-    const made = requireFound(await findFile(views, fileId), `file ${fileId}`);
-    return { status: 200, body: fileObject(made) };
-  };
-  const answerAgain = (): Promise<Answer> =>
-    answerOnce(views, bound, {
-      perform: () =>
-        Promise.reject(
-          new Problem('conflict', 'The first request with this Idempotency-Key was undone. Send it again.'),
-        ),
-      answer,
-    });
-  if (idempotency !== null && (await readKey(views, idempotency)).kind !== 'new') {
-    for await (const _bytes of hashed());
-    finish();
-    return await answerAgain();
-  }
-  const id = newId<string>();
-  try {
-    const newFile = { id, filename, purpose: 'batch', createdBy: principal.name };
-    if (!(await uploadFile(service, newFile, hashed(), finish))) throw late();
-    return await answerFirst(views, bound, await answer({ fileId: id }));
-  } catch (error) {
-    if (!isKeyTaken(error)) throw error;
-    return await answerAgain();
-  }
+  const sent = hashed();
+  return answerUpload(views, idempotency, {
+    content: sent,
+    sha256: () => hash.digest('hex'),
+    boundTo: (sha256) => ({ filename, purpose: fields.get('purpose'), content: sha256 }),
+    async perform(bind) {
+      const id = newId<string>();
+      const newFile = { id, filename, purpose: 'batch', createdBy: principal.name };
+      if (!(await uploadFile(service, newFile, sent, () => bind(hash.digest('hex'))))) throw late();
+      return { fileId: id };
+    },
+    answer: async ({ fileId }) => ({
+      status: 200,
+      body: fileObject(requireFound(await findFile(views, fileId), `file ${fileId}`)),
+    }),
+  });
 }
 
 function late(): Problem {
@@ -194,8 +173,7 @@ const deleteFile = defineRoute({
   async handle({ params: { fileId } }, { context }) {
     const { file: found } = await fileOf(context, fileId);
     if (found.kind !== 'upload')
-      throw new Problem(
-        'conflict',
+      throw conflict(
         'The output of a batch is generated from its items and cannot be deleted. Delete the batch instead.',
       );
     await removeFile(context.service, found.id);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ResponseEvents, responseObject } from '../../core/openai/response-objects.ts';
 import { hideResponse } from '../../service/client-calls.ts';
 import type { Answer } from '../answer.ts';
-import { costHeader, follow, headersOf, openCall, problemOf, SILENT, type ClientApi } from '../openai/answer-call.ts';
+import { answerWhole, follow, headersOf, openCall, problemOf, SILENT } from '../openai/answer-call.ts';
 import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { answerCallHeaders } from '../openai/call-headers.ts';
 import { fail } from '../openai/read-parts.ts';
@@ -12,9 +12,9 @@ import { findResponse, identityOf, responseNow, stateOf, type ResponseCall } fro
 import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
-import { Problem } from '../problem.ts';
+import { conflict } from '../problem.ts';
 import { operationIdAt } from '../openai/operation-id.ts';
-import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route } from '../route.ts';
+import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../route.ts';
 
 const answers = {
   200: {
@@ -26,7 +26,7 @@ const answers = {
   },
 };
 
-async function create(request: AnyRequest, api: ClientApi): Promise<Answer | typeof ANSWERED> {
+async function create(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
   const wish = readResponse(request.body, api.context.config.limits.jsonDepth);
   const conversation = conversationOf(wish.messages, 'input');
   const begun = await beginCall(api.context, request, {
@@ -37,28 +37,13 @@ async function create(request: AnyRequest, api: ClientApi): Promise<Answer | typ
   const call = await openCall(api, begun, { isSentWhole: !wish.isStreaming });
   if (wish.isStreaming) return await stream(request, api, call, -1);
   if (wish.isBackground) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
-  return await whole(request, api, call);
-}
-
-async function whole(request: AnyRequest, api: ClientApi, call: ResponseCall): Promise<Answer | typeof ANSWERED> {
-  const followed = await follow(api, request, call, {
-    sink: SILENT,
-    timeoutMs: api.context.config.limits.waitSeconds * 1000,
-  });
-  if (followed.kind === 'gone') return abandon(request);
-  request.reply.headers(headersOf(call));
-  if (followed.kind !== 'ended' || followed.end.kind === 'failed') throw problemOf(followed);
-  const body = responseObject(identityOf(call), await stateOf(api, call, followed));
-  return { status: 200, body, headers: costHeader(call.segment.usage) };
+  return await answerWhole(api, request, call, async (end) =>
+    responseObject(identityOf(call), await stateOf(api, call, { kind: 'ended', end })),
+  );
 }
 
 /** The events after one that the client has; -1: all. */
-async function stream(
-  request: AnyRequest,
-  api: ClientApi,
-  call: ResponseCall,
-  after: number,
-): Promise<typeof ANSWERED> {
+async function stream(request: AnyRequest, api: Api, call: ResponseCall, after: number): Promise<typeof ANSWERED> {
   const events = new ResponseEvents(identityOf(call));
   const sse = sseSink(request, () => headersOf(call));
   const send = (all: ReturnType<ResponseEvents['begin']>): void => {
@@ -172,8 +157,7 @@ function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/res
       const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
       const isDone = await stopCall(api.context, call.turn.messageId, request.idempotency);
       if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
-      throw new Problem(
-        'conflict',
+      throw conflict(
         `The response has ended: its message is ${call.turn.status}. Only a running response can be cancelled.`,
       );
     },

@@ -5,7 +5,7 @@ import { agentOf } from '../../config.ts';
 import { pauseWork, resumeWork } from '../../service/operate-service.ts';
 import { listPauses, PAUSES_MAX, type PauseScope } from '../../store/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { Problem } from '../problem.ts';
+import { conflict } from '../problem.ts';
 import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/pauses.ts';
 
@@ -24,10 +24,7 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
     if (body.agent !== undefined) agentOf(context.config, body.agent);
     const made = await pauseWork(context.service, scopeOf(body), facts);
     if (made === null)
-      throw new Problem(
-        'conflict',
-        `There are already ${PAUSES_MAX} pauses, the largest number. End some of them first.`,
-      );
+      throw conflict(`There are already ${PAUSES_MAX} pauses, the largest number. End some of them first.`);
     return made;
   },
   async answer(made) {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
 import { forgetSubmission } from '../../service/operate-service.ts';
 import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound } from '../problem.ts';
 import { defineEffect, defineList, type Route } from '../route.ts';
 import { providerBatch } from '../../contract/provider-batches.ts';
 
@@ -29,8 +29,7 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
   async perform({ params: { id }, idempotency }, { context }) {
     const result = await forgetSubmission(context.service, { id, idempotency });
     if (result.kind === 'unknown') throw notFound(`submission ${id}`);
-    if (result.kind === 'refused')
-      throw new Problem('conflict', `The submission is ${result.status}, so it cannot be abandoned.`);
+    if (result.kind === 'refused') throw conflict(`The submission is ${result.status}, so it cannot be abandoned.`);
     return { id };
   },
   async answer({ id }, _request, { context }) {

@@ -7,7 +7,7 @@ import { stopRun } from '../../service/stop-session.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
 
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import {
   killed,
@@ -59,7 +59,7 @@ function spawnedOf(answer: SpawnAnswer, key: string): SpawnedRun {
       if (answer.code === 'children' || answer.code === 'descendants') {
         throw new Problem('spawn_limit', sentence(answer.message), { retryAfterMs: FULL_RETRY_MS });
       }
-      throw new Problem('conflict', sentence(answer.message));
+      throw conflict(sentence(answer.message));
     case 'unknown':
       throw notFound(`session ${key}`);
     default:
@@ -138,7 +138,7 @@ function steeredOf(
     case 'limit':
       throw new Problem('spawn_limit', sentence(answer.message), { retryAfterMs: FULL_RETRY_MS });
     case 'ended':
-      throw new Problem('conflict', `The run ${runId} has ended and accepts no further tasks.`);
+      throw conflict(`The run ${runId} has ended and accepts no further tasks.`);
     case 'unknown':
       throw notFound(`run ${runId}`);
     default:

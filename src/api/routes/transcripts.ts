@@ -13,7 +13,7 @@ import type { ApiContext } from '../context.ts';
 import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { waitSecondsOf } from '../prefer.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import {
   compacted,
@@ -124,9 +124,9 @@ const restore = defineEffect({
       case 'ok':
         return {};
       case 'running':
-        throw new Problem('conflict', 'A turn of the session is running. Abort it, or wait until it ends.');
+        throw conflict('A turn of the session is running. Abort it, or wait until it ends.');
       case 'conflict':
-        throw new Problem('conflict', 'Only a successful compaction of the current transcript can be undone.');
+        throw conflict('Only a successful compaction of the current transcript can be undone.');
       case 'unknown':
         throw notFound(`compaction ${params.id} of session ${params.key}`);
       default:
@@ -157,7 +157,7 @@ const resetRoute = defineEffect({
     const done = await startTranscript(context.service, { sessionKey: params.key, isAborting, idempotency });
     if (done.kind === 'unknown') throw notFound(`session ${params.key}`);
     if (done.kind === 'running') {
-      throw new Problem('conflict', 'A turn of the session is running. Wait until it ends, or send {"abort": true}.');
+      throw conflict('A turn of the session is running. Wait until it ends, or send {"abort": true}.');
     }
     return { transcriptNo: done.transcriptNo, previousNo: done.previousNo };
   },
@@ -196,7 +196,7 @@ const fork = defineEffect({
       case 'ok':
         return { entries: made.entries };
       case 'exists':
-        throw new Problem('conflict', `The session ${targetKey} already exists. Choose another key.`);
+        throw conflict(`The session ${targetKey} already exists. Choose another key.`);
       case 'unknown':
         throw notFound(`session ${params.key}`);
       case 'unknown-entry':

@@ -11,7 +11,7 @@ import { listTurns, viewTurn } from '../../store/views/turns.ts';
 import { viewToolCall } from '../../store/views/tool-call.ts';
 import { viewTurnInputs } from '../../store/views/turn-inputs.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { requireFound, notFound, Problem } from '../problem.ts';
+import { conflict, requireFound, notFound } from '../problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import { cappedCount, turnAborted } from '../../contract/answers.ts';
 import { toolCallDetail, turnInputs } from '../../contract/details.ts';
@@ -166,9 +166,9 @@ const retry = defineEffect({
       case 'ok':
         return { retried: params.id, messageIds: result.messageIds };
       case 'conflict':
-        throw new Problem('conflict', 'Only a turn that did not succeed can be retried, and only once.');
+        throw conflict('Only a turn that did not succeed can be retried, and only once.');
       case 'item':
-        throw new Problem('conflict', retryItemText(result));
+        throw conflict(retryItemText(result));
       case 'unknown':
         throw notFound(`turn ${params.id}`);
       default:
