@@ -11,7 +11,7 @@ import type { Answer } from './answer.ts';
 import { audited } from './audited.ts';
 import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
-import { createServices } from './create-services.ts';
+import { openApiDocument } from './openapi.ts';
 import { FORM_TYPE, LINE_TYPES } from './batch-lines.ts';
 import { answerWithin } from './deadline.ts';
 import { createErrorHandler } from './error-handler.ts';
@@ -23,7 +23,7 @@ import { parseRequest } from './parse-request.ts';
 import { Problem } from './problem.ts';
 import { ANSWERED, roleOf, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
-import type { ApiServices } from './services.ts';
+import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
 
 declare module 'fastify' {
@@ -59,7 +59,8 @@ export function createApi(
   context: ApiContext,
   { arrivalMsMax = ARRIVAL_MS_MAX, webDist = WEB_DIST }: ApiOptions = {},
 ): FastifyInstance {
-  const services = createServices(context, ROUTES);
+  let document: object | undefined;
+  const services = createServices(context, () => (document ??= openApiDocument(ROUTES, context.config.api.publicUrl)));
   const handleError = createErrorHandler(context);
   const app = fastify({
     bodyLimit: context.config.limits.bodyBytes,

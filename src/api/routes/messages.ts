@@ -3,21 +3,17 @@ import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, viewMessage } from '../../store/views/messages.ts';
-import type { Answer } from '../answer.ts';
-import type { ApiContext } from '../context.ts';
 import { answerWithin } from '../deadline.ts';
-import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
+import { idempotencyMismatch } from '../idempotency-key.ts';
 
 import { parseSessionKey } from '../path-parameters.ts';
-import { waitSecondsOf } from '../prefer.ts';
-import { requireFound, fieldProblem, modelProblem, Problem } from '../problem.ts';
-import { defineList, defineRead, defineRoute, type AnyRequest, type Route } from '../route.ts';
+import { answerStored, inboxFull } from '../answer-stored.ts';
+import { requireFound, fieldProblem, modelProblem } from '../problem.ts';
+import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
 import { accepted, settled, type AcceptedMessage } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
 import { idsText, listText, sessionKeyText, tagText } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
-import type { ApiServices } from '../services.ts';
-import { waitForSettlement } from '../wait-for-settlement.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
@@ -55,17 +51,16 @@ const postMessage = defineRoute({
         'The request timed out, and the message may have been accepted. Send it again with the same Idempotency-Key.',
       ),
     );
-    const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
-    const ended = waitSeconds > 0 ? await waitForEnd({ request, context, services }, result, waitSeconds) : null;
-    const answer: Answer = ended ?? acceptedAnswer(result);
-    return {
-      ...answer,
-      headers: {
-        location: `/v1/messages/${result.message.id}`,
-        ...(waitSeconds > 0 ? { 'preference-applied': `wait=${waitSeconds}` } : {}),
-        ...(result.kind === 'duplicate' && result.by === 'idempotency' ? REPLAYED : {}),
+    const { message: taken, session, disposition, sessionId } = result;
+    const isReplay = result.kind === 'duplicate' && result.by === 'idempotency';
+    return answerStored(
+      { request, context, services },
+      { id: taken.id, sessionId, isReplay },
+      {
+        ended: async ({ message: ended, turn }) => ({ message: ended, turn, reply: ended.reply }),
+        now: async () => ({ message: taken, session, disposition }),
       },
-    };
+    );
   },
 });
 
@@ -79,34 +74,10 @@ function takenOf(result: AcceptResult): TakenMessage {
     case 'mismatch':
       throw idempotencyMismatch();
     case 'full':
-      throw new Problem(
-        'inbox_full',
-        'The inbox of the session is full; nothing was stored. Wait for a reply, or raise limits.waitingPerSession.',
-        {
-          retryAfterMs: result.retryAfterMs,
-        },
-      );
+      throw inboxFull(result.retryAfterMs);
     default:
       return result satisfies never;
   }
-}
-
-function acceptedAnswer(result: TakenMessage): Answer {
-  return { status: 202, body: { message: result.message, session: result.session, disposition: result.disposition } };
-}
-
-/** The 200 form when the message is settled in time, else null. The wait ends when the client leaves. */
-async function waitForEnd(
-  api: { request: AnyRequest; context: ApiContext; services: ApiServices },
-  result: TakenMessage,
-  waitSeconds: number,
-): Promise<Answer | null> {
-  const { request, services } = api;
-  const input = { id: result.message.id, sessionId: result.sessionId };
-  const settlement = await waitForSettlement({ request, services }, input, waitSeconds);
-  if (settlement === null) return null;
-  const { message: settled, turn } = settlement;
-  return { status: 200, body: { message: settled, turn, reply: settled.reply } };
 }
 
 const getMessages = defineList({

@@ -8,12 +8,11 @@ import {
 } from '../../store/views/compactions.ts';
 import { viewMessage } from '../../store/views/messages.ts';
 import { findSession, viewSession } from '../../store/views/sessions.ts';
-import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
-import { idempotencyMismatch, REPLAYED } from '../idempotency-key.ts';
+import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { waitSecondsOf } from '../prefer.ts';
-import { conflict, requireFound, notFound, Problem } from '../problem.ts';
+import { answerStored, inboxFull } from '../answer-stored.ts';
+import { conflict, requireFound, notFound } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
 import {
   compacted,
@@ -27,7 +26,6 @@ import {
   restored,
   transcript,
 } from '../../contract/transcripts.ts';
-import { waitForSettlement } from '../wait-for-settlement.ts';
 
 const compact = defineRoute({
   operationId: 'compactSession',
@@ -53,38 +51,20 @@ const compact = defineRoute({
     if (asked === null) throw notFound(`session ${key}`);
     const { acceptance, sessionId } = asked;
     if (acceptance.kind === 'mismatch') throw idempotencyMismatch();
-    if (acceptance.kind === 'full')
-      throw new Problem(
-        'inbox_full',
-        'The inbox of the session is full; nothing was stored. Wait for a reply, or raise limits.waitingPerSession.',
-      );
+    if (acceptance.kind === 'full') throw inboxFull();
     const isReplay = acceptance.kind === 'duplicate';
-    const messageId = acceptance.kind === 'duplicate' ? acceptance.id : acceptance.message.id;
-    const waitSeconds = waitSecondsOf(request.headers['prefer'], context.config.limits.waitSeconds);
-    const settlement =
-      waitSeconds === 0
-        ? null
-        : await waitForSettlement({ request, services }, { id: messageId, sessionId }, waitSeconds);
-    const answer: Answer =
-      settlement === null
-        ? { status: 202, body: await requested(context, key, messageId) }
-        : {
-            status: 200,
-            body: {
-              message: settlement.message,
-              turn: settlement.turn,
-              compaction:
-                settlement.turn === null ? null : await viewCompactionOfTurn(context.views, settlement.turn.id),
-            },
-          };
-    return {
-      ...answer,
-      headers: {
-        location: `/v1/messages/${messageId}`,
-        ...(waitSeconds > 0 ? { 'preference-applied': `wait=${waitSeconds}` } : {}),
-        ...(isReplay ? REPLAYED : {}),
+    const id = acceptance.kind === 'duplicate' ? acceptance.id : acceptance.message.id;
+    return answerStored(
+      { request, context, services },
+      { id, sessionId, isReplay },
+      {
+        async ended({ message, turn }) {
+          const made = turn === null ? null : await viewCompactionOfTurn(context.views, turn.id);
+          return { message, turn, compaction: made };
+        },
+        now: () => requested(context, key, id),
       },
-    };
+    );
   },
 });
 
