@@ -2,6 +2,7 @@
 // configuration opens for it. The model names; this decides (G30).
 import { channelOf, isDirect, type InboundMessage } from './inbound.ts';
 import { addressOf, type Recipient, type ReplyAddress } from './reply-address.ts';
+import { given } from './given.ts';
 
 /** The chat of the session, as its last message named it. */
 export interface ChatRoute {
@@ -44,12 +45,8 @@ export function chatRouteOf(message: InboundMessage, defaultUrl: string | undefi
   const url = deliver === null ? undefined : (deliver?.url ?? defaultUrl);
   return {
     channel: channelOf(message),
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(chatId === undefined ? {} : { chatId }),
-    ...(isDirect(message) && sender?.id !== undefined ? { peerId: sender.id } : {}),
-    ...(messageId === undefined ? {} : { messageId }),
+    ...given({ accountId, chatId, peerId: isDirect(message) ? sender?.id : undefined, messageId, url }),
     address: addressOf(message),
-    ...(url === undefined ? {} : { url }),
   };
 }
 

@@ -1,6 +1,7 @@
 // The address of an answer, in the ids of the message's platform: what a receiver of replies needs to forward one. It contains only what
 // the message named.
 import { channelOf, isDirect, threadIdOf, type ChatType, type InboundMessage } from './inbound.ts';
+import { given } from './given.ts';
 
 /** The recipient of an answer. */
 export interface Recipient {
@@ -29,12 +30,8 @@ export function addressOf(message: InboundMessage): ReplyAddress {
   const id = isDirect(message) ? sender?.id : undefined;
   const isNamed = [channel, accountId, chatId, id].some((part) => part !== undefined);
   return {
-    ...(channel === undefined ? {} : { channel }),
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(chatId === undefined ? {} : { chatId }),
-    ...(chatType === undefined ? {} : { chatType }),
-    ...(threadId === undefined ? {} : { threadId }),
-    ...(isNamed ? { recipient: recipientOf({ channel: channelOf(message), accountId, chatId, id }) } : {}),
+    ...given({ channel, accountId, chatId, chatType, threadId }),
+    ...(isNamed ? { recipient: { channel: channelOf(message), ...given({ accountId, chatId, id }) } } : {}),
   };
 }
 
@@ -52,31 +49,10 @@ export function addressOfRoute(route: string): ReplyAddress {
   if (channel === undefined) return {};
   return {
     channel,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(chatId === undefined ? {} : { chatId }),
-    ...(threadId === undefined ? {} : { threadId }),
-    recipient: recipientOf({ channel, accountId, chatId }),
+    ...given({ accountId, chatId, threadId }),
+    recipient: { channel, ...given({ accountId, chatId }) },
   };
 }
 
 const ROUTE_PARTS = 6;
 const DEFAULT_CHANNEL = channelOf({ text: '' });
-
-function recipientOf({
-  channel,
-  accountId,
-  chatId,
-  id,
-}: {
-  channel: string;
-  accountId?: string | undefined;
-  chatId?: string | undefined;
-  id?: string | undefined;
-}): Recipient {
-  return {
-    channel,
-    ...(accountId === undefined ? {} : { accountId }),
-    ...(chatId === undefined ? {} : { chatId }),
-    ...(id === undefined ? {} : { id }),
-  };
-}

@@ -6,6 +6,7 @@ import { withOptions, type InputOptions } from './input-options.ts';
 import { storableText } from './storable-text.ts';
 import { subagentInstructions, type SessionMessage } from './session-message.ts';
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
+import { given } from './given.ts';
 
 /** The requested subagent. */
 export interface SpawnRequest {
@@ -92,8 +93,7 @@ export function planSpawn(
       runTimeoutSeconds: request.runTimeoutSeconds ?? settings.runTimeoutSeconds,
       cleanup: request.cleanup ?? 'keep',
       mode: request.mode ?? 'run',
-      ...(request.deliver === undefined ? {} : { deliver: request.deliver }),
-      ...(request.options === undefined ? {} : { options: request.options }),
+      ...given({ deliver: request.deliver, options: request.options }),
     },
   };
 }

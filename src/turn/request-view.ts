@@ -7,8 +7,7 @@ import { historyKey, openHistory, shownEntries, type ViewRules } from '../core/h
 import type { ModelMessage } from '../core/model-request.ts';
 import { applyPruning, decidePruning } from '../core/pruning/prune-tool-results.ts';
 import type { CallView, PruningView, SessionView } from '../core/view.ts';
-import type { GrowingView } from './growing-view.ts';
-import type { Transcript } from './transcript-cache.ts';
+import type { GrowingView, Transcript } from './transcript-cache.ts';
 
 /** A request that is about to be sent. */
 export interface NextRequest {

@@ -16,11 +16,7 @@
 import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
 import type { TurnContext } from './context.ts';
-import { commit } from './end/commit.ts';
-import { decide } from './end/decide.ts';
-import { loop } from './loop/loop.ts';
-import { claim } from './open/claim.ts';
-import { open } from './open/open.ts';
+import { commit, decide, loop, claim, open } from './steps.ts';
 import { stateAfterFault } from './state-after-fault.ts';
 import { isFinal, type TurnOutcome, type TurnState } from './turn-state.ts';
 

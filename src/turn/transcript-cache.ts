@@ -9,7 +9,9 @@ import type { ContentBlock } from '../core/content.ts';
 import type { Entry } from '../core/entry.ts';
 import type { ViewEntry } from '../core/history/view-messages.ts';
 import type { SessionId } from '../core/ids.ts';
-import type { GrowingView } from './growing-view.ts';
+import type { Violation } from '../core/history/check-request.ts';
+import type { History } from '../core/history/prepare-history.ts';
+import type { ModelMessage } from '../core/model-request.ts';
 
 /** The most text that is kept, in UTF-16 units. */
 const KEPT_CHARS_MAX = 6_000_000;
@@ -121,4 +123,18 @@ function charsOf(content: readonly ContentBlock[]): number {
     else chars += JSON.stringify(block).length;
   }
   return chars;
+}
+
+/** A history, the inputs that made it, and how far it reaches. Kept with the transcript, so that the next turn can extend it. */
+export interface GrowingView {
+  key: string;
+  history: History;
+  /** Reports faults of the messages; checks only new ones. */
+  check: (messages: readonly ModelMessage[]) => Violation[];
+  /** How many entries it shows, and the numbers of the first and the last of them. */
+  count: number;
+  firstSeq: number | undefined;
+  lastSeq: number | undefined;
+  /** How much its images hold, in characters. */
+  imageChars: number;
 }

@@ -47,12 +47,11 @@ export function rateLimitsOf(written: readonly WrittenLimit[]): RateLimit[] {
 }
 
 function perMinuteOf(limit: WrittenLimit, share: number): Amounts {
-  const { requestsPerMinute: requests, inputTokensPerMinute: input, outputTokensPerMinute: output } = limit;
-  return {
-    ...(requests === undefined ? {} : { requests: requests * share }),
-    ...(input === undefined ? {} : { inputTokens: input * share }),
-    ...(output === undefined ? {} : { outputTokens: output * share }),
-  };
+  const amounts = RATE_UNITS.flatMap((unit): [RateUnit, number][] => {
+    const amount = limit[`${unit}PerMinute`];
+    return amount === undefined ? [] : [[unit, amount * share]];
+  });
+  return Object.fromEntries(amounts);
 }
 
 /** The limits that hold for a call; all of them must have room for it. */

@@ -18,6 +18,7 @@ import { applyPruning } from '../pruning/prune-tool-results.ts';
 import type { CallView, TurnRequestSettings } from '../view.ts';
 import { dropHeartbeatPairs, limitTurns, modelAt } from './past.ts';
 import { createHistory, type History, type HistoryEntry } from './prepare-history.ts';
+import { given } from '../given.ts';
 
 /** An entry as a view needs it. Summaries come first, all others in the order of the numbers. */
 export type ViewEntry = Pick<Entry, 'seq' | 'kind' | 'role' | 'content' | 'provenance'>;
@@ -70,8 +71,7 @@ export function openHistory(shown: readonly ViewEntry[], rules: ViewRules): Hist
   const { family } = rules.view;
   const inFront: HistoryEntry[] = injected.map(({ role, content }, index) => ({ role, content, seq: -1 - index }));
   return createHistory([...inFront, ...shown], {
-    ...(family === undefined ? undefined : { family }),
-    ...(isTraced === undefined ? undefined : { isTraced }),
+    ...given({ family, isTraced }),
     isOwn: isOwnRule(rules),
     ...imagesRule(shown, rules),
   });

@@ -143,9 +143,15 @@ export type SectionOrigin = 'holdfast' | 'configuration' | 'workspace' | 'channe
 /** One part of the system prompt. */
 export interface Section {
   name: string;
-  /** The modes that it appears in. */
-  modes: readonly PromptMode[];
-  origin: SectionOrigin | ((input: SystemPromptInput) => SectionOrigin);
+  /** The modes that it appears in; absent: full and minimal. */
+  modes?: readonly PromptMode[];
+  /** Absent: Holdfast. */
+  origin?: SectionOrigin | ((input: SystemPromptInput) => SectionOrigin);
   /** Its lines; none when it has nothing to say. Blank lines between lines are dropped, those inside a line are kept. */
   lines: (input: SystemPromptInput) => readonly (string | null)[];
+}
+
+/** True when the turn has a tool of this name. */
+export function hasTool({ tools }: SystemPromptInput, name: string): boolean {
+  return tools.some((tool) => tool.name.toLowerCase() === name);
 }

@@ -3,7 +3,7 @@
 import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
 import type { Trust } from './prompt-parts.ts';
 import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
-import { extraContext, furtherInstructions } from './sections/extra-context.ts';
+import { FULL_AND_MINIMAL } from './prompt-mode.ts';
 import type { Section, SectionOrigin, SystemPromptInput } from './system-input.ts';
 import type { SystemBlock } from '../model-request.ts';
 
@@ -32,10 +32,8 @@ export interface SectionSpan {
 
 /** The sections that have something to say, in their order. */
 export function writeSections(input: SystemPromptInput): WrittenSection[] {
-  const movable: readonly Section[] = [extraContext, furtherInstructions];
-  const isMoved = (section: Section) => input.isExtraContextDynamic === true && movable.includes(section);
   return [
-    ...STABLE_SECTIONS.filter((section) => !isMoved(section)).flatMap((section) => write(section, input, true)),
+    ...STABLE_SECTIONS.flatMap((section) => write(section, input, true)),
     ...DYNAMIC_SECTIONS.flatMap((section) => write(section, input, false)),
   ];
 }
@@ -54,7 +52,7 @@ export function buildSystemPrompt(input: SystemPromptInput): SystemPrompt {
 
 // A boundary marker in a contributed text is removed: it must neither move the boundary nor be sent.
 function write(section: Section, input: SystemPromptInput, isStable: boolean): WrittenSection[] {
-  const { name, modes, origin, lines } = section;
+  const { name, modes = FULL_AND_MINIMAL, origin = 'holdfast', lines } = section;
   if (!modes.includes(input.mode)) return [];
   const text = withoutBoundary(
     lines(input)

@@ -77,13 +77,16 @@ export function originOf(turnId: string, inputs: readonly TracedOrigin[]): Trace
 
 /** A span, without what most spans have not. */
 export type SpanDraft = Pick<Span, 'traceId' | 'spanId' | 'parentSpanId' | 'name' | 'startMs' | 'endMs'> &
-  Partial<Span>;
+  Partial<Omit<Span, 'attributes'>> & { attributes?: Record<string, AttributeValue | null | undefined> };
 
-/** The span. Times of rows come from the clocks of several machines: one that ended before it began is empty. */
-export function makeSpan(draft: SpanDraft): Span {
+/** The span, with the attributes that have a value. Times of rows come from the clocks of several machines: one that ended before it began is empty. */
+export function makeSpan({ attributes = {}, ...draft }: SpanDraft): Span {
+  const known = Object.entries(attributes).filter(
+    (entry): entry is [string, AttributeValue] => (entry[1] ?? null) !== null,
+  );
   return {
     kind: 'internal',
-    attributes: {},
+    attributes: Object.fromEntries(known),
     links: [],
     events: [],
     errorType: null,

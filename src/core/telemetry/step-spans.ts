@@ -18,6 +18,7 @@ export function callSpan(
   const { provider = DEFAULT_PROVIDER, model } = ref.includes('/') ? modelOfRef(ref) : { model: ref };
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens } = call.usage;
   const responseId = turn.responseIds[call.n];
+  const firstChunkMs = call.firstChunkAt === null ? null : basis.msOf(call.firstChunkAt) - basis.msOf(call.startedAt);
   return makeSpan({
     traceId: parent.traceId,
     spanId: basis.spanIdOf(SPAN_KEYS.call(turn.id, call.n)),
@@ -30,23 +31,19 @@ export function callSpan(
       [ATTRIBUTES.operation]: OPERATIONS.chat,
       [ATTRIBUTES.provider]: provider,
       [ATTRIBUTES.requestModel]: model,
-      ...(responseId === undefined ? {} : { [ATTRIBUTES.responseId]: responseId, [ATTRIBUTES.responseModel]: model }),
-      ...(call.stopReason === null ? {} : { [ATTRIBUTES.finishReasons]: [call.stopReason] }),
+      [ATTRIBUTES.responseId]: responseId,
+      [ATTRIBUTES.responseModel]: responseId === undefined ? null : model,
+      [ATTRIBUTES.finishReasons]: call.stopReason === null ? null : [call.stopReason],
       [ATTRIBUTES.inputTokens]: inputTokens + cacheReadTokens + cacheWriteTokens,
       [ATTRIBUTES.outputTokens]: outputTokens,
       [ATTRIBUTES.cacheReadTokens]: cacheReadTokens,
       [ATTRIBUTES.cacheWriteTokens]: cacheWriteTokens,
-      ...(call.firstChunkAt === null
-        ? {}
-        : {
-            [ATTRIBUTES.timeToFirstChunk]:
-              Math.max(0, basis.msOf(call.firstChunkAt) - basis.msOf(call.startedAt)) / 1000,
-          }),
-      ...(provider === DEFAULT_PROVIDER ? { [ATTRIBUTES.serverAddress]: serverAddress } : {}),
+      [ATTRIBUTES.timeToFirstChunk]: firstChunkMs === null ? null : Math.max(0, firstChunkMs) / 1000,
+      [ATTRIBUTES.serverAddress]: provider === DEFAULT_PROVIDER ? serverAddress : null,
       [ATTRIBUTES.callNumber]: call.n,
       [ATTRIBUTES.callPurpose]: call.purpose,
       [ATTRIBUTES.callTier]: call.tier,
-      ...(call.costUsd === null ? {} : { [ATTRIBUTES.callCostUsd]: call.costUsd }),
+      [ATTRIBUTES.callCostUsd]: call.costUsd,
     },
     errorType: call.status === 'ok' ? null : (codeOf(call.error) ?? call.status),
   });
@@ -94,7 +91,7 @@ export function compactionSpan(
     attributes: {
       [ATTRIBUTES.compactionReason]: reason,
       [ATTRIBUTES.tokensBefore]: tokensBefore,
-      ...(tokensAfter === null ? {} : { [ATTRIBUTES.tokensAfter]: tokensAfter }),
+      [ATTRIBUTES.tokensAfter]: tokensAfter,
     },
     errorType: status === 'failed' || status === 'timedOut' ? `compaction_${status}` : null,
   });
@@ -116,7 +113,7 @@ export function deliverySpan(delivery: TracedDelivery, parent: SpanRef, basis: T
       [ATTRIBUTES.channel]: channel,
       [ATTRIBUTES.deliveryStatus]: status,
       [ATTRIBUTES.deliveryAttempts]: attempts,
-      ...(httpStatus === null ? {} : { [ATTRIBUTES.httpStatus]: httpStatus }),
+      [ATTRIBUTES.httpStatus]: httpStatus,
     },
     errorType: status === 'sent' ? null : `delivery_${status}`,
   });
@@ -159,7 +156,7 @@ export function batchSpan(batch: TracedBatch, basis: TraceBasis): Span {
       ...Object.fromEntries(
         Object.entries(batch.counts).map(([ending, count]) => [`${ATTRIBUTES.batchItems}.${ending}`, count]),
       ),
-      ...(batch.costUsd === null ? {} : { [ATTRIBUTES.costUsd]: batch.costUsd }),
+      [ATTRIBUTES.costUsd]: batch.costUsd,
     },
     errorType: batch.outcome === 'failed' ? 'batch_failed' : null,
   });

@@ -161,10 +161,10 @@ function agentSpan(
       [ATTRIBUTES.turnStatus]: turn.status,
       [ATTRIBUTES.turnAttempt]: turn.attempt,
       ...Object.fromEntries(Object.entries(turn.tags).map(([key, value]) => [`${TAG_PREFIX}${key}`, value])),
-      ...(turn.costUsd === null ? {} : { [ATTRIBUTES.costUsd]: turn.costUsd }),
-      ...(spawnedBy === null ? {} : { [ATTRIBUTES.parentTurnId]: spawnedBy.turnId }),
-      ...(batchId === null ? {} : { [ATTRIBUTES.batchId]: batchId }),
-      ...(dropped === 0 ? {} : { [ATTRIBUTES.spansDropped]: dropped }),
+      [ATTRIBUTES.costUsd]: turn.costUsd,
+      [ATTRIBUTES.parentTurnId]: spawnedBy?.turnId,
+      [ATTRIBUTES.batchId]: batchId,
+      [ATTRIBUTES.spansDropped]: dropped === 0 ? null : dropped,
       ...contentOf(turn.content),
     },
     links,
@@ -187,17 +187,15 @@ function agentSpan(
   });
 }
 
-function contentOf(content: TracedTurn['content']): Record<string, string> {
+function contentOf(content: TracedTurn['content']): Record<string, string | null> {
   if (content === null) return {};
-  const messageOf = (role: string, text: string) => ({ role, parts: [{ type: 'text', content: text }] });
+  const { inputs, reply, instructions } = content;
+  const partOf = (text: string) => ({ type: 'text', content: text });
+  const messageOf = (role: string, text: string) => ({ role, parts: [partOf(text)] });
   return {
-    [ATTRIBUTES.inputMessages]: JSON.stringify(content.inputs.map((text) => messageOf('user', text))),
-    ...(content.reply === null
-      ? {}
-      : { [ATTRIBUTES.outputMessages]: JSON.stringify([messageOf('assistant', content.reply)]) }),
-    ...(content.instructions === null
-      ? {}
-      : { [ATTRIBUTES.systemInstructions]: JSON.stringify([{ type: 'text', content: content.instructions }]) }),
+    [ATTRIBUTES.inputMessages]: JSON.stringify(inputs.map((text) => messageOf('user', text))),
+    [ATTRIBUTES.outputMessages]: reply === null ? null : JSON.stringify([messageOf('assistant', reply)]),
+    [ATTRIBUTES.systemInstructions]: instructions === null ? null : JSON.stringify([partOf(instructions)]),
   };
 }
 

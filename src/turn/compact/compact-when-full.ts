@@ -1,6 +1,8 @@
 // Checks before every model call whether its request leaves the reserve free, and compacts the transcript when it does not: as a step
 // of the turn that is recorded like any other. A failed compaction costs only its time: the turn continues with the unchanged
 // transcript. Only a request that the provider refuses for its length, and that cannot be made shorter, ends the turn.
+// A turn that only compacts its session, on request, is claimed, recorded, stopped and resumed like any other turn, but it has no prompt and
+// adds only the summary to the transcript.
 import type { ModelError } from '../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
@@ -40,4 +42,19 @@ export function contextFullFailure(refusal: ModelError, why = 'nothing in it can
     `The conversation does not fit the context of the model (${refusal.message}), and it could not be compacted: ${why} ` +
     'Send a shorter message, reset the session, or choose a model with a larger context.';
   return new TurnFailed('blocked', message, refusal);
+}
+
+/** Compacts, and resolves with the reply. Throws `TurnFailed` when the compaction failed, `TurnStopped` when it stops. */
+export async function compactOnRequest(context: TurnContext, turn: OpenedTurn): Promise<string> {
+  const { text } = (turn.journal.at.inputs[0]?.body ?? {}) as { text?: unknown };
+  // A chat command contains its text as it was written.
+  const command = typeof text === 'string' ? text.trim() : '';
+  const wanted = command.replace(/^\/compact(?:@\w+)?(?=\s|$)/i, '').trim();
+  const instructions = wanted === '' ? null : wanted;
+  const outcome = await compactTranscript(context, turn, { reason: 'manual', instructions });
+  if (outcome.kind === 'compacted') {
+    return `Compacted: about ${outcome.tokensBefore} tokens became ${outcome.tokensAfter}.`;
+  }
+  if (outcome.code === NOTHING_TO_COMPACT) return outcome.message;
+  throw new TurnFailed(outcome.code, outcome.message);
 }

@@ -1,16 +1,32 @@
 // The end of a compaction that succeeds: the memory, then the summary in the place of the older entries, or a note where there is none.
+// After it, the workspace's files are checked: are they still in the turn's requests? The next prompt repeats the most important rules.
 import type { CompactionPlan } from '../../core/compaction/plan-compaction.ts';
 import { estimateTextTokens, estimateTokens } from '../../core/token-estimate.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { TurnContext } from '../context.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { newEntry, type TurnWrite } from '../turn-write.ts';
-import { readPostCompactionContext } from './compact-aftermath.ts';
 import type { SummaryCall } from './compact-ask.ts';
 import { readWorkspaceAnew, writeCompaction } from './compact-write.ts';
 import { appendMemory } from './memory-flush.ts';
 import { overheadTokens } from './request-tokens.ts';
 import { missingSummary, type SummaryFault } from './summary-faults.ts';
+import {
+  auditBootstrap,
+  pathsShownIn,
+  refreshText,
+  type BootstrapAudit,
+} from '../../core/compaction/post-compaction.ts';
+import type { SystemEventId } from '../../core/ids.ts';
+import { formatEventTime, resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
+import { baseNameOf, filesForMode } from '../../core/prompt/fit-workspace-files.ts';
+import { promptModeOf } from '../../core/prompt/prompt-mode.ts';
+import type { SessionKind } from '../../core/session-key.ts';
+import { newId } from '../../ids.ts';
+import { loadWorkspaceFiles } from '../open/load-workspace.ts';
+import { WorkspaceFileError } from '../open/read-inside.ts';
+import type { SessionWorkspace } from '../open/session-context.ts';
+import { HOST_TIMEZONE } from '../../clock.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
 export type CompactionOutcome =
@@ -77,4 +93,53 @@ export async function finishWithoutSummary(
     { id, tokensBefore, firstKeptSeq, pinnedSeqs, summary, memory: null },
     stored,
   );
+}
+
+export interface PostCompactionContext {
+  audit: BootstrapAudit | null;
+  refresh: { id: SystemEventId; text: string } | null;
+}
+
+const RULES_FILE = 'agents.md';
+const NOTHING: PostCompactionContext = { audit: null, refresh: null };
+
+/** Reads the workspace of a turn that was compacted. A file that cannot be read must not lose the summary. */
+export async function readPostCompactionContext(
+  context: TurnContext,
+  turn: OpenedTurn,
+): Promise<PostCompactionContext> {
+  const { agent, session } = turn;
+  // The store writes only kinds of `sessionKindOf`.
+  const mode = promptModeOf(session.kind as SessionKind, agent.promptMode);
+  if (mode === 'none') return NOTHING;
+  try {
+    // Compactions are rare, so this one reads the disk itself, and sees an edit that was just made.
+    const all = await loadWorkspaceFiles(agent.workspaceDir, context.config.workspace.bootstrapFiles, {
+      freshForMs: 0,
+    });
+    const files = filesForMode(all, mode);
+    const zones = { userTimezone: agent.userTimezone, hostTimezone: HOST_TIMEZONE };
+    const now = formatEventTime(context.clock.now().getTime(), resolveEnvelopeZone(agent.envelopeTimezone, zones));
+    const rules = files.find(({ name }) => baseNameOf(name) === RULES_FILE)?.content ?? null;
+    const text = refreshText(rules, agent.compaction.postCompactionSections, now);
+    return {
+      audit: auditBootstrap(await shownPaths(context, turn), files),
+      refresh: text === null ? null : { id: newId<SystemEventId>(), text },
+    };
+  } catch (error) {
+    if (!(error instanceof WorkspaceFileError)) throw error;
+    context.logger.warn({ err: error, sessionKey: session.key }, 'Workspace cannot be read after a compaction');
+    return NOTHING;
+  }
+}
+
+/** The parts of the next request: this turn's system prompt, or for a turn that only compacts, the part that all turns of the session share. */
+async function shownPaths(context: TurnContext, turn: OpenedTurn): Promise<ReadonlySet<string>> {
+  if (turn.journal.attempt.request.system.length > 0) return pathsShownIn(turn.journal.attempt.request.system);
+  const { workspaceSha256 } = turn.journal.attempt.sessionView;
+  if (workspaceSha256 === undefined) return new Set();
+  const kept = (await context.snapshotCache.recall(context.database, [workspaceSha256])).get(workspaceSha256);
+  // session-context.ts stored the value of this hash.
+  const files = (kept as SessionWorkspace | undefined)?.files ?? [];
+  return new Set(files.filter(({ rawChars }) => rawChars > 0).map(({ path }) => path));
 }

@@ -3,7 +3,7 @@ import { newId } from '../../ids.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import { modelName } from '../../core/model-ref.ts';
 import { isPassingFault } from '../../store/database.ts';
-import { CALLER_TIMEOUT } from '../loop/caller-calls.ts';
+import { CALLER_TIMEOUT } from '../loop/plan-calls.ts';
 import type { TurnContext } from '../context.ts';
 import { viaOf } from '../../core/provider-batch/message-via.ts';
 import { capOf } from '../open/queue-cap.ts';
@@ -14,6 +14,7 @@ import { lastTokensAfter, progressAfter } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';
 import type { TurnWrite } from '../turn-write.ts';
 import { brokenCallWrite, type EndDecision, type TurnResult } from './end-turn.ts';
+import { given } from '../../core/given.ts';
 
 /** The result of a heartbeat whose turn ended this way, unless its answer says more. */
 const POLL_RESULTS = {
@@ -46,25 +47,27 @@ export async function storeEnd(
       messageStatus,
       reply,
       error,
-      ...(answered === null ? {} : { answeredModel: modelName(answered) }),
       wasAborted: result.wasAborted ?? false,
       contextTokens: contextTokensOf(turn, write, result),
       deliveries: result.deliveries ?? [],
       deadLetter,
       hides,
-      ...(result.collectMax === undefined ? {} : { collectMax: result.collectMax }),
-      ...(result.hidesFromSeq === undefined ? {} : { hidesFromSeq: result.hidesFromSeq }),
-      ...(result.hidesSummary === undefined ? {} : { hidesSummary: result.hidesSummary }),
-      ...(turn.kind === 'heartbeat' ? { pollResult: result.pollResult ?? POLL_RESULTS[status] } : {}),
+      ...given({
+        answeredModel: answered === null ? undefined : modelName(answered),
+        collectMax: result.collectMax,
+        hidesFromSeq: result.hidesFromSeq,
+        hidesSummary: result.hidesSummary,
+        pollResult: turn.kind === 'heartbeat' ? (result.pollResult ?? POLL_RESULTS[status]) : undefined,
+        run: result.run,
+        notices: result.notices,
+      }),
       debounceMs: isInterrupted ? 0 : (session.queueDebounceMs ?? queue.debounceMs),
       announceDebounceMs: isInterrupted ? 0 : turn.agent.subagents.announceDebounce,
       gatherMsMax: queue.gatherMsMax,
       cap: capOf(context, session),
       steerSeen: journal.attempt.steersSeen,
       ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error, answered }),
-      ...(result.run === undefined ? {} : { run: result.run }),
       ...(session.runId === null ? undefined : { isPartOfRun: true }),
-      ...(result.notices === undefined ? {} : { notices: result.notices }),
       isAwaited: context.isAwaited(session.id),
       ...(viaOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
     }),

@@ -11,13 +11,14 @@ import type { ModelError } from '../../model/model.ts';
 import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { TurnContext } from '../context.ts';
-import { CALLER } from './caller-calls.ts';
+import { CALLER } from './plan-calls.ts';
 import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
 import type { Pass } from './model-gate.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { reportCalls } from '../turn-log.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
+import { given } from '../../core/given.ts';
 
 /** The code of a turn that waits for a batch of the provider. */
 export const PROVIDER_BATCH = 'provider_batch';
@@ -182,10 +183,7 @@ export async function parkTurn(context: TurnContext, turn: OpenedTurn, wish: Par
   const modelCalls = failed === null ? [] : [failed];
   if (request !== undefined && request.callNo > journal.at.progress.calls)
     events.push(modelStarted(turn.id, request.callNo));
-  const totals = {
-    ...(retries === undefined ? {} : { retries }),
-    ...(request === undefined ? {} : { calls: request.callNo }),
-  };
+  const totals = given({ retries, calls: request?.callNo });
   const write = { ...NO_ROWS, modelCalls, events, totals };
   // The wait counts from the model's last answer, whatever the current reason is: alternating reasons must not extend it.
   // After a wait that has another bound, the next one starts a new count.

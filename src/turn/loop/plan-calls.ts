@@ -1,5 +1,9 @@
 // What is to be done with each tool call of an answer: run it, or answer with what is known already. Decided from the answer when it is new,
 // and from the ledger when an earlier worker left it (G11).
+//
+// Tool calls that the client runs (docs/decisions/0069): the agent's calls of the same answer run first and their results are stored; then the
+// turn is parked until the client has sent the results of its own, or until they have had their time. A turn that is resumed finds in the
+// ledger which of them have come.
 import { headOf } from '../../core/cut-text.ts';
 import { callerOf, isCallersTool } from '../../core/caller-request.ts';
 import type { ToolUseBlock } from '../../core/content.ts';
@@ -9,6 +13,9 @@ import type { ToolSettlement } from '../../store/journal.ts';
 import type { Tool, ToolOutcome } from '../../tools/tool.ts';
 import { unknownToolOutcome } from '../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
+import { callerCallId } from '../../core/openai/client-ids.ts';
+import type { TurnContext } from '../context.ts';
+import { TurnStopped } from '../turn-end.ts';
 
 /** The plan for a call: run it, answer it from the ledger, or leave it to the client. */
 export type Plan = { call: ToolUseBlock; ordinal: number } & (
@@ -88,4 +95,56 @@ function known(call: ToolUseBlock, ordinal: number, status: ToolSettlement['stat
 
 function unknownTool(turn: OpenedTurn, call: ToolUseBlock, ordinal: number): Plan {
   return { call, ordinal, kind: 'known', status: null, outcome: unknownToolOutcome(call.name, turn.toolset) };
+}
+
+/** The code of a turn that waits for the client. */
+export const CALLER = 'caller';
+
+/** The code of a turn whose client did not send its results in time. */
+export const CALLER_TIMEOUT = 'caller_timeout';
+
+/** How much longer the client may take for its results, in milliseconds; at most 0: it has not sent them in time. */
+export function callerTimeLeftMs({ config }: TurnContext, { journal }: OpenedTurn): number {
+  const { park } = journal.at;
+  const waitedMs = park?.code === CALLER ? park.waitedMs : 0;
+  return config.openai.callerSeconds * 1000 - waitedMs;
+}
+
+/** The stop of a turn that waits for these calls of the client, to be thrown. */
+export function awaitsCaller(context: TurnContext, turn: OpenedTurn, plans: readonly Plan[]): TurnStopped {
+  const step = turn.journal.at.progress.steps;
+  const calls = plans.filter((plan) => plan.kind === 'caller');
+  const text = `The turn waits for the client: it has not sent the results of ${calls.map(({ call }) => call.name).join(', ')} yet.`;
+  return new TurnStopped({
+    kind: 'parked',
+    message: text,
+    park: {
+      reason: { code: CALLER, text, by: null },
+      facts: {
+        step,
+        calls: calls.map(({ call, ordinal }) => ({
+          id: callerCallId({ turnId: turn.id, step, ordinal }),
+          callId: call.id,
+          name: call.name,
+        })),
+      },
+      hasCalled: false,
+      delayMs: Math.max(0, callerTimeLeftMs(context, turn)),
+      notBeforeMs: 0,
+    },
+  });
+}
+
+/** The plans of a turn whose client has not sent its results in time: each open call gets a result that reports it. */
+export function withoutCaller(plans: readonly Plan[]): Plan[] {
+  return plans.map((plan) =>
+    plan.kind === 'caller'
+      ? {
+          ...plan,
+          kind: 'known',
+          status: 'failed',
+          outcome: { content: 'No result came from the client.', isError: true },
+        }
+      : plan,
+  );
 }

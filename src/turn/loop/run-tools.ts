@@ -17,8 +17,7 @@ import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { modelStarted } from './model-events.ts';
-import type { Plan } from './plan-calls.ts';
-import { awaitsCaller } from './caller-calls.ts';
+import { awaitsCaller, type Plan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';

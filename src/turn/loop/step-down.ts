@@ -15,6 +15,7 @@ import type { TurnContext } from '../context.ts';
 import { familyView, viewWith } from '../open/open-view.ts';
 import { RequestView } from '../request-view.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
+import { given } from '../../core/given.ts';
 
 /** The right to make the next call, of the next model where the one that is asked cannot be called. Throws as `enterGate` does. */
 export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<CallPass> {
@@ -103,6 +104,7 @@ function beginSpan(turn: OpenedTurn, ref: string): readonly ModelSpan[] {
 function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: readonly ModelSpan[]): void {
   const { journal, session, thinking, transcript } = turn;
   const { request, requests } = journal.attempt;
+  const { system, tools, sampling } = request;
   const named = modelOfRef(ref);
   const isShown = reasoningOf(session.reasoning) !== 'off';
   // Turns are opened with levels of the configuration.
@@ -111,13 +113,7 @@ function askFrom(context: TurnContext, turn: OpenedTurn, ref: string, models: re
   const { rules } = requests;
   journal.note({
     fallback,
-    request: {
-      ...named,
-      ...limits,
-      system: request.system,
-      tools: request.tools,
-      ...(request.sampling === undefined ? {} : { sampling: request.sampling }),
-    },
+    request: { ...named, ...limits, system, tools, ...given({ sampling }) },
     requests: new RequestView(transcript, { ...rules, view: viewWith(rules.view, fallback), model: modelName(named) }),
   });
 }

@@ -5,6 +5,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import os from 'node:os';
 import { DOCS_PATH, type AgentSettings, type Config } from '../../config.ts';
 import type { AttributedContribution, RuntimeFacts, SystemPromptInput } from '../../core/prompt/system-input.ts';
+import { given } from '../../core/given.ts';
 
 /** The part of a system prompt's input that the configuration decides. */
 export type AgentFacts = Pick<
@@ -124,13 +125,12 @@ function contributionsOf({ promptContribution }: AgentSettings): AttributedContr
   return [
     {
       origin: 'configuration',
-      ...(stablePrefix === undefined ? {} : { stablePrefix }),
-      ...(dynamicSuffix === undefined ? {} : { dynamicSuffix }),
-      sectionOverrides: {
-        ...(interactionStyle === undefined ? {} : { interaction_style: interactionStyle }),
-        ...(toolCallStyle === undefined ? {} : { tool_call_style: toolCallStyle }),
-        ...(executionBias === undefined ? {} : { execution_bias: executionBias }),
-      },
+      ...given({ stablePrefix, dynamicSuffix }),
+      sectionOverrides: given({
+        interaction_style: interactionStyle,
+        tool_call_style: toolCallStyle,
+        execution_bias: executionBias,
+      }),
     },
   ];
 }
@@ -138,11 +138,5 @@ function contributionsOf({ promptContribution }: AgentSettings): AttributedContr
 function sandboxOf({ sandbox }: Config): Pick<SystemPromptInput, 'sandbox'> {
   if (!sandbox.enabled) return {};
   const { hostMount, workspaceAccess, browserUrl } = sandbox;
-  return {
-    sandbox: {
-      workspaceAccess,
-      ...(hostMount === undefined ? {} : { hostMount }),
-      ...(browserUrl === undefined ? {} : { browserUrl }),
-    },
-  };
+  return { sandbox: { workspaceAccess, ...given({ hostMount, browserUrl }) } };
 }

@@ -27,6 +27,7 @@ import { changesOfPlugins, turnFactsOf } from './turn-hooks.ts';
 import { imagesOfTurn, type TurnImages } from './turn-images.ts';
 import { factsOf, type PromptFacts, type TurnMaterial } from './turn-material.ts';
 import { writePrompt } from './write-prompt.ts';
+import { given } from '../../core/given.ts';
 
 /** What the opening of a turn commits. */
 export interface Assembly {
@@ -167,9 +168,11 @@ function closeAssembly(
     ...facts.view,
     workspaceSha256: session.workspace.snapshot.sha256,
     chatSha256: session.chat.snapshot.sha256,
-    ...(system.groupIntro === null ? {} : { groupIntroduced: system.groupIntro }),
-    ...(notes.warned.length === 0 ? {} : { budgetWarnings: [...notes.warned] }),
-    ...(images.session === undefined ? {} : { images: images.session }),
+    ...given({
+      groupIntroduced: system.groupIntro ?? undefined,
+      budgetWarnings: notes.warned.length === 0 ? undefined : [...notes.warned],
+      images: images.session,
+    }),
   };
   return {
     prompt: { text, thinking: prompt.thinking, parts: [...spans, { name: 'clean-body', text: prompt.cleanBody }] },
@@ -178,8 +181,7 @@ function closeAssembly(
       sectionsSha256: sectionsSnapshot.sha256,
       workspaceSha256: session.workspace.snapshot.sha256,
       chatSha256: session.chat.snapshot.sha256,
-      ...(injected === null ? {} : { injectedSha256: injected.sha256 }),
-      ...(images.turn === undefined ? {} : { images: images.turn }),
+      ...given({ injectedSha256: injected?.sha256, images: images.turn }),
     },
     sessionView: isDeepStrictEqual(sessionView, material.claim.session.view) ? null : sessionView,
     snapshots: [

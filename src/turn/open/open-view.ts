@@ -17,6 +17,7 @@ import type { WaitingInput } from '../../store/claim-session.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import type { Transcript } from '../transcript-cache.ts';
+import { given } from '../../core/given.ts';
 
 /** The past of a turn that is about to be opened. */
 export interface Past {
@@ -40,8 +41,7 @@ export function decidePast(context: TurnContext, { session, agent, transcript, i
   const limited = { key: session.key, kind: session.kind as SessionKind, isGroup };
   const historyLimit = historyLimitOf(limited, { session: config.session, platforms: config.channels.platforms });
   const view = {
-    ...(historyLimit === undefined ? undefined : { historyLimit }),
-    ...(entries.some(isPoll) ? { heartbeatAckCharsMax: agent.heartbeat.ackMaxChars } : undefined),
+    ...given({ historyLimit, heartbeatAckCharsMax: entries.some(isPoll) ? agent.heartbeat.ackMaxChars : undefined }),
   };
   const messages = (): readonly ModelMessage[] => {
     const shown = entries.slice(0, entries.length - orphans.length);
@@ -84,9 +84,7 @@ export function completeViews(
       ...providerView(request),
       ...past.view,
       maxTokens,
-      ...(thinking === undefined ? undefined : { thinking }),
-      ...(effort === undefined ? undefined : { effort }),
-      ...(sampling === undefined ? undefined : { sampling }),
+      ...given({ thinking, effort, sampling }),
       ...(isMixed(past, models) ? { models: [...models] } : undefined),
     },
     sessionView: isChanged
@@ -97,7 +95,7 @@ export function completeViews(
 
 /** The provider of a request, according to its view. */
 export function providerView({ provider }: Pick<RequestBase, 'provider'>): Pick<TurnRequestSettings, 'provider'> {
-  return provider === undefined ? {} : { provider };
+  return given({ provider });
 }
 
 /** The family of a request's provider, according to its view: the form in which it accepts the history. */
@@ -114,7 +112,7 @@ export function viewWith(
   { family: _family, ...view }: TurnRequestSettings,
   { family, models }: FallbackView,
 ): TurnRequestSettings {
-  return { ...view, ...(family === undefined ? undefined : { family }), models };
+  return { ...view, ...given({ family }), models };
 }
 
 /** True when not all of the past is known to be of one model: a fork begins with entries whose model is not recorded. */
@@ -155,12 +153,7 @@ export function limitsOf({
   if (maxTokens === undefined) return undefined;
   const budget: ThinkingSetting | undefined =
     thinkingBudgetTokens === undefined ? undefined : { type: 'enabled', budget_tokens: thinkingBudgetTokens };
-  const setting = thinking ?? budget;
-  return {
-    maxTokens,
-    ...(setting === undefined ? undefined : { thinking: setting }),
-    ...(effort === undefined ? undefined : { effort }),
-  };
+  return { maxTokens, ...given({ thinking: thinking ?? budget, effort }) };
 }
 
 /** The origin of the prompt of these inputs when no person wrote it to this session. */

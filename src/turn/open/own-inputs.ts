@@ -7,6 +7,7 @@ import type { WaitingEvent, WaitingInput } from '../../store/claim-session.ts';
 import { settleWithoutTurn } from '../../store/settle-without-turn.ts';
 import type { TurnContext } from '../context.ts';
 import { lockLost, type HeldSession } from '../held-session.ts';
+import { given } from '../../core/given.ts';
 
 type Asking = Pick<WaitingInput, 'kind' | 'body'>;
 
@@ -42,8 +43,7 @@ export function settingsFor(agent: AgentSettings, inputs: readonly Asking[]): Ag
   return {
     ...agent,
     toolPolicies,
-    ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
-    ...(promptMode === undefined ? {} : { promptMode }),
+    ...given({ timeoutSeconds, promptMode }),
   };
 }
 

@@ -11,11 +11,10 @@ import { openTurn } from './open-turn.ts';
 import { limitsOf, providerView } from './open-view.ts';
 import { settingsFor } from './own-inputs.ts';
 import { logIdsOfOrigin, type OpenedTurn } from '../opened-turn.ts';
-import { settingsOf, transcriptOf } from './start-turn.ts';
+import { settingsOf, transcriptOf, notOpened } from './start-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
 import { resumeFallback } from '../loop/step-down.ts';
 import { TurnFailed } from '../turn-end.ts';
-import { notOpened } from './unopened-input.ts';
 
 /**
  * After so many model calls in a row whose end could not be stored, a turn fails: with any cause, another call would cost money again

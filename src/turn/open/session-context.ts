@@ -16,6 +16,7 @@ import type { TurnContext } from '../context.ts';
 import { loadSkills } from './load-skills.ts';
 import { loadWorkspaceFiles } from './load-workspace.ts';
 import type { ValueSnapshot } from '../snapshot-cache.ts';
+import { given } from '../../core/given.ts';
 
 /** The workspace as a session sees it. */
 export interface SessionWorkspace {
@@ -173,13 +174,7 @@ function chatOf(message: InboundMessage): ChatFacts {
   const channel = channelOf(message);
   return {
     channel,
-    inbound: {
-      channel,
-      chatType,
-      ...(chatId === undefined ? {} : { chatId }),
-      ...(provider === undefined ? {} : { provider }),
-      ...(surface === undefined ? {} : { surface }),
-    },
-    ...(groupSystemPrompt === undefined ? {} : { groupSystemPrompt }),
+    inbound: { channel, chatType, ...given({ chatId, provider, surface }) },
+    ...given({ groupSystemPrompt }),
   };
 }

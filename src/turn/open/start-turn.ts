@@ -1,5 +1,11 @@
 // Starts a turn: chooses its inputs, drains its events, assembles its prompt, and commits all of it in one statement. From
 // then on a retry finds everything again (G13).
+//
+// A message that begins a new session (`/new`, `/reset`) waits in the inbox like any other. When its turn starts, the current transcript
+// ends, and the turn is the first of the next one. The same applies to a message after the hour or the idle time of a reset policy.
+//
+// An input may keep workers from opening a turn, for any cause: the prompt code hangs on it, crashes the process or throws. No turn is open
+// then, so the crash count of a turn does not include it; the session counts the claims that were lost (G17).
 import type { TurnKind } from '../../core/statuses.ts';
 import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../config.ts';
 import type { TurnId } from '../../core/ids.ts';
@@ -13,12 +19,11 @@ import { assembleTurn } from './assemble-turn.ts';
 import { mentionsOverflow } from './write-prompt.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
 import { chooseHarness } from '../loop/harness.ts';
-import type { HeldSession } from '../held-session.ts';
+import { lockLost, type HeldSession } from '../held-session.ts';
 import { viewOfTransform } from '../loop/input-transform.ts';
 import { beginsTranscript, isSuperfluous, leaveOut, settingsFor } from './own-inputs.ts';
 import { roomOf } from './queue-cap.ts';
 import { completeViews, decidePast, familyView, providerView, provenanceOf } from './open-view.ts';
-import { requestsReset, resetTranscript, staleReason } from './reset-at-start.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
 import { newEntry } from '../turn-write.ts';
@@ -26,7 +31,13 @@ import { openNewTurn, type NewTurnParts } from './open-turn.ts';
 import { snapshotOf } from '../snapshot-cache.ts';
 import { Transcript } from '../transcript-cache.ts';
 import { tellLlmInput } from './turn-hooks.ts';
-import { ALONE_FROM_LOST_CLAIMS, LOST_CLAIMS_MAX, notOpened } from './unopened-input.ts';
+import { TurnFailed } from '../turn-end.ts';
+import { isReset, mayCommand } from '../../core/chat-command.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
+import { viewAfterReset } from '../../core/view.ts';
+import { resetDue } from '../../core/reset-policy.ts';
+import { readLastTalk } from '../../store/last-talk.ts';
+import { resetClaimed } from '../../store/reset-claimed.ts';
 
 /** Opens the next turn of a claimed session; null when there is nothing to take. Throws `TurnStopped` when the lock is gone. */
 export async function startTurn(
@@ -173,4 +184,67 @@ function chooseInputs(context: TurnContext, claim: SessionClaim): WaitingInput[]
 function turnKindOf([first]: WaitingInput[]): TurnKind {
   const kind = first?.kind ?? 'message';
   return kind === 'announcement' ? 'announce' : kind;
+}
+
+/** After this many consecutive claims that opened no turn, the first input fails. */
+export const LOST_CLAIMS_MAX = 3;
+/** After this many, it is claimed alone, so that the inputs after it do not fail with it. */
+export const ALONE_FROM_LOST_CLAIMS = LOST_CLAIMS_MAX - 1;
+
+/** Why such an input fails. */
+export function notOpened(): TurnFailed {
+  return new TurnFailed(
+    'poison',
+    `The message was claimed ${LOST_CLAIMS_MAX} times, and each time its worker crashed or stalled before it could open a turn.`,
+  );
+}
+
+/** True for a message of an authorised sender that begins a new session. */
+export function requestsReset({ config }: TurnContext, input: Pick<WaitingInput, 'kind' | 'body'>): boolean {
+  if (input.kind !== 'message') return false;
+  const message = input.body as InboundMessage;
+  return isReset(message.text, config.session.resetTriggers) && mayCommand(message, config.owner.ids);
+}
+
+/** Why the reset policy ends the transcript before this message; null: it continues. Reads nothing where there is no policy. */
+export async function staleReason(
+  context: TurnContext,
+  { id: sessionId, agentId }: Pick<ClaimedSession, 'id' | 'agentId'>,
+  input: Pick<WaitingInput, 'kind' | 'seq' | 'receivedAt'>,
+): Promise<'daily' | 'idle' | null> {
+  const { config, database } = context;
+  const policy = config.session.reset;
+  if (policy.mode === 'none' || input.kind !== 'message') return null;
+  const lastTalkMs = await readLastTalk(database, { sessionId, beforeSeq: input.seq });
+  const timeZone = isAgent(config, agentId)
+    ? agentOf(config, agentId).userTimezone
+    : config.agents.defaults.userTimezone;
+  return resetDue({ policy, timeZone, lastTalkMs, nowMs: input.receivedAt });
+}
+
+/** The claim after its transcript has ended. Throws `TurnStopped` when the lock is lost. */
+export async function resetTranscript<Claim extends SessionClaim>(
+  context: TurnContext,
+  claim: Claim,
+  held: HeldSession,
+  reason: 'message' | 'daily' | 'idle' | 'cron',
+): Promise<Claim> {
+  const { session } = claim;
+  held.assertHeld();
+  const { id: sessionId, epoch, transcriptNo, transcriptVersion } = session;
+  if (!(await resetClaimed(context.database, { sessionId, epoch, transcriptNo, reason }))) throw lockLost(held);
+  return {
+    ...claim,
+    entries: [],
+    isWhole: true,
+    session: {
+      ...session,
+      transcriptNo: transcriptNo + 1,
+      transcriptVersion: transcriptVersion + 1,
+      leafSeq: null,
+      wasAborted: false,
+      view: viewAfterReset(session.view),
+      contextTokens: 0,
+    },
+  };
 }

@@ -13,6 +13,7 @@ import type { TurnContext } from '../context.ts';
 import { runInSlices } from '../run-in-slices.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
 import { HOST_TIMEZONE } from '../../clock.ts';
+import { given } from '../../core/given.ts';
 
 /** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
 export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
@@ -66,13 +67,8 @@ function channelLines({ channels }: Config): string[] {
     Object.entries(channels.platforms).map(([name, { enabled = true, label, phone, accounts = {} }]) => ({
       name,
       isEnabled: enabled,
-      ...(label === undefined ? {} : { label }),
-      ...(phone === undefined ? {} : { phone }),
-      accounts: Object.entries(accounts).map(([id, { name: called, details = [] }]) => ({
-        id,
-        details,
-        ...(called === undefined ? {} : { name: called }),
-      })),
+      ...given({ label, phone }),
+      accounts: Object.entries(accounts).map(([id, account]) => ({ id, details: [], ...account })),
     })),
   );
 }

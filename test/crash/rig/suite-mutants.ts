@@ -168,7 +168,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the blocks in the answer of a claim',
-    file: 'src/turn/open/claim.ts',
+    file: 'src/turn/steps.ts',
     find: 'context.blocks.learn(answer.blocks);',
     replace: '',
     // On a busy machine the poll may bring the block before the call.

@@ -1,6 +1,5 @@
 // What a provider or a plugin contributes to the prompt. It may put a text at two fixed places and replace three sections; it
 // cannot change anything else of the prompt, and never the safety section.
-import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type {
   AttributedContribution,
   OverridableSection,
@@ -11,21 +10,18 @@ import type {
 
 export const interactionStyle: Section = {
   name: 'interaction-style',
-  modes: FULL_AND_MINIMAL,
   origin: (input) => overrideOf(input, 'interaction_style')?.origin ?? 'configuration',
   lines: (input) => [overrideOf(input, 'interaction_style')?.text ?? null],
 };
 
 export const providerPrefix: Section = {
   name: 'provider-prefix',
-  modes: FULL_AND_MINIMAL,
   origin: (input) => originOf(input, 'stablePrefix'),
   lines: (input) => textsOf(input, 'stablePrefix'),
 };
 
 export const providerSuffix: Section = {
   name: 'provider-suffix',
-  modes: FULL_AND_MINIMAL,
   origin: (input) => originOf(input, 'dynamicSuffix'),
   lines: (input) => textsOf(input, 'dynamicSuffix'),
 };
@@ -34,7 +30,7 @@ export const providerSuffix: Section = {
 export function overridable(section: Section, name: OverridableSection): Section {
   return {
     ...section,
-    origin: (input) => overrideOf(input, name)?.origin ?? (section.origin as SectionOrigin),
+    origin: (input) => overrideOf(input, name)?.origin ?? 'holdfast',
     lines: (input) => {
       const override = overrideOf(input, name);
       return override === null ? section.lines(input) : [override.text];

@@ -3,7 +3,6 @@
 // (G29).
 import { inboundMetaBlock } from '../inbound-meta.ts';
 import { identifierOf } from '../literal.ts';
-import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
 
@@ -19,9 +18,8 @@ const PARTS: readonly Part[] = [
 const headingOf = ({ mode }: SystemPromptInput): string =>
   mode === 'minimal' ? '## Subagent Context' : '## Group Chat Context';
 
-export const extraContext: Section = {
+const extraContext: Section = {
   name: 'extra-context',
-  modes: FULL_AND_MINIMAL,
   origin: 'channel',
   lines: (input) => {
     const parts = PARTS.map((part) => part(input)?.trim() ?? '').filter((text) => text !== '');
@@ -31,9 +29,8 @@ export const extraContext: Section = {
 };
 
 /** The last part under that heading, with an origin of its own. */
-export const furtherInstructions: Section = {
+const furtherInstructions: Section = {
   name: 'further-instructions',
-  modes: FULL_AND_MINIMAL,
   origin: 'client',
   lines: (input) => {
     const text = input.extraSystemPrompt?.trim() ?? '';
@@ -42,15 +39,21 @@ export const furtherInstructions: Section = {
   },
 };
 
-/** Both, below the cache boundary, if the configuration places them there. */
-export const extraContextBelow: readonly Section[] = [extraContext, furtherInstructions].map((section) => ({
-  ...section,
-  lines: (input) => (input.isExtraContextDynamic === true ? section.lines(input) : []),
-}));
+/** Above the cache boundary, unless the configuration places them below it. */
+export const EXTRA_CONTEXT: readonly Section[] = placed(false);
+
+/** Below it. */
+export const EXTRA_CONTEXT_BELOW: readonly Section[] = placed(true);
+
+function placed(isBelow: boolean): Section[] {
+  return [extraContext, furtherInstructions].map((section) => ({
+    ...section,
+    lines: (input) => ((input.isExtraContextDynamic ?? false) === isBelow ? section.lines(input) : []),
+  }));
+}
 
 export const changedInstructions: Section = {
   name: 'changed-instructions',
-  modes: FULL_AND_MINIMAL,
   origin: 'client',
   lines: ({ extraSystemPrompt = '', changedInstructions: changed }) => {
     if (changed === undefined) return [];
@@ -68,7 +71,6 @@ export const changedInstructions: Section = {
 // find nothing of the first in the provider's cache.
 export const groupIntro: Section = {
   name: 'group-intro',
-  modes: FULL_AND_MINIMAL,
   origin: 'configuration',
   lines: ({ groupIntro: activation }) =>
     activation === undefined

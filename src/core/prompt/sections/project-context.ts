@@ -1,6 +1,5 @@
 // The user's workspace files. All are above the cache boundary except HEARTBEAT.md, which agents rewrite as they work.
 import { baseNameOf } from '../fit-workspace-files.ts';
-import { FULL_AND_MINIMAL } from '../prompt-mode.ts';
 import type { FittedFile, Section, SystemPromptInput } from '../system-input.ts';
 
 const DYNAMIC_FILE = 'heartbeat.md';
@@ -10,7 +9,6 @@ const PERSONA =
 
 export const projectContext: Section = {
   name: 'project-context',
-  modes: FULL_AND_MINIMAL,
   origin: 'workspace',
   lines: (input) => {
     const files = shownFiles(input).filter((file) => !isDynamic(file));
@@ -20,7 +18,6 @@ export const projectContext: Section = {
 
 export const dynamicProjectContext: Section = {
   name: 'dynamic-project-context',
-  modes: FULL_AND_MINIMAL,
   origin: 'workspace',
   lines: (input) => {
     const shown = shownFiles(input);

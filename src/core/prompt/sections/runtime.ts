@@ -1,7 +1,7 @@
 // The end of the prompt, which can change between turns: how to answer heartbeat polls, and where the turn runs.
 import { HEARTBEAT_TOKEN } from '../../heartbeat-ack.ts';
 import { identifierOf, literal } from '../literal.ts';
-import { FULL_AND_MINIMAL, FULL_ONLY } from '../prompt-mode.ts';
+import { FULL_ONLY } from '../prompt-mode.ts';
 import type { Section, SystemPromptInput } from '../system-input.ts';
 
 export const heartbeats: Section = {
@@ -23,7 +23,6 @@ export const heartbeats: Section = {
 
 export const runtime: Section = {
   name: 'runtime',
-  modes: FULL_AND_MINIMAL,
   origin: 'configuration',
   lines: (input) => [
     '## Runtime',
