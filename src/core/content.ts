@@ -55,6 +55,29 @@ export function textOf(content: readonly ContentBlock[]): string {
     .join('\n');
 }
 
+/** The text of a tool result. */
+export function textOfResult({ content }: ToolResultBlock): string {
+  return typeof content === 'string' ? content : textOf(content);
+}
+
+/** The items with each of them put through `change`; the same list when none becomes another one. */
+export function changeEach<Item>(items: readonly Item[], change: (item: Item) => Item): readonly Item[] {
+  for (const [at, item] of items.entries()) {
+    const changed = change(item);
+    if (changed !== item) return [...items.slice(0, at), changed, ...items.slice(at + 1).map((rest) => change(rest))];
+  }
+  return items;
+}
+
+/** A message or an entry with each of its blocks put through `change`; the same object when none becomes another one. */
+export function changeContent<Holder extends { content: ContentBlock[] }>(
+  holder: Holder,
+  change: (block: ContentBlock) => ContentBlock,
+): Holder {
+  const content = changeEach(holder.content, change);
+  return content === holder.content ? holder : { ...holder, content: [...content] };
+}
+
 /** The tool calls of an assistant entry, in source order. */
 export function toolUsesOf(content: readonly ContentBlock[]): ToolUseBlock[] {
   return content.filter((block): block is ToolUseBlock => block.type === 'tool_use');

@@ -1,7 +1,7 @@
 // The result of a subagent: its last text, or the result of its last tool when it wrote none.
 import { boundedResult, isAnnounceSkip } from './announcement.ts';
 import { isBlank, storableText } from './storable-text.ts';
-import { textOf } from './content.ts';
+import { textOf, textOfResult } from './content.ts';
 import type { Entry } from './entry.ts';
 import { withoutTokens } from './next-steps.ts';
 
@@ -38,6 +38,5 @@ function spokenText(text: string): string {
 
 function resultTextOf(content: Entry['content']): string {
   const result = content.findLast((block) => block.type === 'tool_result');
-  if (result === undefined) return '';
-  return typeof result.content === 'string' ? result.content : textOf(result.content);
+  return result === undefined ? '' : textOfResult(result);
 }

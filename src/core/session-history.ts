@@ -1,7 +1,7 @@
 // A session's past as another agent sees it: the newest texts, each bounded and bounded together. Tool results are left out unless
 // requested: they are most of the bytes and little of the meaning.
 import { isBlank } from './storable-text.ts';
-import { textOf, type ContentBlock } from './content.ts';
+import { textOf, textOfResult, type ContentBlock } from './content.ts';
 import { headOf } from './cut-text.ts';
 
 export interface HistoryItem {
@@ -50,9 +50,7 @@ function toolItem(block: ContentBlock): HistoryItem[] {
   if (block.type === 'tool_use') {
     return [{ role: 'tool', text: bounded(`call ${block.name} ${JSON.stringify(block.input)}`) }];
   }
-  if (block.type !== 'tool_result') return [];
-  const text = typeof block.content === 'string' ? block.content : textOf(block.content);
-  return [{ role: 'tool', text: bounded(`result ${text}`) }];
+  return block.type === 'tool_result' ? [{ role: 'tool', text: bounded(`result ${textOfResult(block)}`) }] : [];
 }
 
 function bounded(text: string): string {

@@ -1,7 +1,7 @@
 // How much of one tool result a model is shown. A result is cut once, when it is stored, to a share of the model's window; it keeps its
 // start and its end. A model with a smaller window that takes up the transcript later is shown less of what is stored.
 import { headOf, tailOf } from './cut-text.ts';
-import type { ToolResultBlock } from './content.ts';
+import { changeContent, changeEach, type ContentBlock, type ToolResultBlock } from './content.ts';
 import type { ModelMessage } from './model-request.ts';
 
 /** The largest number of characters of one stored result, for any window. */
@@ -42,10 +42,9 @@ export function cutMiddle(text: string, charsMax: number): string {
 
 /** The messages with their results truncated to `charsMax` characters each; those with nothing to truncate stay the same objects. */
 export function truncateResults(messages: ModelMessage[], charsMax: number): ModelMessage[] {
-  return messages.map((message) => {
-    const content = message.content.map((block) => (block.type === 'tool_result' ? truncate(block, charsMax) : block));
-    return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
-  });
+  const change = (block: ContentBlock): ContentBlock =>
+    block.type === 'tool_result' ? truncate(block, charsMax) : block;
+  return messages.map((message) => changeContent(message, change));
 }
 
 function truncate(block: ToolResultBlock, charsMax: number): ToolResultBlock {
@@ -53,13 +52,13 @@ function truncate(block: ToolResultBlock, charsMax: number): ToolResultBlock {
     return block.content.length <= charsMax ? block : { ...block, content: truncated(block.content, charsMax) };
   }
   let left = charsMax;
-  const content = block.content.map((part) => {
+  const content = changeEach(block.content, (part) => {
     if (part.type !== 'text') return part;
     const text = truncated(part.text, left);
     left = Math.max(0, left - part.text.length);
     return text === part.text ? part : { ...part, text };
   });
-  return content.every((part, at) => part === block.content[at]) ? block : { ...block, content };
+  return content === block.content ? block : { ...block, content: [...content] };
 }
 
 function truncated(text: string, charsMax: number): string {

@@ -6,6 +6,7 @@ import { CHARS_PER_TOKEN } from '../token-estimate.ts';
 import { serialiseEntries } from './serialise-entries.ts';
 import { SUMMARY_HEADINGS } from './summary-text.ts';
 import { thinkingRequest } from '../thinking-request.ts';
+import { textOf } from '../content.ts';
 
 /** Begins the text of every compaction request. */
 export const COMPACTION_REQUEST = '[Compaction request]';
@@ -105,7 +106,7 @@ function instructionsOf(mayFlush: boolean): string {
 }
 
 function inputOf({ retired, contextTokens, squeeze, instructions }: SummaryWish): string {
-  const earlier = retired.filter(({ kind }) => kind === 'summary').map(textOfSummary);
+  const earlier = retired.filter(({ kind }) => kind === 'summary').map(({ content }) => textOf(content));
   const items = retired.filter(({ kind }) => kind !== 'summary');
   const charsMax = inputCharsMax(contextTokens) - earlier.join('').length;
   const text = conversationOf(items, Math.max(INPUT_CHARS_MIN, charsMax), squeeze);
@@ -119,8 +120,4 @@ function inputOf({ retired, contextTokens, squeeze, instructions }: SummaryWish)
     ...earlier.map((summary) => `Earlier summary:\n${JSON.stringify({ summary })}`),
     `Conversation:\n${text}`,
   ].join('\n\n');
-}
-
-function textOfSummary({ content }: PathEntry): string {
-  return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }

@@ -7,6 +7,7 @@ import { readHeading } from '../markdown-heading.ts';
 import { headOf } from '../cut-text.ts';
 import { neutralise } from '../prompt/untrusted-text.ts';
 import type { PathEntry } from '../entry.ts';
+import { textOf } from '../content.ts';
 
 /** The headings of every summary, in their order. */
 export const SUMMARY_HEADINGS = [
@@ -120,7 +121,7 @@ export function identifiersOf(entries: readonly PathEntry[]): string[] {
   const found = new Set<string>();
   let chars = 0;
   for (const entry of [...said.toReversed(), ...answered.toReversed()]) {
-    for (const identifier of identifiersIn(textOfEntry(entry))) {
+    for (const identifier of identifiersIn(textOf(entry.content))) {
       if (found.has(identifier) || identifier.length > IDENTIFIER_CHARS_MAX) continue;
       if (found.size >= IDENTIFIERS_MAX || chars + identifier.length > TOTAL_CHARS_MAX) return [...found];
       found.add(identifier);
@@ -150,8 +151,4 @@ export function identifiersIn(text: string): string[] {
     .toSorted((a, b) => a.at - b.at)
     .map(({ identifier }) => identifier)
     .filter((identifier) => identifier.length >= IDENTIFIER_CHARS_MIN && !NO_IDENTIFIER.test(identifier));
-}
-
-function textOfEntry({ content }: PathEntry): string {
-  return content.map((block) => (block.type === 'text' ? block.text : '')).join('\n');
 }

@@ -1,7 +1,7 @@
 // The last check before a request leaves (G12): a malformed one is a bug here, never the provider's to find. It only judges;
 // `prepare-history.ts` puts right.
 import { isBlank, storableValue } from '../storable-text.ts';
-import { isThinking, type ContentBlock } from '../content.ts';
+import { isThinking, toolUsesOf, type ContentBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import { isWholeToolCall } from './content-passes.ts';
 import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
@@ -61,36 +61,13 @@ export function createRequestCheck(
       found.push(...checkMessage(messages, settledCount, ids, policy));
     }
     settledLast = messages[settledCount - 1];
-    const provisional = new ProvisionalIds(ids);
+    const provisional = new Set(ids);
     const fresh: Violation[] = [];
     for (let at = settledCount; at < messages.length; at += 1) {
       fresh.push(...checkMessage(messages, at, provisional, policy));
     }
     return [...checkEnds(messages, policy), ...found, ...fresh];
   };
-}
-
-/** Ids seen so far. */
-interface SeenIds {
-  has(id: string): boolean;
-  add(id: string): unknown;
-}
-
-class ProvisionalIds implements SeenIds {
-  readonly #base: ReadonlySet<string>;
-  readonly #own = new Set<string>();
-
-  constructor(base: ReadonlySet<string>) {
-    this.#base = base;
-  }
-
-  has(id: string): boolean {
-    return this.#base.has(id) || this.#own.has(id);
-  }
-
-  add(id: string): void {
-    this.#own.add(id);
-  }
 }
 
 function checkEnds(messages: readonly ModelMessage[], policy: FamilyPolicy): Violation[] {
@@ -105,7 +82,12 @@ function checkEnds(messages: readonly ModelMessage[], policy: FamilyPolicy): Vio
   return violations;
 }
 
-function checkMessage(messages: readonly ModelMessage[], at: number, ids: SeenIds, policy: FamilyPolicy): Violation[] {
+function checkMessage(
+  messages: readonly ModelMessage[],
+  at: number,
+  ids: Set<string>,
+  policy: FamilyPolicy,
+): Violation[] {
   const message = messages[at];
   if (message === undefined) return NOTHING;
   const before = messages[at - 1];
@@ -170,18 +152,17 @@ const ROLE_OF: Readonly<Partial<Record<ContentBlock['type'], ModelMessage['role'
   redacted_thinking: 'assistant',
 };
 
-function checkIds({ content }: ModelMessage, ids: SeenIds, report: Report): void {
-  for (const block of content) {
-    if (block.type !== 'tool_use') continue;
-    if (ids.has(block.id)) report('duplicate_tool_use_id', `tool_use ${block.id} occurs before`);
-    ids.add(block.id);
+function checkIds({ content }: ModelMessage, ids: Set<string>, report: Report): void {
+  for (const { id } of toolUsesOf(content)) {
+    if (ids.has(id)) report('duplicate_tool_use_id', `tool_use ${id} occurs before`);
+    ids.add(id);
   }
 }
 
 // The results of a message are those of the calls in the message before, each once, and come before all other content.
 function checkPairs(message: ModelMessage, before: ModelMessage | undefined, report: Report): void {
   if (message.role !== 'user') return;
-  const wanted = before?.role === 'assistant' ? before.content.flatMap(callIdsOf) : [];
+  const wanted = before?.role === 'assistant' ? toolUsesOf(before.content).map(({ id }) => id) : [];
   let isAfterOther = false;
   for (const block of message.content) {
     if (block.type !== 'tool_result') {
@@ -194,8 +175,4 @@ function checkPairs(message: ModelMessage, before: ModelMessage | undefined, rep
     else wanted.splice(at, 1);
   }
   for (const id of wanted) report('missing_tool_result', `no result of ${id}`);
-}
-
-function callIdsOf(block: ContentBlock): string[] {
-  return block.type === 'tool_use' ? [block.id] : [];
 }

@@ -4,7 +4,7 @@
 // prepare-history.ts.
 import { isBlank, storableValue } from '../storable-text.ts';
 import type { ContentBlock, ImageBlock, TextBlock, ThinkingBlock, ToolResultBlock } from '../content.ts';
-import { isThinking, mendThought } from '../content.ts';
+import { changeEach, isThinking, mendThought } from '../content.ts';
 import type { EntryProvenance } from '../entry.ts';
 import { faultOfImage } from './image-payload.ts';
 import type { FamilyPolicy } from './provider-family.ts';
@@ -84,15 +84,15 @@ function keepBlocksOfRole(content: readonly ContentBlock[], { role }: PassContex
 
 /** Halves of characters and NULs, which providers refuse: earlier versions stored them, and tools may return them. */
 function mendText(content: readonly ContentBlock[]): readonly ContentBlock[] {
-  return change(content, (block) => (isThinking(block) ? mendThought(block) : storableValue(block)));
+  return changeEach(content, (block) => (isThinking(block) ? mendThought(block) : storableValue(block)));
 }
 
 /** Replaces an image that the provider would refuse by a note. */
 function omitBadImages(content: readonly ContentBlock[]): readonly ContentBlock[] {
-  return change(content, (block) => {
+  return changeEach(content, (block) => {
     if (block.type === 'image') return imageOrNote(block);
     if (block.type !== 'tool_result' || typeof block.content === 'string') return block;
-    const inner = change(block.content, (part) => (part.type === 'image' ? imageOrNote(part) : part));
+    const inner = changeEach(block.content, (part) => (part.type === 'image' ? imageOrNote(part) : part));
     return inner === block.content ? block : { ...block, content: [...inner] };
   });
 }
@@ -123,7 +123,7 @@ function dropOtherThinking(content: readonly ContentBlock[], { policy, isOwn }: 
 /** A thought without a valid signature cannot be replayed as one; where the family allows it, it stays as text. */
 function checkSignatures(content: readonly ContentBlock[], { policy }: PassContext): readonly ContentBlock[] {
   if (policy.thinking === 'signed') {
-    return change(content, (block) =>
+    return changeEach(content, (block) =>
       block.type === 'thinking' && !BASE64.test(block.signature) ? { type: 'text', text: block.thinking } : block,
     );
   }
@@ -132,7 +132,7 @@ function checkSignatures(content: readonly ContentBlock[], { policy }: PassConte
 
 /** Signatures that another provider put on texts and calls mean nothing to this one, or are refused. */
 function dropForeignSignatures(content: readonly ContentBlock[], { policy }: PassContext): readonly ContentBlock[] {
-  return policy.dropsForeignSignatures ? change(content, (block) => without(block, SIGNATURE_FIELDS)) : content;
+  return policy.dropsForeignSignatures ? changeEach(content, (block) => without(block, SIGNATURE_FIELDS)) : content;
 }
 
 // A result without its call goes later, when the calls are paired.
@@ -142,12 +142,12 @@ function dropBrokenToolCalls(content: readonly ContentBlock[]): readonly Content
 
 /** Removes fields of a tool result that the model must not see. */
 function stripDetails(content: readonly ContentBlock[]): readonly ContentBlock[] {
-  return change(content, (block) => (block.type === 'tool_result' ? without(block, ['details']) : block));
+  return changeEach(content, (block) => (block.type === 'tool_result' ? without(block, ['details']) : block));
 }
 
 function dropBlankText(content: readonly ContentBlock[]): readonly ContentBlock[] {
   const kept = keep(content, (block) => block.type !== 'text' || !isBlank(block.text));
-  return change(kept, (block) => (block.type === 'tool_result' ? withoutBlankText(block) : block));
+  return changeEach(kept, (block) => (block.type === 'tool_result' ? withoutBlankText(block) : block));
 }
 
 function withoutBlankText(block: ToolResultBlock): ToolResultBlock {
@@ -175,13 +175,5 @@ function without<Block extends object>(block: Block, fields: readonly string[]):
 // Most content needs no change: nothing is made until something differs.
 function keep<Item>(items: readonly Item[], isKept: (item: Item) => boolean): readonly Item[] {
   for (const item of items) if (!isKept(item)) return items.filter(isKept);
-  return items;
-}
-
-function change<Item>(items: readonly Item[], of: (item: Item) => Item): readonly Item[] {
-  for (let at = 0; at < items.length; at += 1) {
-    const item = items[at] as Item;
-    if (of(item) !== item) return items.map(of);
-  }
   return items;
 }

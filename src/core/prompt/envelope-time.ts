@@ -1,5 +1,6 @@
 // Times as prompts show them, in a zone that is always named by the caller: the zone of the machine must never decide what a
 // prompt says. The zone `utc` is a form of its own, with `Z`; every other is an IANA name.
+import { isZone } from '../schedule/zone.ts';
 
 /** `utc`, or the name of an IANA zone that exists. Made by `resolveEnvelopeZone`. */
 export type EnvelopeZone = string;
@@ -80,15 +81,6 @@ function ordinal(day: number): string {
 
 function isTime(epochMs: number): boolean {
   return Number.isFinite(epochMs) && Math.abs(epochMs) <= EPOCH_MS_MAX;
-}
-
-function isZone(name: string): boolean {
-  try {
-    formatterOf(name);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 type Parts = Partial<Record<Intl.DateTimeFormatPartTypes, string>>;

@@ -26,7 +26,7 @@
 // What must hold (properties in the test): pruning never raises the estimate, never touches what is protected, and pruning what
 // is pruned changes nothing.
 import { matchesPattern } from '../matches-pattern.ts';
-import type { ContentBlock, ToolResultBlock } from '../content.ts';
+import { changeContent, textOfResult, type ContentBlock, type ToolResultBlock } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 import { headOf, tailOf } from '../cut-text.ts';
 import { CHARS_PER_TOKEN, charsOfBlock, estimateChars } from '../token-estimate.ts';
@@ -147,12 +147,11 @@ function lastAnswersAt(messages: readonly ModelMessage[], count: number): number
 
 function prune(message: ModelMessage, answer: ModelMessage | undefined, seq: number, view: PruningView): ModelMessage {
   const isPrunable = prunableIn(answer, view);
-  const content = message.content.map((block) => {
+  return changeContent(message, (block) => {
     if (!isPrunable(block)) return block;
     const trimmed = seq <= view.trimmedUntil ? trim(block, view) : block;
     return seq <= view.clearedUntil ? clear(trimmed, view) : trimmed;
   });
-  return content.every((block, index) => block === message.content[index]) ? message : { ...message, content };
 }
 
 /** Says which blocks after an answer may be pruned: results of tools that are not kept, without images. */
@@ -191,11 +190,6 @@ function clear(block: ToolResultBlock, { placeholder }: PruningView): ToolResult
 
 function withText(block: ToolResultBlock, text: string): ToolResultBlock {
   return { ...block, content: typeof block.content === 'string' ? text : [{ type: 'text', text }] };
-}
-
-function textOfResult({ content }: ToolResultBlock): string {
-  if (typeof content === 'string') return content;
-  return content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 }
 
 function charsOf(results: readonly ToolResultBlock[]): number {

@@ -2,35 +2,27 @@
 // arguments cannot be read keeps its place with `{}` and is never run; the model gets an error result and can correct itself.
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
 import { changeTexts, storableValue } from '../storable-text.ts';
-import { isThinking, mendThought } from '../content.ts';
+import { changeEach, isThinking, mendThought } from '../content.ts';
 import { callsOf, changeCalls, isObject } from './draft-answer.ts';
 import { parseExactly } from '../parse-exactly.ts';
 import { isCut } from './stop-reasons.ts';
 
 /** Step: arguments that are a JSON object are read; a call without any has none to give. */
 export function readArguments(answer: DraftAnswer): DraftAnswer {
-  return changeCalls(
-    answer,
-    (call) => {
-      if (call.input !== null) return call;
-      return call.raw === '' ? { ...call, input: {} } : withInput(call, parse(call.raw));
-    },
-    () => null,
-  );
+  return changeCalls(answer, (call) => {
+    if (call.input !== null) return call;
+    return call.raw === '' ? { ...call, input: {} } : withInput(call, parse(call.raw));
+  });
 }
 
 /** Step: the entities in every text of the arguments are decoded. JSON that has its own quotes encoded is read only now. */
 export function decodeArguments(answer: DraftAnswer, { decodeText }: AnswerRules): DraftAnswer {
   if (decodeText === null) return answer;
-  return changeCalls(
-    answer,
-    (call) => {
-      if (call.input === null) return call.raw.includes('&') ? withInput(call, parse(decodeText(call.raw))) : call;
-      const input = changeTexts(call.input, decodeText);
-      return input === call.input ? call : withInput(call, input);
-    },
-    () => null,
-  );
+  return changeCalls(answer, (call) => {
+    if (call.input === null) return call.raw.includes('&') ? withInput(call, parse(decodeText(call.raw))) : call;
+    const input = changeTexts(call.input, decodeText);
+    return input === call.input ? call : withInput(call, input);
+  });
 }
 
 /** Step: arguments that are almost JSON are repaired, and the original is recorded. */
@@ -54,8 +46,8 @@ export function keepWholeCharacters(answer: DraftAnswer): DraftAnswer {
     (call) => storableValue(call),
     (before, after) => ({ step: 'whole-characters', callId: after.id, was: before.raw }),
   );
-  const blocks = mended.blocks.map((block) => (isThinking(block) ? mendThought(block) : block));
-  return blocks.every((block, at) => block === mended.blocks[at]) ? mended : { ...mended, blocks };
+  const blocks = changeEach(mended.blocks, (block) => (isThinking(block) ? mendThought(block) : block));
+  return blocks === mended.blocks ? mended : { ...mended, blocks };
 }
 
 /** Step: what could not be read is marked, and a call that may have been cut. */
@@ -63,11 +55,7 @@ export function markMalformed(answer: DraftAnswer, rules: AnswerRules): DraftAns
   const cut = cutCallOf(answer, rules);
   const unread = callsOf(answer).filter((call) => call.input === null || call === cut);
   if (unread.length === 0) return answer;
-  const marked = changeCalls(
-    answer,
-    (call) => (unread.includes(call) ? { ...call, input: {} } : call),
-    () => null,
-  );
+  const marked = changeCalls(answer, (call) => (unread.includes(call) ? { ...call, input: {} } : call));
   return { ...marked, malformedInputs: Object.fromEntries(unread.map((call) => [call.id, call.raw])) };
 }
 

@@ -4,6 +4,7 @@ import { headOf } from '../cut-text.ts';
 import type { ModelMessage } from '../model-request.ts';
 import type { AnswerRules, DraftAnswer } from './draft-answer.ts';
 import { callsOf, changeCalls } from './draft-answer.ts';
+import { toolUsesOf } from '../content.ts';
 
 const ID_CHARS_MAX = 200;
 /** How far apart the ids of two calls for the model are, so that those of one turn never meet. */
@@ -37,7 +38,7 @@ function acceptable(id: string): string {
 /** Whether a call in these messages has an id. For a few questions looking is cheaper than collecting. */
 function takenIn(messages: readonly ModelMessage[], questions: number): (id: string) => boolean {
   if (questions > QUESTIONS_ASKED_ONE_BY_ONE) {
-    const ids = new Set(messages.flatMap(idsOf));
+    const ids = new Set(messages.flatMap(({ content }) => toolUsesOf(content).map(({ id }) => id)));
     return (id) => ids.has(id);
   }
   return (id) =>
@@ -45,8 +46,4 @@ function takenIn(messages: readonly ModelMessage[], questions: number): (id: str
       ({ role, content }) =>
         role === 'assistant' && content.some((block) => block.type === 'tool_use' && block.id === id),
     );
-}
-
-function idsOf({ content }: ModelMessage): string[] {
-  return content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []));
 }

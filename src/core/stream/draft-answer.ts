@@ -66,12 +66,12 @@ export function callsOf(answer: DraftAnswer): DraftCall[] {
 
 /**
  * Puts each call through `change`, in order. A call that is returned as another object is changed; `repair` is the note about
- * that (null: none). The answer itself is returned when nothing changed.
+ * that (absent: none). The answer itself is returned when nothing changed.
  */
 export function changeCalls(
   answer: DraftAnswer,
   change: (call: DraftCall) => DraftCall,
-  repair: (before: DraftCall, after: DraftCall) => AnswerRepair | null,
+  repair?: (before: DraftCall, after: DraftCall) => AnswerRepair,
 ): DraftAnswer {
   let noted = answer;
   let blocks: DraftBlock[] | null = null;
@@ -81,8 +81,7 @@ export function changeCalls(
     if (after === block) continue;
     blocks ??= [...answer.blocks];
     blocks[at] = after;
-    const note = repair(block, after);
-    if (note !== null) noted = noteRepair(noted, note);
+    if (repair !== undefined) noted = noteRepair(noted, repair(block, after));
   }
   return blocks === null ? answer : { ...noted, blocks };
 }

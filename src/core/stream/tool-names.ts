@@ -4,7 +4,7 @@
 // A model that calls such a tool again and again is stopped; the attempts are read from the messages, so they also count after a restart.
 import { headOf } from '../cut-text.ts';
 import { callsOf, changeCalls, endWithNote, noteRepair, type AnswerRules, type DraftAnswer } from './draft-answer.ts';
-import type { ContentBlock } from '../content.ts';
+import { toolUsesOf } from '../content.ts';
 import type { ModelMessage } from '../model-request.ts';
 
 /** Longer names are not repaired. */
@@ -96,7 +96,7 @@ function strikesOf(messages: readonly ModelMessage[], name: string, known: Reado
       if (message.content.every((block) => block.type === 'tool_result')) continue;
       break;
     }
-    if (!unknownToolsOf(message.content.filter(isCall), known).includes(name)) break;
+    if (!unknownToolsOf(toolUsesOf(message.content), known).includes(name)) break;
     strikes += 1;
   }
   return strikes;
@@ -105,8 +105,4 @@ function strikesOf(messages: readonly ModelMessage[], name: string, known: Reado
 /** The unknown tools that these calls name; none when one of them is known: such an answer gets somewhere. */
 function unknownToolsOf(calls: readonly { name: string }[], known: ReadonlySet<string>): string[] {
   return calls.some((call) => known.has(call.name)) ? [] : [...new Set(calls.map((call) => call.name))];
-}
-
-function isCall(block: ContentBlock): block is Extract<ContentBlock, { type: 'tool_use' }> {
-  return block.type === 'tool_use';
 }

@@ -1,7 +1,7 @@
 // Applies text transforms to what a model is sent: the texts of system prompt, messages and tool results, of both roles. Arguments
 // of calls and thinking stay, byte for byte: they are signed, or part of what was done.
 import { isBlank } from '../storable-text.ts';
-import type { ContentBlock } from '../content.ts';
+import { changeContent, changeEach, type ContentBlock } from '../content.ts';
 import type { ModelMessage, SystemBlock } from '../model-request.ts';
 import { replacingAll, type Replacement } from './replace-text.ts';
 
@@ -16,13 +16,8 @@ export function createRequestTransform(replacements: readonly Replacement[]): (t
   const replace = replacingAll(replacements);
   return ({ system, messages }) => ({
     system: system.map((block) => withText(block, replace)),
-    messages: messages.map((message) => transformMessage(message, replace)),
+    messages: messages.map((message) => changeContent(message, (block) => transformBlock(block, replace))),
   });
-}
-
-function transformMessage(message: ModelMessage, replace: (text: string) => string): ModelMessage {
-  const content = message.content.map((block) => transformBlock(block, replace));
-  return content.every((block, at) => block === message.content[at]) ? message : { ...message, content };
 }
 
 function transformBlock(block: ContentBlock, replace: (text: string) => string): ContentBlock {
@@ -32,17 +27,13 @@ function transformBlock(block: ContentBlock, replace: (text: string) => string):
     const content = replace(block.content);
     return content === block.content ? block : { ...block, content };
   }
-  const before = block.content;
-  const content = before.map((part) => (part.type === 'text' ? withText(part, replace) : part));
-  return content.every((part, at) => part === before[at]) ? block : { ...block, content };
+  const content = changeEach(block.content, (part) => (part.type === 'text' ? withText(part, replace) : part));
+  return content === block.content ? block : { ...block, content: [...content] };
 }
 
 function withText<Block extends { text: string }>(block: Block, replace: (text: string) => string): Block {
-  const text = filled(replace(block.text));
+  const replaced = replace(block.text);
+  // Providers refuse blank texts.
+  const text = isBlank(replaced) ? '(empty)' : replaced;
   return text === block.text ? block : { ...block, text };
-}
-
-/** Providers refuse blank texts. */
-function filled(text: string): string {
-  return isBlank(text) ? '(empty)' : text;
 }

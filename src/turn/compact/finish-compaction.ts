@@ -18,7 +18,7 @@ import {
   type BootstrapAudit,
 } from '../../core/compaction/post-compaction.ts';
 import type { SystemEventId } from '../../core/ids.ts';
-import { formatEventTime, resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
+import { formatEventTime } from '../../core/prompt/envelope-time.ts';
 import { baseNameOf, filesForMode } from '../../core/prompt/fit-workspace-files.ts';
 import { promptModeOf } from '../../core/prompt/prompt-mode.ts';
 import type { SessionKind } from '../../core/session-key.ts';
@@ -26,7 +26,7 @@ import { newId } from '../../ids.ts';
 import { loadWorkspaceFiles } from '../open/load-workspace.ts';
 import { WorkspaceFileError } from '../open/read-inside.ts';
 import type { SessionWorkspace } from '../open/session-context.ts';
-import { HOST_TIMEZONE } from '../../clock.ts';
+import { promptZoneOf } from '../../schedule/tick-input.ts';
 
 /** `compacted`: estimates of the context. `unchanged`: the transcript did not change, and `code` says why. */
 export type CompactionOutcome =
@@ -118,8 +118,7 @@ export async function readPostCompactionContext(
       freshForMs: 0,
     });
     const files = filesForMode(all, mode);
-    const zones = { userTimezone: agent.userTimezone, hostTimezone: HOST_TIMEZONE };
-    const now = formatEventTime(context.clock.now().getTime(), resolveEnvelopeZone(agent.envelopeTimezone, zones));
+    const now = formatEventTime(context.clock.now().getTime(), promptZoneOf(agent));
     const rules = files.find(({ name }) => baseNameOf(name) === RULES_FILE)?.content ?? null;
     const text = refreshText(rules, agent.compaction.postCompactionSections, now);
     return {

@@ -3,7 +3,6 @@
 // the turn in the same write (G1): a crash leaves either both or neither. Messages that arrive too late are the next turn, from the
 // same rows.
 import { announcementOf, announcementText } from '../../core/announcement.ts';
-import { resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
 import { buildSteerPrompt } from '../../core/prompt/message-prompt.ts';
 import { keyOfOptions, optionsOf, optionsOfInputs } from '../../core/input-options.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
@@ -21,7 +20,7 @@ import { canSendMedia } from '../open/write-prompt.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { runInSlices } from '../run-in-slices.ts';
 import { newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
-import { HOST_TIMEZONE } from '../../clock.ts';
+import { promptZoneOf } from '../../schedule/tick-input.ts';
 
 /** The write by which messages join the turn now; null when there are none. No round trip unless a message for this turn has come. */
 export async function findSteering(context: TurnContext, turn: OpenedTurn): Promise<TurnWrite | null> {
@@ -55,8 +54,7 @@ function* steeringWrite(
   turn: OpenedTurn,
   inputs: readonly WaitingInput[],
 ): Generator<undefined, TurnWrite> {
-  const { envelopeTimezone, userTimezone } = turn.agent;
-  const zone = resolveEnvelopeZone(envelopeTimezone, { userTimezone, hostTimezone: HOST_TIMEZONE });
+  const zone = promptZoneOf(turn.agent);
   const entries: TurnWrite['entries'] = [];
   for (const input of inputs) {
     const announcement = announcementOf(input.body);

@@ -4,7 +4,6 @@ import { messageFeaturesOf } from '../../config/message-features.ts';
 import { summaryLineOf } from '../../core/collect.ts';
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import { channelSummary } from '../../core/prompt/channel-summary.ts';
-import { resolveEnvelopeZone } from '../../core/prompt/envelope-time.ts';
 import { buildUserPrompt, type UserPrompt } from '../../core/prompt/user-prompt.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import { MESSAGE_TOOL } from '../../tools/message-tool.ts';
@@ -12,8 +11,8 @@ import type { Toolset } from '../../tools/toolset.ts';
 import type { TurnContext } from '../context.ts';
 import { runInSlices } from '../run-in-slices.ts';
 import type { PromptFacts, TurnMaterial } from './turn-material.ts';
-import { HOST_TIMEZONE } from '../../clock.ts';
 import { given } from '../../core/given.ts';
+import { promptZoneOf } from '../../schedule/tick-input.ts';
 
 /** True when the prompt of these inputs mentions messages that were dropped over the cap: one of them is from a sender. */
 export function mentionsOverflow(inputs: readonly WaitingInput[]): boolean {
@@ -32,10 +31,7 @@ export async function writePrompt(
     kind: facts.kind,
     messages: facts.messages,
     events: claim.events,
-    zone: resolveEnvelopeZone(agent.envelopeTimezone, {
-      userTimezone: agent.userTimezone,
-      hostTimezone: HOST_TIMEZONE,
-    }),
+    zone: promptZoneOf(agent),
     isNewSession: facts.isNewSession,
     wasAborted: session.wasAborted,
     thinking: session.thinking,
