@@ -53,7 +53,7 @@ async function feed(
   if (ready.length === 0) return 0;
   const items = await Promise.all(
     ready.map(async ({ n, attempt, sessionKey, isOwnSession, body }): Promise<FedItem> => {
-      const input = inputOfItem({ n, body, isOwnSession }, batch);
+      const input = inputOfItem({ body, isOwnSession }, batch);
       return {
         n,
         attempt,

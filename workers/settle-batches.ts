@@ -1,8 +1,12 @@
 // The ends of batches: writes the ends of items, closes what will not be fed, and carries out what the guards decide. Everything follows from
 // rows, so any number of schedulers may do it, and what a crash leaves out the next round does.
+import { priceBookOf } from '../src/config.ts';
 import { budgetName, keyNameOf } from '../src/core/budget/budget.ts';
 import { batchSessionKey } from '../src/core/batch/batch.ts';
 import { judgeBatch, type BatchVerdict } from '../src/core/batch/judge-batch.ts';
+import { refOfModel } from '../src/core/model-ref.ts';
+import { priceAt } from '../src/core/prices/price-table.ts';
+import { chooseWay } from '../src/core/provider-batch/choose-way.ts';
 import type { DeliveryId } from '../src/core/ids.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
@@ -13,13 +17,14 @@ import type { Tracing } from '../src/tracing.ts';
 import {
   endBatch,
   passPilot,
+  readMeasuredRounds,
+  setWay,
   pauseBatch,
   resumeForGuard,
   readOpenBatches,
   type EndReport,
   type JudgedBatch,
 } from '../src/store/batches/guard.ts';
-import { moveProbes } from '../src/store/batches/probe.ts';
 import { settleCharged, settleItems } from '../src/store/batches/settle.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 
@@ -42,7 +47,6 @@ export async function settleBatches(parts: SettlerParts, signal: AbortSignal): P
     while (settled.hasMore && !signal.aborted) settled = await settle(database);
   }
   const open = await readOpenBatches(database);
-  if (open.some(({ via }) => via === 'auto')) await moveProbes(database);
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
     while (!signal.aborted && (await closeItems(database)));
     for (const runId of await readRunsToStop(database))
@@ -72,7 +76,7 @@ function budgetOf({ budgets }: SettlerParts, { id, agentId, createdBy }: JudgedB
 }
 
 async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchVerdict): Promise<void> {
-  const { database, publish, logger, tracing } = parts;
+  const { config, database, publish, logger, tracing } = parts;
   switch (verdict.kind) {
     case 'continue':
       return;
@@ -82,6 +86,18 @@ async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchV
     case 'pilot_passed':
       await passPilot(database, batch);
       return;
+    case 'probe':
+      await setWay(database, batch, verdict);
+      return;
+    case 'choose_way': {
+      const measured = await readMeasuredRounds(database, batch.id);
+      if (measured === undefined) return;
+      const { model, rounds, cache } = measured;
+      const about = { model: refOfModel({ model: model ?? '' }), day: new Date().toISOString().slice(0, 10) };
+      const price = priceAt(priceBookOf(config).table, about);
+      await setWay(database, batch, { choice: chooseWay(rounds, { price, cache }) });
+      return;
+    }
     case 'pause':
       if (await pauseBatch(database, batch, verdict)) {
         logger.warn({ batchId: batch.id, reason: verdict.reason }, 'Batch was paused');

@@ -194,6 +194,6 @@ function refusalOf(result: Exclude<SubmitResult, { kind: 'started' }>, itemsMax:
   }
 }
 
-async function answerOf({ views, service }: ApiContext, batchId: string): Promise<Answer> {
-  return { status: 201, body: requireFound(await viewBatch(views, service.prices.table, batchId), `batch ${batchId}`) };
+async function answerOf({ views }: ApiContext, batchId: string): Promise<Answer> {
+  return { status: 201, body: requireFound(await viewBatch(views, batchId), `batch ${batchId}`) };
 }

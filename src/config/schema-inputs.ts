@@ -44,7 +44,7 @@ export const inputOptions = {
 export const messageVia = z
   .enum(MESSAGE_VIAS)
   .describe(
-    'How the model is called: `live` (absent: the same), in a provider batch (at half the price and within a day), or `auto`: in the cheaper way for each call',
+    'How the model is called: `live` (absent: the same), in a provider batch (at half the price and within a day), or `auto`: items of a batch in the way that is cheaper for the first of them, other messages in a provider batch',
   );
 
 function isStorable(text: string): boolean {

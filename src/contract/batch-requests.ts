@@ -45,7 +45,7 @@ const texts = {
     .enum(BATCH_VIAS)
     .exactOptional()
     .describe(
-      'How the items are answered: live, in provider batches (at half the price and within a day), or in the cheaper way for each call; absent: live',
+      'How the items are answered: live, in provider batches (at half the price and within a day), or (`auto`) in the way that is cheaper for the first items; absent: live',
     ),
   agentId: name.exactOptional().describe('The agent of items without an `agentId`'),
   model: name.exactOptional().describe('The model of items without a `model`'),
@@ -63,7 +63,9 @@ const texts = {
   cache: z
     .enum(['auto', '1h', '5m', 'off'])
     .exactOptional()
-    .describe('How long the provider keeps cached prompts; `auto`: the cheapest'),
+    .describe(
+      'How long the provider keeps cached prompts; `auto`: five minutes, or not at all if `via: auto` has found that cheaper',
+    ),
 };
 
 /** The settings of a batch in a JSON body. */

@@ -146,7 +146,9 @@ export const batchEstimate = z.strictObject({
         .describe('In provider batches'),
     })
     .describe('The estimated cost in US dollars'),
-  recommended: z.enum(['live', 'provider-batch']).describe('The cheaper `via`, at the hit rate that was measured last'),
+  recommended: z
+    .enum(['live', 'provider-batch'])
+    .describe('The cheaper `via`, if a provider batch finds nothing in the cache'),
 });
 export type BatchEstimateView = z.output<typeof batchEstimate>;
 

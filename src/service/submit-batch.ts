@@ -6,7 +6,6 @@ import { ItemChecker, type ItemFault, type PlacedItem, type ReadItem } from '../
 import { emptyEstimate, withItem, type BatchEstimate, type ItemPrompt } from '../core/batch/estimate.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import type { SessionKey } from '../core/ids.ts';
-import { modelOfRef } from '../core/model-ref.ts';
 import { priceAt } from '../core/prices/price-table.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { estimateTextTokens } from '../core/token-estimate.ts';
@@ -20,7 +19,6 @@ import {
 } from '../store/batches/upload.ts';
 import type { AskedBatch } from '../core/openai/batch-objects.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { readWayFacts } from '../store/provider-lane/way-facts.ts';
 import type { Service } from './service.ts';
 
 /** Rows of one statement, and the most characters of their bodies. */
@@ -94,28 +92,26 @@ export async function estimateBatch(
   submission: Omit<BatchSubmission, 'finish'>,
   measurePrompt: MeasurePrompt,
 ): Promise<{ kind: 'estimated'; estimate: BatchEstimate } | Exclude<SubmitResult, { kind: 'started' }>> {
-  const { database, config } = service;
+  const { config } = service;
   const { batch } = submission;
   const { table } = priceBookOf(config);
   const day = new Date().toISOString().slice(0, 10);
   // Without the text of the item.
   const samples = new Map<string, Omit<ItemPrompt, 'isFirst'>>();
   let estimate = emptyEstimate();
-  const read = await readItems(service, submission, async ({ n, sessionKey, isOwnSession }, body) => {
-    const input = inputOfItem({ n, body, isOwnSession }, { ...batch, deadlineMs: null, probeTo: null });
+  const read = await readItems(service, submission, async ({ sessionKey, isOwnSession }, body) => {
+    const input = inputOfItem({ body, isOwnSession }, { ...batch, deadlineMs: null, choice: null });
     const kind = kindOfItem(agentIdOf(sessionKey), input);
     const known = samples.get(kind);
     let sample = known;
     if (sample === undefined) {
       const { model, promptTokens: tokens, prefixTokens } = await measurePrompt({ sessionKey, input });
-      const { measured } = await readWayFacts(database, { model: modelOfRef(model).model, batchId: null });
       const ownTokens = estimateTextTokens(body.text);
       sample = {
         promptTokens: tokens - ownTokens,
         prefixTokens,
         model,
         price: priceAt(table, { model, day }),
-        measured,
       };
       if (samples.size < SAMPLES_MAX) samples.set(kind, sample);
     }

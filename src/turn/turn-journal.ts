@@ -7,7 +7,6 @@
 // They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
 // commit leaves the position of that commit to the end of the turn.
 import type { CompactionReason } from '../core/compaction/plan-compaction.ts';
-import type { Way } from '../core/provider-batch/choose-way.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
 import type { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { OpenHop } from '../store/claim-session.ts';
@@ -33,8 +32,6 @@ export interface Attempt {
   readonly unstoredCall: ModelCallRow | null;
   /** Its model call that goes through a batch of the provider, until its answer is used; null: none. */
   readonly hop: OpenHop | null;
-  /** The way of its last call, and why, when there was a choice; null: there was none, or another worker made it. */
-  readonly way: { way: Way; reason: string } | null;
   /** How long the next call has waited for a rate limit or a block, in milliseconds. */
   readonly rateWaitMs: number;
   /** The number of the last message that a query for new ones has covered. */

@@ -157,12 +157,10 @@ class Reading {
   #figuresOf(line: ReturnedLine): Pick<RequestResult, 'figures'> {
     const sent = this.#sent.get(line.requestNo);
     if (line.kind !== 'answered' || sent === undefined) return {};
-    const { model, liveShare, laneShare } = sent;
+    const { model, liveShare } = sent;
     const { cacheWrite1hTokens: _hour, ...tokens } = tokensOfUsage(line.usage);
-    const promptTokens = tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens;
-    const readableTokens = laneShare === null ? null : Math.round(promptTokens * laneShare);
     const costs = answerCosts(this.#parts.prices.table, { model, day: this.#day, usage: line.usage, liveShare });
-    return { figures: { model, ...tokens, readableTokens, ...costs } };
+    return { figures: { model, ...tokens, ...costs } };
   }
 
   #count(stored: readonly RequestResult[]): void {

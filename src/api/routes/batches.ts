@@ -75,8 +75,7 @@ const getBatches = defineList({
   summary: 'Batches, newest first',
   filter: requests.batchFilter,
   shows: { description: 'A page of batches', item: schemas.batch },
-  list: ({ query }, page, { context }) =>
-    listBatches(context.views, context.service.prices.table, { status: query.status, page }),
+  list: ({ query }, page, { context }) => listBatches(context.views, { status: query.status, page }),
 });
 
 const getBatch = defineRead({
@@ -227,8 +226,8 @@ function refuse(result: BatchControl, id: string, done: string): void {
   throw conflict(`The batch is ${result.status}, so it cannot ${done}.`);
 }
 
-async function batchOf({ views, service }: ApiContext, id: string): Promise<BatchView> {
-  return requireFound(await viewBatch(views, service.prices.table, id), `batch ${id}`);
+async function batchOf({ views }: ApiContext, id: string): Promise<BatchView> {
+  return requireFound(await viewBatch(views, id), `batch ${id}`);
 }
 
 export const batchRoutes: Route[] = [

@@ -1,7 +1,7 @@
 // A batch: many conversations that are submitted as one. The states are those of docs/batches.md.
 import { keyNameOf } from '../budget/budget.ts';
 import type { CacheSetting } from '../provider-batch/cache-markers.ts';
-import type { Way } from '../provider-batch/choose-way.ts';
+import type { Choice, Way } from '../provider-batch/choose-way.ts';
 import type { InboundMessage } from '../inbound.ts';
 import { inheritOptions, optionsOf, withOptions, type InputOptions } from '../input-options.ts';
 import type { PromptMode } from '../prompt/prompt-mode.ts';
@@ -70,8 +70,8 @@ export interface BatchInput extends Omit<InboundMessage, 'deliver'> {
   fallback?: 'fail';
   /** How its prompts are kept in the provider's cache; absent: as is cheapest. */
   cache?: '1h' | '5m' | 'off';
-  /** One of the first items of a batch with `via: auto`: it goes through the provider to measure its cache. */
-  isProbe?: true;
+  /** Why it goes this way, for people; absent: its batch says so. */
+  viaReason?: string;
 }
 
 /** The key of the session of an item that names none. */
@@ -96,26 +96,30 @@ interface FedBatch {
   createdBy: string;
   /** Null: there is no pilot, or it is over. */
   pilot: number | null;
-  /** Items up to this number measure the provider's cache; null: none do. */
-  probeTo: number | null;
+  /** The way of `auto`; null: it is not chosen, and the first items go through the provider. */
+  choice: Choice | null;
 }
 
+const PROBE_REASON = 'One of the first items: they show whether a batch is cheaper.';
+
 /** The items of a pilot run live, so their figures are available immediately. */
-function viaOfItem(n: number, batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'isProbe'> {
-  const { fallback, cache } = batch;
+function viaOfItem(batch: FedBatch): Pick<BatchInput, 'via' | 'fallback' | 'cache' | 'viaReason'> {
   if (batch.via === 'live' || batch.pilot !== null) return {};
-  const isProbe = batch.via === 'auto' && batch.probeTo !== null && n <= batch.probeTo;
+  const choice = batch.via === 'auto' ? (batch.choice ?? { via: 'provider-batch', reason: PROBE_REASON }) : null;
+  const viaReason = choice === null ? {} : { viaReason: choice.reason };
+  if (choice?.via === 'live') return viaReason;
+  const cache = choice?.cache ?? batch.cache;
   return {
-    via: isProbe ? 'provider-batch' : batch.via,
-    ...(fallback === 'fail' ? { fallback } : {}),
+    via: 'provider-batch',
+    ...(batch.fallback === 'fail' ? { fallback: 'fail' } : {}),
     ...(cache === 'auto' ? {} : { cache }),
-    ...(isProbe ? { isProbe } : {}),
+    ...viaReason,
   };
 }
 
 /** The body of an item's input. */
 export function inputOfItem(
-  { n, body, isOwnSession }: { n: number; body: InboundMessage; isOwnSession: boolean },
+  { body, isOwnSession }: { body: InboundMessage; isOwnSession: boolean },
   batch: FedBatch,
 ): BatchInput {
   const { model, thinking, promptMode } = batch.defaults;
@@ -130,7 +134,7 @@ export function inputOfItem(
     ...withOptions(inheritOptions(batch.defaults.options ?? {}, optionsOf(body))),
     batchId: batch.id,
     ...(sentBy === null ? {} : { sentBy }),
-    ...viaOfItem(n, batch),
+    ...viaOfItem(batch),
     ...(expiresAt === undefined ? {} : { expiresAt }),
     deliver: body.deliver ?? null,
   };

@@ -1,5 +1,6 @@
 // Decides from counts alone whether an open batch ends, and whether a guard pauses it.
-import type { BatchOutcome, PauseReason } from './batch.ts';
+import { dollarsText } from '../prices/call-cost.ts';
+import type { BatchOutcome, BatchVia, PauseReason } from './batch.ts';
 
 /** How many items ended in which way. */
 export interface EndCounts {
@@ -30,7 +31,20 @@ export interface BatchState extends EndCounts {
   pauseReason: PauseReason | null;
   /** The budget that has no room for its calls now; null: none. */
   budget: string | null;
+  via: BatchVia;
+  /** With `via: auto`: items up to this number go through the provider first; null: none do. */
+  probeTo: number | null;
+  /** How long ago that was decided, in milliseconds; null: it was not. */
+  probeMs: number | null;
+  /** True when the way of the others is chosen. */
+  isWayChosen: boolean;
 }
+
+/** With `via: auto`, this part of the items goes through the provider first, within these bounds; the others wait for them no longer than this. */
+const PROBE_PERCENT = 2;
+const PROBE_ITEMS_MIN = 20;
+const PROBE_ITEMS_MAX = 200;
+const PROBE_MS_MAX = 3_600_000;
 
 /** The window of the failure rate: this many items must have ended before it can pause a batch, and only the last of them count. */
 export const FAILURE_WINDOW = 50;
@@ -38,6 +52,8 @@ export const FAILURE_WINDOW = 50;
 export type BatchVerdict =
   | { kind: 'continue' }
   | { kind: 'pilot_passed' }
+  | { kind: 'probe'; probeTo: number }
+  | { kind: 'choose_way' }
   | { kind: 'resume' }
   | { kind: 'pause'; reason: PauseReason; detail: string }
   | { kind: 'end'; outcome: BatchOutcome };
@@ -55,14 +71,14 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
   if (batch.pauseReason === 'cost_cap' && batch.isCapFreed && !isOverCap(batch)) return { kind: 'resume' };
   if (batch.status !== 'running') return { kind: 'continue' };
   if (batch.isCapReached) {
-    const detail = `The next call would exceed the cost limit of ${dollarsOf(batch.maxCostMicros ?? 0)}.`;
+    const detail = `The next call would exceed the cost limit of ${dollarsText(batch.maxCostMicros ?? 0)}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
   if (batch.budget !== null) {
     return { kind: 'pause', reason: 'budget', detail: `The next call would exceed the budget "${batch.budget}".` };
   }
   if (isOverCap(batch)) {
-    const detail = `The ended items cost ${dollarsOf(batch.costMicros ?? 0)} of at most ${dollarsOf(batch.maxCostMicros ?? 0)}.`;
+    const detail = `The ended items cost ${dollarsText(batch.costMicros ?? 0)} of at most ${dollarsText(batch.maxCostMicros ?? 0)}.`;
     return { kind: 'pause', reason: 'cost_cap', detail };
   }
   if (haveItemsEnded) return { kind: 'continue' };
@@ -72,7 +88,20 @@ export function judgeBatch(batch: BatchState): BatchVerdict {
     const detail = `${failures} of the last ${FAILURE_WINDOW} items failed; at most ${batch.maxFailurePercent} % may.`;
     return { kind: 'pause', reason: 'failure_rate', detail };
   }
-  return { kind: 'continue' };
+  return batch.via === 'auto' && batch.pilot === null && !batch.isWayChosen ? judgeProbe(batch) : { kind: 'continue' };
+}
+
+/** Items are fed in their order, so the first ones are a number. */
+function judgeProbe(batch: BatchState): BatchVerdict {
+  const { itemCount, inFlight, probeTo, probeMs } = batch;
+  const fed = inFlight + endedOf(batch);
+  if (probeMs === null) {
+    const part = Math.ceil(((itemCount - fed) * PROBE_PERCENT) / 100);
+    const items = Math.min(PROBE_ITEMS_MAX, Math.max(PROBE_ITEMS_MIN, part));
+    return { kind: 'probe', probeTo: Math.min(itemCount, fed + items) };
+  }
+  const haveAllEnded = probeTo === null || (probeTo <= fed && inFlight === 0);
+  return haveAllEnded || probeMs >= PROBE_MS_MAX ? { kind: 'choose_way' } : { kind: 'continue' };
 }
 
 /** True when the ended items have reached the cost cap of the batch. */
@@ -97,11 +126,4 @@ function outcomeOf(batch: BatchState): BatchOutcome {
   if (batch.status === 'cancelling') return 'cancelled';
   if (good > 0) return 'partly';
   return batch.cancelled === batch.itemCount ? 'cancelled' : 'failed';
-}
-
-const MICROS_PER_DOLLAR = 1_000_000;
-
-/** An amount for people. */
-export function dollarsOf(micros: number): string {
-  return `$${(micros / MICROS_PER_DOLLAR).toFixed(4)}`;
 }

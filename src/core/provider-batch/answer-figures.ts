@@ -4,7 +4,7 @@ import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../prices/price-table.ts';
 import { refOfModel } from '../model-ref.ts';
 import { cacheTokensMinOf } from './cache-markers.ts';
-import { liveCostMicros } from './live-cost.ts';
+import { cachedCallMicros } from './cached-call.ts';
 
 /** The tokens that the provider reports with an answer; missing ones, and those that no request can have, are 0. */
 export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTokens: number } {
@@ -24,7 +24,10 @@ export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTo
   };
 }
 
-/** The cost of an answer in a batch, and of the same in a live call, in micro-dollars; null: the model has no price. */
+/**
+ * The cost of an answer in a batch, and of the same in a live call, in micro-dollars; null: the model has no price. A live call reads `liveShare`
+ * of its prompt from the cache and writes the rest; a prompt that is too short for the cache is neither read nor written.
+ */
 export function answerCosts(
   table: PriceTable,
   { model, day, usage, liveShare }: { model: string; day: string; usage: unknown; liveShare: number | null },
@@ -32,9 +35,12 @@ export function answerCosts(
   const price = priceAt(table, { model: refOfModel({ model }), day });
   if (price === null) return { costMicros: null, liveMicros: null };
   const tokens = tokensOfUsage(usage);
-  const cacheTokensMin = cacheTokensMinOf(model);
+  const { outputTokens } = tokens;
+  const promptTokens = tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens;
+  const markers = promptTokens >= cacheTokensMinOf(model) ? '5m' : 'off';
+  const live = { promptTokens, prefixTokens: 0, readTokens: promptTokens * (liveShare ?? 0), outputTokens };
   return {
     costMicros: callCostMicros(price, tokens, 'batch'),
-    liveMicros: liveCostMicros(price, tokens, { liveShare: liveShare ?? 0, cacheTokensMin }),
+    liveMicros: cachedCallMicros(price, live, { tier: 'standard', markers }),
   };
 }

@@ -1,13 +1,13 @@
 // The cache markers in the requests of a batch.
 import type { ModelRequest } from '../model-request.ts';
 
-/** The setting of a batch; `auto`: the cheapest by the last measurement. */
-export const CACHE_SETTINGS = ['auto', '1h', '5m', 'off'] as const;
+/** The setting of a batch; `auto`: for five minutes, or not at all where the batch has chosen that. */
+export type CacheSetting = 'auto' | CacheMarkers;
 
 /** How prompts are kept: for an hour, for five minutes, or not at all. */
-export type CacheMarkers = Exclude<CacheSetting, 'auto'>;
+export const CACHE_MARKERS = ['1h', '5m', 'off'] as const;
 
-export type CacheSetting = (typeof CACHE_SETTINGS)[number];
+export type CacheMarkers = (typeof CACHE_MARKERS)[number];
 
 /** The minimum tokens of a cached prompt for these models; a marker below that has no effect. */
 const TOKENS_MIN = 1_024;

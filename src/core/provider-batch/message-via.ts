@@ -1,7 +1,7 @@
 // Which turns ask their model in batches of the provider, and until when they wait for one. A turn goes the way that its first input asks
 // for: messages that join it later change nothing.
-import { CACHE_SETTINGS, type CacheSetting } from './cache-markers.ts';
-import { MESSAGE_VIAS, type MessageVia } from '../inbound.ts';
+import { CACHE_MARKERS, type CacheMarkers } from './cache-markers.ts';
+import type { Way } from './choose-way.ts';
 import { quantile } from '../quantile.ts';
 
 interface Input {
@@ -18,10 +18,10 @@ const LEAVE_MS_MAX = 2 * 3_600_000;
 /** The durations of fewer submissions say too little. */
 const TOOK_MIN = 20;
 
-/** How the model of a turn is asked. */
-export function viaOf(inputs: readonly Pick<Input, 'body'>[]): MessageVia {
+/** How the model of a turn is asked. A message with `auto` goes through the provider: only items of a batch have others to be compared with. */
+export function viaOf(inputs: readonly Pick<Input, 'body'>[]): Way {
   const { via } = (inputs[0]?.body ?? {}) as { via?: unknown };
-  return MESSAGE_VIAS.find((known) => known === via) ?? 'live';
+  return via === 'provider-batch' || via === 'auto' ? 'provider-batch' : 'live';
 }
 
 /**
@@ -54,15 +54,15 @@ export function leaveAtMs(
 export function batchSettingsOf(inputs: readonly Pick<Input, 'body'>[]): {
   batchId: string | null;
   fallback: 'live' | 'fail';
-  cache: CacheSetting;
-  /** Its way is not the cheaper one, but measures the cache for the others. */
-  isProbe: boolean;
+  cache: CacheMarkers;
+  /** Why its batch has chosen its way; null: there was no choice. */
+  viaReason: string | null;
 } {
-  const { batchId, fallback, cache, isProbe } = (inputs[0]?.body ?? {}) as Record<string, unknown>;
+  const { batchId, fallback, cache, viaReason } = (inputs[0]?.body ?? {}) as Record<string, unknown>;
   return {
     batchId: typeof batchId === 'string' ? batchId : null,
     fallback: fallback === 'fail' ? 'fail' : 'live',
-    cache: CACHE_SETTINGS.find((setting) => setting === cache) ?? 'auto',
-    isProbe: isProbe === true,
+    cache: CACHE_MARKERS.find((markers) => markers === cache) ?? '5m',
+    viaReason: typeof viaReason === 'string' ? viaReason : null,
   };
 }

@@ -204,9 +204,10 @@ changed as (
     max_failure_percent = coalesce(($3::json ->> 'maxFailurePercent')::int, b.max_failure_percent),
     deadline_at = coalesce(clock_timestamp() + ($3::json ->> 'deadlineSeconds')::float8 * interval '1 second', b.deadline_at),
     via = coalesce($3::json ->> 'via', b.via),
-    -- Items that are fed from now on take the new way; a probe belongs to the one before.
+    -- Items that are fed from now on take the new way; first items and a choice belong to the one before.
     probe_to = case when 'via' = any ($2::text[]) then null else b.probe_to end,
     probe_at = case when 'via' = any ($2::text[]) then null else b.probe_at end,
+    choice = case when 'via' = any ($2::text[]) then null else b.choice end,
     revision = b.revision + 1,
     status = case when is_raised then 'running' else b.status end, pause_reason = case when not is_raised then b.pause_reason end,
     pause_detail = case when not is_raised then b.pause_detail end, paused_at = case when not is_raised then b.paused_at end

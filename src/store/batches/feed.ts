@@ -6,6 +6,7 @@
 import type { Committed } from '../../after-commit.ts';
 import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
 import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
+import type { Choice } from '../../core/provider-batch/choose-way.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import type { Database } from '../database.ts';
@@ -29,8 +30,10 @@ export interface HungryBatch {
   /** The first items that run alone; null: no pilot, or it is over. */
   pilot: number | null;
   cache: CacheSetting;
-  /** Items up to this number measure the provider's cache first; null: none do, or it is over. */
+  /** With `via: auto`: the items up to this number go first; null: they have ended. */
   probeTo: number | null;
+  /** The way of the others. */
+  choice: Choice | null;
 }
 
 /** At most this many items of a live batch wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */
@@ -40,7 +43,7 @@ export const HUNGRY_BATCHES = literal({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
   text: `select b.id, b.agent_id as "agentId", b.weight, fed.room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
-  b.probe_to as "probeTo", b.created_by as "createdBy",
+  b.probe_to as "probeTo", b.choice, b.created_by as "createdBy",
   (extract(epoch from b.deadline_at) * 1000)::float8 as "deadlineMs"
 from holdfast.batches b
 -- Items that have been fed stand in the lane before those of every batch that comes later. So of a live batch no more wait for a worker than twice
@@ -52,8 +55,8 @@ cross join lateral (
   where b.via = 'live' and i.batch_id = b.id and i.status = 'fed'
 ) fed
 where fed.room > 0 and b.status <> 'ended' and b.status = 'running' and b.in_flight < b.concurrency
-  -- Whether it begins with a probe has to be decided first (probe.ts).
-  and (b.via <> 'auto' or b.pilot is not null or b.probe_at is not null)
+  -- With its pilot, its first items, or the way of the others.
+  and (b.via <> 'auto' or b.pilot is not null or b.probe_to is not null or b.choice is not null)
   -- One at its cost cap is about to be paused.
   and (b.max_cost_micros is null or coalesce(b.cost_micros, 0) < b.max_cost_micros)
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status = 'pending' and i.is_ready

@@ -1,9 +1,11 @@
 // What the schedulers decide about open batches: the end, a pause, the end of a pilot. A decision is made from counts that were read, and its
 // statement applies it only if they still allow it.
 import type { Committed } from '../../after-commit.ts';
-import type { BatchOutcome, BatchVia, PauseReason } from '../../core/batch/batch.ts';
+import type { BatchOutcome, PauseReason } from '../../core/batch/batch.ts';
 import type { BatchState } from '../../core/batch/judge-batch.ts';
 import type { SessionId } from '../../core/ids.ts';
+import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
+import type { Choice, MeasuredRound } from '../../core/provider-batch/choose-way.ts';
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
 import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
 import type { Database } from '../database.ts';
@@ -17,7 +19,6 @@ export interface JudgedBatch extends Omit<BatchState, 'budget'> {
   id: string;
   agentId: string;
   name: string | null;
-  via: BatchVia;
   revision: number;
   deliver: { url: string } | null;
   createdBy: string;
@@ -33,7 +34,8 @@ export const OPEN_BATCHES = literal({
   b.max_failure_percent as "maxFailurePercent", b.recent, b.cost_micros::float8 as "costMicros",
   b.max_cost_micros::float8 as "maxCostMicros", coalesce(b.deadline_at <= clock_timestamp(), false) as "isOverdue",
   b.pause_reason as "pauseReason", b.created_by as "createdBy", ${isCapReachedSql('b')} as "isCapReached",
-  ${isCapFreedSql('b')} as "isCapFreed",
+  ${isCapFreedSql('b')} as "isCapFreed", b.probe_to as "probeTo", b.choice is not null as "isWayChosen",
+  (extract(epoch from clock_timestamp() - b.probe_at) * 1000)::float8 as "probeMs",
   ${FOLLOW_UPS_SQL} as "followUps"
 from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
 });
@@ -102,6 +104,50 @@ export const PASS_PILOT = literal({
 /** Ends the pilot of a batch. */
 export async function passPilot(database: Database, batch: Pick<JudgedBatch, 'id' | 'revision'>): Promise<void> {
   await sendQuery(database.hot, PASS_PILOT.prepared([batch.id, batch.revision]));
+}
+
+export const MEASURED_ROUNDS = literal({
+  name: 'measured-rounds',
+  purpose: 'Read what the items of a batch that went through the provider have cost.',
+  text: `select b.model, b.cache, (
+  select coalesce(json_agg(json_build_object('answered', h.answered, 'outputTokens', h.output_tokens,
+    'promptTokens', h.input_tokens + h.cache_read_tokens + h.cache_write_tokens, 'costMicros', h.cost_micros, 'liveMicros', h.live_micros)), '[]')
+  from holdfast.batch_hops h where h.batch_id = b.id and h.via = 'provider-batch'
+) as rounds
+from holdfast.batches b where b.id = $1`,
+});
+
+/** What the way of a batch is chosen from. `model`: as the provider names it; null: not known. */
+export interface MeasuredBatch {
+  model: string | null;
+  cache: CacheSetting;
+  rounds: MeasuredRound[];
+}
+
+/** Reads it; undefined: the batch was deleted. */
+export async function readMeasuredRounds(database: Database, id: string): Promise<MeasuredBatch | undefined> {
+  const query = MEASURED_ROUNDS.prepared([id]);
+  const [row] = await sendQuery<MeasuredBatch & Record<string, unknown>>(database.hot, query);
+  return row;
+}
+
+export const SET_WAY = literal({
+  name: 'set-way',
+  purpose:
+    'Let the first items of a batch, up to the number $3, go through the provider, or store the way of the others ($4).',
+  locking: 'The batch.',
+  text: `update holdfast.batches b set probe_at = coalesce(b.probe_at, clock_timestamp()), probe_to = $3, choice = $4::json
+where b.id = $1 and b.revision = $2 and b.via = 'auto' and b.choice is null and ($4::json is not null or b.probe_at is null)`,
+});
+
+/** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
+export async function setWay(
+  database: Database,
+  batch: Pick<JudgedBatch, 'id' | 'revision'>,
+  { probeTo = null, choice = null }: { probeTo?: number | null; choice?: Choice | null },
+): Promise<void> {
+  const choiceJson = choice === null ? null : JSON.stringify(choice);
+  await sendQuery(database.hot, SET_WAY.prepared([batch.id, batch.revision, probeTo, choiceJson]));
 }
 
 /** The report of the end of a batch, to where it asks for it. */

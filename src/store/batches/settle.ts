@@ -61,7 +61,7 @@ live_hops as (
   join holdfast.model_calls c on c.turn_id = ended.turn_id and c.tier = 'standard'
   group by ended.batch_id, c.step order by ended.batch_id, c.step
   on conflict (batch_id, n, via) do update
-  set requests = h.requests + excluded.requests, answered = h.answered + excluded.answered,
+  set reason = coalesce(nullif(excluded.reason, '${LIVE_REASON}'), h.reason), requests = h.requests + excluded.requests, answered = h.answered + excluded.answered,
     ${TOKENS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')},
     cost_micros = h.cost_micros + excluded.cost_micros, live_micros = h.live_micros + excluded.live_micros, ended_at = excluded.ended_at
 ),

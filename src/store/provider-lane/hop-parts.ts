@@ -28,7 +28,6 @@ const newRequests = rows(
     reason: ['text', ({ reason }) => reason],
     cache: ['text', ({ cache }) => (cache === '5m' ? null : cache)],
     live_share: ['real', ({ liveShare }) => liveShare],
-    lane_share: ['real', ({ laneShare }) => laneShare],
   },
 );
 
@@ -37,9 +36,9 @@ export const storedRequests = optional('requests', (parks: Parks) => parks.some(
   newRequests,
   cte(`stored_requests as (
   insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback,
-    hop, reason, cache, live_share, lane_share)
+    hop, reason, cache, live_share)
   select tail.turn_id, r.call_no, tail.session_id, r.batch_id, r.model, decode(r.params, 'base64'), r.params_bytes, r.params_sha256, r.leave_at,
-    r.fallback, r.hop, r.reason, r.cache, r.live_share, r.lane_share
+    r.fallback, r.hop, r.reason, r.cache, r.live_share
   from new_requests r join tail on tail.n = r.n
   on conflict (turn_id, call_no) do nothing
 )`),

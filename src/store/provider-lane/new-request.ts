@@ -13,9 +13,8 @@ export interface NewProviderRequest {
   reason: string;
   /** How its prompt is kept in the provider's cache. */
   cache: CacheMarkers;
-  /** The part of its prompt that the call before it has put into the cache, of a live conversation and of one in batches; null: it is not kept. */
+  /** The part of its prompt that a live call would have found in the cache. */
   liveShare: number;
-  laneShare: number | null;
   /** The body of the call, compressed. */
   params: Buffer;
   paramsBytes: number;

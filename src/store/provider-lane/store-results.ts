@@ -33,8 +33,6 @@ export interface AnswerFigures {
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
-  /** The tokens of its prompt that requests before it had put into the cache; null: it was not to be read. */
-  readableTokens: number | null;
   /** Null: not known. */
   costMicros: number | null;
   liveMicros: number | null;
@@ -50,7 +48,6 @@ const COLUMNS: SqlColumns<RequestResult> = {
   output_tokens: ['bigint', ({ figures }) => figures?.outputTokens ?? null],
   cache_read_tokens: ['bigint', ({ figures }) => figures?.cacheReadTokens ?? null],
   cache_write_tokens: ['bigint', ({ figures }) => figures?.cacheWriteTokens ?? null],
-  readable_tokens: ['bigint', ({ figures }) => figures?.readableTokens ?? null],
   cost_micros: ['bigint', ({ figures }) => figures?.costMicros ?? null],
   live_micros: ['bigint', ({ figures }) => figures?.liveMicros ?? null],
 };
@@ -61,8 +58,7 @@ export const STORE_RESULTS = literal({
   name: 'store-results',
   purpose:
     'Store results of a submission and wake the turns that wait for them. Answers the numbers that were stored, and the rings.',
-  locking:
-    'The session rows in the order of their ids, then the requests, the rounds of batches in order, and the measured cache.',
+  locking: 'The session rows in the order of their ids, then the requests, and the rounds of batches in order.',
   text: `with results as materialized (${selectRecordsSql('$2', COLUMNS)}),
 locked as materialized (
   select s.id from holdfast.sessions s
@@ -100,18 +96,6 @@ counted_hops as (
   from totals t join locked_hops l on l.batch_id = t.batch_id and l.n = t.n
   where h.batch_id = t.batch_id and h.n = t.n and h.via = 'provider-batch'
 ),
--- The last submission counts twice as much as all before it.
-measured as (
-  insert into holdfast.cache_rates as c (account, model, provider_batch_id, read_tokens, readable_tokens, took_ms)
-  select b.account, a.model, b.id, sum(a.cache_read_tokens), sum(a.readable_tokens),
-    extract(epoch from b.ended_at - b.submitted_at) * 1000
-  from answers a join holdfast.provider_batches b on b.id = $1 where a.readable_tokens > 0
-  group by b.account, a.model, b.id, b.ended_at, b.submitted_at order by a.model
-  on conflict (account, model) do update
-  set provider_batch_id = excluded.provider_batch_id, took_ms = excluded.took_ms, measured_at = clock_timestamp(),
-    read_tokens = excluded.read_tokens + c.read_tokens * case when c.provider_batch_id = excluded.provider_batch_id then 1 else 0.5 end,
-    readable_tokens = excluded.readable_tokens + c.readable_tokens * case when c.provider_batch_id = excluded.provider_batch_id then 1 else 0.5 end
-),
 -- Every write that concerns a session updates its row: a claim that has read an older state is refused.
 updated_sessions as (
   update holdfast.sessions s set updated_at = clock_timestamp()
@@ -140,7 +124,7 @@ export async function storeResults(
 export const SENT_REQUESTS = literal({
   name: 'sent-requests',
   purpose: 'Read what is known of the requests of a submission that still wait, to price their answers.',
-  text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare", r.lane_share as "laneShare"
+  text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare"
 from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned'`,
 });
 
@@ -148,9 +132,8 @@ from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 
 export interface SentRequest {
   requestNo: number;
   model: string;
-  /** The part of its prompt that the call before it has put into the cache; null: not known, or not kept. */
+  /** The part of its prompt that a live call would have found in the cache; null: not known. */
   liveShare: number | null;
-  laneShare: number | null;
 }
 
 /** The requests that wait for a submission, by their number. */

@@ -97,7 +97,7 @@ opened as (
 begun_hops as (
   insert into holdfast.batch_hops as h (batch_id, n, via, reason, requests, submitted_at)
   select batch_id, n, 'provider-batch', coalesce(reason, ''), news, clock_timestamp() from hops cross join opened order by batch_id, n
-  on conflict (batch_id, n, via) do update set requests = h.requests + excluded.requests, ended_at = null
+  on conflict (batch_id, n, via) do update set requests = h.requests + excluded.requests, reason = excluded.reason, ended_at = null
 ),
 assigned as (
   update holdfast.provider_requests r set status = 'assigned', provider_batch_id = opened.id, request_no = picked.n - 1, assigned_at = clock_timestamp(),

@@ -102,14 +102,14 @@ tail as materialized (
   join holdfast.turns t on t.id = fence.turn_id and t.status <> 'parked'
 ),
 new_requests as (
-  select n, call_no, model, batch_id, params, params_bytes, params_sha256, leave_at, fallback, hop, reason, cache, live_share, lane_share
-  from json_to_recordset($8::json) as records (n int, call_no int, model text, batch_id uuid, params text, params_bytes int, params_sha256 text, leave_at timestamptz, fallback text, hop int, reason text, cache text, live_share real, lane_share real)
+  select n, call_no, model, batch_id, params, params_bytes, params_sha256, leave_at, fallback, hop, reason, cache, live_share
+  from json_to_recordset($8::json) as records (n int, call_no int, model text, batch_id uuid, params text, params_bytes int, params_sha256 text, leave_at timestamptz, fallback text, hop int, reason text, cache text, live_share real)
 ),
 stored_requests as (
   insert into holdfast.provider_requests (turn_id, call_no, session_id, batch_id, model, params, params_bytes, params_sha256, leave_at, fallback,
-    hop, reason, cache, live_share, lane_share)
+    hop, reason, cache, live_share)
   select tail.turn_id, r.call_no, tail.session_id, r.batch_id, r.model, decode(r.params, 'base64'), r.params_bytes, r.params_sha256, r.leave_at,
-    r.fallback, r.hop, r.reason, r.cache, r.live_share, r.lane_share
+    r.fallback, r.hop, r.reason, r.cache, r.live_share
   from new_requests r join tail on tail.n = r.n
   on conflict (turn_id, call_no) do nothing
 ),

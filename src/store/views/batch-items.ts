@@ -21,7 +21,7 @@ const SUBMITTED_SQL = isoSql('coalesce(b.started_at, b.created_at)');
 const ITEM_WHY_SQL = `case when i.status = 'pending' and b.status = 'paused' then json_build_object('code', 'batch_paused',
       'text', coalesce(b.pause_detail, 'The batch is paused.'), 'since', ${isoSql('b.paused_at')}, 'until', null, 'by', b.pause_reason)
     when i.status = 'pending' and b.probe_to < i.n then json_build_object('code', 'batch_window',
-      'text', 'The first items measure the cache of the provider; the others wait for what they show, at most an hour.',
+      'text', 'The first items show which way is cheaper; the others wait for them, at most an hour.',
       'since', ${isoSql('b.probe_at')}, 'until', ${isoSql(`(b.probe_at + interval '1 hour')`)}, 'by', null)
     when i.status = 'pending' and not i.is_ready then json_build_object('code', 'session_busy',
       'text', 'An earlier item of the same session has not ended.', 'since', ${SUBMITTED_SQL}, 'until', null, 'by', i.after_n::text)

@@ -5,9 +5,8 @@ import type { TokenUsage } from '../../contract/views.ts';
 import type { BatchVia } from '../../core/batch/batch.ts';
 import { endedOf } from '../../core/batch/judge-batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
-import { priceAt, type PriceTable } from '../../core/prices/price-table.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
-import { MEASURED_MS_MAX } from '../../core/provider-batch/choose-way.ts';
+import type { Choice } from '../../core/provider-batch/choose-way.ts';
 import {
   endByHops,
   endBySlots,
@@ -30,6 +29,9 @@ const MICROS = 1_000_000;
 /** The groups of errors that are shown, largest first, and how much of a message. */
 const ERRORS_MAX = 20;
 const SAMPLE_CHARS_MAX = 500;
+
+/** The newest batches of the same model, which show what the provider charges beside live calls. */
+const ALIKE_MAX = 10;
 
 const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pauseReason", b.pause_detail as "pauseDetail", b.via,
   b.agent_id as "agentId", b.defaults -> 'options' -> 'tools' as tools,
@@ -76,10 +78,11 @@ const BATCH_COLUMNS = `b.id, b.name, b.status, b.outcome, b.pause_reason as "pau
       from holdfast.provider_batches p where b.status = 'running' and p.provider_id = any (h.provider_batch_ids)
     ) as sent
     where h.batch_id = b.id) as hops,
-  coalesce('anthropic/' || b.model, '') as model,
-  (select json_build_object('hitRate', c.read_tokens / c.readable_tokens) from holdfast.cache_rates c
-    where c.model = b.model and c.measured_at > clock_timestamp() - interval '${MEASURED_MS_MAX} milliseconds'
-    order by c.measured_at desc limit 1) as measured`;
+  b.choice, case when b.status in ('running', 'paused') and b.via <> 'live' then (
+    select sum(h.cost_micros)::float8 / nullif(sum(h.live_micros), 0)
+    from (select o.id from holdfast.batches o where o.model = b.model order by o.id desc limit ${ALIKE_MAX}) as o
+    join holdfast.batch_hops h on h.batch_id = o.id and h.via = 'provider-batch' and h.live_micros > 0
+  ) end as "batchShare"`;
 
 export const VIEW_BATCH = literal({
   name: 'view-batch',
@@ -95,20 +98,19 @@ where ($1::text is null or b.status = $1) and ($2::uuid is null or b.id < $2) or
 });
 
 /** A batch, or null. */
-export async function viewBatch(db: ViewDatabase, prices: PriceTable, id: string): Promise<BatchView | null> {
+export async function viewBatch(db: ViewDatabase, id: string): Promise<BatchView | null> {
   const [row] = (await db.query<BatchRow>(VIEW_BATCH.prepared([id]))).rows;
-  return row === undefined ? null : batchOf(row, prices);
+  return row === undefined ? null : batchOf(row);
 }
 
 /** Batches, newest first. */
 export async function listBatches(
   db: ViewDatabase,
-  prices: PriceTable,
   { status, page }: { status: string | undefined; page: PageRequest },
 ): Promise<Page<BatchView>> {
   const query = LIST_BATCHES.prepared([status ?? null, page.after, page.limit + 1]);
   const { rows } = await db.query<BatchRow>(query);
-  const batches = rows.map((row) => batchOf(row, prices));
+  const batches = rows.map(batchOf);
   return pageOf(batches, page.limit, ({ id }) => id);
 }
 
@@ -141,9 +143,10 @@ type BatchRow = Omit<BatchView, Derived> & {
   flight: { running: number; parked: number; busyMs: number } | null;
   errors: BatchView['errors'] | null;
   hops: HopRow[] | null;
-  /** `provider/model` of items that name none; empty: not known. */
-  model: string;
-  measured: { hitRate: number } | null;
+  /** Of `via: auto`; null: not chosen. */
+  choice: Choice | null;
+  /** As `SpentBatch` has it. */
+  batchShare: number | null;
 };
 
 type BatchHop = BatchView['hops'][number];
@@ -151,10 +154,10 @@ type HopRow = BatchHop &
   TokenUsage &
   Omit<HopTimes, 'endedAtMs'> & { costMicros: number | null; liveMicros: number | null; wastedMicros: number };
 
-function batchOf(row: BatchRow, prices: PriceTable): BatchView {
+function batchOf(row: BatchRow): BatchView {
   const { total, inFlight, answered, silent, failed, cancelled, expired, flight, nowMs, sinceMs, minutes, ...rest } =
     row;
-  const { reservedMicros, maxCostMicros, errors, hops: hopRows, model, measured, ...shown } = rest;
+  const { reservedMicros, maxCostMicros, errors, hops: hopRows, choice, batchShare, ...shown } = rest;
   const hops = hopRows ?? [];
   const { running, parked, busyMs } = flight ?? { running: 0, parked: 0, busyMs: 0 };
   const ended = endedOf({ answered, silent, failed, cancelled, expired });
@@ -164,6 +167,7 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
   const left = { waiting: pending + waiting, started: running + parked, busyMs };
   const { inputTokens, cacheReadTokens, cacheWriteTokens } = shown.usage;
   const promptTokens = inputTokens + cacheReadTokens + cacheWriteTokens;
+  const live = hops.filter(({ via }) => via === 'live');
   const recent = shown.status === 'running' ? { minutes: minutes ?? [], sinceMs, nowMs } : null;
   return {
     ...shown,
@@ -176,13 +180,12 @@ function batchOf(row: BatchRow, prices: PriceTable): BatchView {
     maxCostUsd: dollarsOf(maxCostMicros),
     expectedCostUsd: dollarsOf(
       expectedCostMicros({
-        via: shown.via,
+        way: shown.via === 'auto' ? (choice?.via ?? 'provider-batch') : shown.via,
         total,
         ended,
         costMicros: shown.costMicros,
-        liveRounds: hops.filter(({ via }) => via === 'live'),
-        price: priceAt(prices, { model, day: new Date(nowMs).toISOString().slice(0, 10) }),
-        measured,
+        live: { items: live[0]?.requests ?? 0, costMicros: live.reduce((sum, hop) => sum + (hop.costMicros ?? 0), 0) },
+        batchShare,
       }),
     ),
     ...savingOf(shown, hops),

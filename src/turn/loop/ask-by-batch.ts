@@ -8,11 +8,13 @@ import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
 import { batchSettingsOf, viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-via.ts';
 import { providerOf, refOfModel } from '../../core/model-ref.ts';
+import { prefixTokensOf } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
-import { readWayFacts } from '../../store/provider-lane/way-facts.ts';
+import { readTookMs } from '../../store/provider-lane/took-ms.ts';
 import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure } from '../compact/compact-when-full.ts';
+import { estimateNextRequest } from '../compact/request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
@@ -20,7 +22,6 @@ import { chargeNext } from './after-failed-call.ts';
 import { askOnce, pruneWhenCold, sampled, type AnsweredCall } from './ask-model.ts';
 import { PROVIDER_BATCH } from './await-model.ts';
 import { nextRequest } from './begin-call.ts';
-import { chooseHop } from './choose-hop.ts';
 import { inputTransformOf } from './input-transform.ts';
 import { CallRecord, failedBy } from './model-call.ts';
 import { turnResumed } from './model-events.ts';
@@ -56,27 +57,20 @@ export async function askByBatch(context: TurnContext, turn: OpenedTurn): Promis
 /** Parks the turn with the request of its next call. Returns when that call is made live; throws `TurnFailed` when it may not be. */
 async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void> {
   const { inputs } = turn.journal.at;
-  const via = viaOf(inputs);
-  if (via === 'live') return;
-  const { batchId, fallback } = batchSettingsOf(inputs);
-  const facts = await readWayFacts(context.database, {
-    model: turn.journal.attempt.request.model,
-    batchId: via === 'auto' ? batchId : null,
-  });
+  if (viaOf(inputs) === 'live') return;
+  const { batchId, fallback, cache, viaReason } = batchSettingsOf(inputs);
   const { deadlineSeconds } = context.config.batches;
-  const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs: leaveMsBeforeDeadline(facts.tookMs) });
+  const leaveMs = leaveMsBeforeDeadline(await readTookMs(context.database));
+  const leaveAt = leaveAtMs(inputs, { deadlineSeconds, leaveMs });
   const isLate = context.clock.now().getTime() >= leaveAt;
   if (isLate && fallback === 'live') return;
   pruneWhenCold(context, turn);
   await compactWhenFull(context, turn);
   const { messages } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
-  const { way, markers, reason, ...shares } = chooseHop(context, turn, { via, facts });
-  turn.journal.note({ way: { way, reason } });
-  if (way === 'live') return;
   const transformed = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
   const params = context.model.batchParams(
-    withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, markers),
+    withMarkers({ ...sampled(request, turn.journal.at.progress.steps + 1), ...transformed }, cache),
   );
   if (params === null) return;
   if (isLate) throw unansweredFailure();
@@ -92,15 +86,23 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
       batchId,
       fallback,
       hop: progress.steps + 1,
-      reason,
-      cache: markers,
-      ...shares,
+      reason: viaReason ?? 'Asked for (via).',
+      cache,
+      liveShare: liveShareOf(turn),
       params: gzipSync(body),
       paramsBytes: Buffer.byteLength(body),
       paramsSha256: hash('sha256', body, 'hex'),
       leaveAt: new Date(leaveAt),
     },
   });
+}
+
+/** The part of the next prompt that the call before it, or another conversation of the agent, has put into the cache of live calls. */
+function liveShareOf(turn: OpenedTurn): number {
+  const { at, attempt } = turn.journal;
+  const promptTokens = Math.max(1, estimateNextRequest(turn));
+  const previousTokens = at.progress.steps > 0 ? promptTokens - at.tokens.added : 0;
+  return Math.min(1, Math.max(prefixTokensOf(attempt.request), previousTokens) / promptTokens);
 }
 
 function unansweredFailure(): TurnFailed {
@@ -118,7 +120,7 @@ async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Pr
   const { park } = turn.journal.at;
   const result = await askOnce(context, turn, hop);
   if ('fault' in result) return await afterFault(context, turn, result);
-  turn.journal.note({ hop: null, way: { way: 'provider-batch', reason: '' } });
+  turn.journal.note({ hop: null });
   return park === null ? result : { ...result, resumed: [turnResumed(park)] };
 }
 

@@ -1,4 +1,5 @@
 // What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
+import { batchSettingsOf, viaOf } from '../../core/provider-batch/message-via.ts';
 import { headOf } from '../../core/cut-text.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import type { ModelAnswer, Usage } from '../../core/model-request.ts';
@@ -107,12 +108,14 @@ export class CallRecord {
       'answer' in end ? { answer: end.answer, status: 'ok' as const, error: null } : { answer: null, ...end };
     const { status, error } = broken;
     const repairs = answer?.repairs;
-    const { way, rateWaitMs } = this.#turn.journal.attempt;
+    const { at, attempt } = this.#turn.journal;
+    const { rateWaitMs } = attempt;
+    const { viaReason } = batchSettingsOf(at.inputs);
     const notes = this.#diagnostics && {
       ...this.#diagnostics.figures(),
       ...(rateWaitMs > 0 && this.#begun.tier === 'standard' ? { rateWaitMs } : {}),
       ...(repairs === undefined ? {} : { repairs }),
-      ...(way?.way === 'live' ? { way: way.reason } : {}),
+      ...(viaReason !== null && viaOf(at.inputs) === 'live' ? { way: viaReason } : {}),
     };
     if (answer?.impossibleUsage !== undefined) {
       const { model } = this.#begun;

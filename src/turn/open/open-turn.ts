@@ -127,7 +127,6 @@ export async function openTurn(context: TurnContext, parts: TurnParts): Promise<
     unstoredCall: null,
     hop: earlier?.hop ?? null,
     // One that arrived before a crash may still wait.
-    way: null,
     steersSeen: earlier === null ? session.steerSeq : 0,
     isCompacting: false,
     interruptedCompaction: earlier?.compaction ?? null,

@@ -20,6 +20,10 @@ const running: BatchState = {
   isCapFreed: false,
   pauseReason: null,
   budget: null,
+  via: 'live',
+  probeTo: null,
+  probeMs: null,
+  isWayChosen: false,
 };
 
 test.each([
@@ -59,4 +63,20 @@ test('a batch at its cost cap resumes by itself when calls in flight have left r
   expect(judgeBatch({ ...paused, pauseReason: 'cost_cap', isCapFreed: false })).toEqual({ kind: 'continue' });
   expect(judgeBatch({ ...paused, pauseReason: 'cost_cap', costMicros: 5 })).toEqual({ kind: 'continue' });
   expect(judgeBatch({ ...paused, pauseReason: 'manual' })).toEqual({ kind: 'continue' });
+});
+
+test('with via "auto" the first 2 percent of the items, from 20 to 200, go first, and the way of the others is chosen once when these have ended or after an hour', () => {
+  const auto: BatchState = { ...running, via: 'auto', inFlight: 0 };
+  const firstOf = (itemCount: number, more: Partial<BatchState> = {}) => judgeBatch({ ...auto, itemCount, ...more });
+  expect(firstOf(5)).toEqual({ kind: 'probe', probeTo: 5 });
+  expect(firstOf(5_000)).toEqual({ kind: 'probe', probeTo: 100 });
+  expect(firstOf(1_000_000)).toEqual({ kind: 'probe', probeTo: 200 });
+  // After a pilot, those that follow it.
+  expect(firstOf(100, { pilot: 20, answered: 10 })).toEqual({ kind: 'continue' });
+  expect(firstOf(100, { answered: 20 })).toEqual({ kind: 'probe', probeTo: 40 });
+  const waiting = { ...auto, probeTo: 20, probeMs: 1_000 };
+  expect(judgeBatch({ ...waiting, answered: 15, inFlight: 5 })).toEqual({ kind: 'continue' });
+  expect(judgeBatch({ ...waiting, answered: 15, inFlight: 5, probeMs: 3_600_000 })).toEqual({ kind: 'choose_way' });
+  expect(judgeBatch({ ...waiting, answered: 19, failed: 1 })).toEqual({ kind: 'choose_way' });
+  expect(judgeBatch({ ...waiting, answered: 20, isWayChosen: true })).toEqual({ kind: 'continue' });
 });

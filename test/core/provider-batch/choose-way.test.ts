@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { priceRowOf } from '../../../src/core/prices/price-row.ts';
-import { cacheTokensMinOf, withMarkers } from '../../../src/core/provider-batch/cache-markers.ts';
-import { chooseMarkers, chooseWay, type NextCalls } from '../../../src/core/provider-batch/choose-way.ts';
-import { liveCostMicros } from '../../../src/core/provider-batch/live-cost.ts';
+import { answerCosts } from '../../../src/core/provider-batch/answer-figures.ts';
+import { cachedCallMicros } from '../../../src/core/provider-batch/cached-call.ts';
+import { cacheTokensMinOf, withMarkers, type CacheMarkers } from '../../../src/core/provider-batch/cache-markers.ts';
+import { chooseWay, type MeasuredRound } from '../../../src/core/provider-batch/choose-way.ts';
 
+const model = 'claude-sonnet-5-5';
 const price = priceRowOf(
   {
     model: 'anthropic/*',
@@ -17,95 +19,79 @@ const price = priceRowOf(
   'test',
 );
 
-/** Three calls of 300 tokens each, with an own prompt of 1,000 and tool results of 500. */
-const conversation = (prefixTokens: number): NextCalls => ({
-  promptTokens: prefixTokens + 1_000,
-  prefixTokens,
-  previousTokens: 0,
-  previousWay: null,
-  addedTokens: 800,
-  outputTokens: 300,
-  callsLeft: 3,
-});
+const ITEMS = 20;
 
-const choose = (calls: NextCalls, hitRate: number | null, more: Partial<Parameters<typeof chooseWay>[1]> = {}) =>
-  chooseWay(calls, {
-    price,
-    measured: hitRate === null ? null : { hitRate, ageMs: 0, tookMs: 60_000 },
-    cache: 'auto',
-    cacheTokensMin: 1_024,
-    ...more,
+/** The rounds of conversations of three calls of 300 tokens each, with an own prompt of 1,000 and tool results of 500. */
+function roundsOf(prefixTokens: number, hitRate: number, { calls = 3, outputTokens = 300, ownTokens = 1_000 } = {}) {
+  let heldTokens = prefixTokens;
+  return Array.from({ length: calls }, (_, n): MeasuredRound => {
+    const promptTokens = prefixTokens + ownTokens + n * 800;
+    const markers: CacheMarkers = promptTokens >= cacheTokensMinOf(model) ? '5m' : 'off';
+    const cost = (tier: 'standard' | 'batch', rate: number) =>
+      ITEMS *
+      cachedCallMicros(
+        price,
+        { promptTokens, prefixTokens, readTokens: heldTokens * rate, outputTokens },
+        { tier, markers },
+      );
+    const round = { costMicros: cost('batch', hitRate), liveMicros: cost('standard', 1) };
+    heldTokens = promptTokens;
+    return { answered: ITEMS, promptTokens: ITEMS * promptTokens, outputTokens: ITEMS * outputTokens, ...round };
   });
+}
 
-describe('the cheaper way', () => {
+const choose = (rounds: MeasuredRound[], cache: '5m' | 'auto' = 'auto') => chooseWay(rounds, { price, cache });
+
+describe('the way of a batch', () => {
   test.each([
     [16_000, [1, 0.98, 0.9], [0.7, 0.5, 0.3, 0]],
     [3_000, [1, 0.9, 0.8, 0.5], [0.2, 0]],
   ])(
-    'with a shared prefix of %i tokens is a batch at the hit rates %j, and live calls at %j',
+    'whose first items share %i tokens is the provider at the hit rates %j, and live calls at %j',
     (prefix, batch, live) => {
-      const ways = (rates: readonly number[]) => rates.map((rate) => choose(conversation(prefix), rate).way);
+      const ways = (rates: readonly number[]) => rates.map((rate) => choose(roundsOf(prefix, rate)).via);
       expect(ways(batch)).toEqual(batch.map(() => 'provider-batch'));
       expect(ways(live)).toEqual(live.map(() => 'live'));
     },
   );
 
-  test('of one long answer to a short prompt is a batch, although its cache was not measured', () => {
-    const calls = { ...conversation(500), callsLeft: 1, outputTokens: 800 };
-    expect(choose(calls, null)).toMatchObject({ way: 'provider-batch', markers: 'off' });
-    expect(choose(conversation(16_000), null)).toMatchObject({ way: 'live' });
-  });
-
-  test('for a conversation in progress is usually the way of its last call', () => {
-    const begun = { ...conversation(3_000), promptTokens: 12_000, previousTokens: 11_500, callsLeft: 2 };
-    expect(choose({ ...begun, previousWay: 'live' }, 0.6).way).toBe('live');
-    expect(choose({ ...begun, previousWay: 'provider-batch' }, 0.6).way).toBe('provider-batch');
-  });
-
-  test('of a model without a price is not known, so calls are live', () => {
-    expect(choose(conversation(3_000), 1, { price: null })).toMatchObject({
-      way: 'live',
-      reason: expect.stringContaining('no price'),
+  test('of long answers to short prompts is the provider, and the reason says what the first items cost', () => {
+    const chosen = choose(roundsOf(0, 0, { calls: 1, outputTokens: 800, ownTokens: 900 }));
+    expect(chosen).toEqual({
+      via: 'provider-batch',
+      reason: 'Cheaper in a batch: $0.1470 against $0.2940 live, for the first items.',
     });
+  });
+
+  test('is a batch without its cache where that is the cheapest, unless the batch says how prompts are kept', () => {
+    const rounds = roundsOf(500, 0, { calls: 1, ownTokens: 3_000 });
+    expect(choose(rounds)).toMatchObject({ via: 'provider-batch', cache: 'off' });
+    expect(choose(rounds, '5m')).not.toHaveProperty('cache');
+  });
+
+  test('is live calls when the ways cannot be compared', () => {
+    const unpriced = roundsOf(3_000, 1).map((round) => ({ ...round, costMicros: null, liveMicros: null }));
+    expect(choose(unpriced)).toMatchObject({ via: 'live', reason: expect.stringContaining('no price') });
+    const unanswered = roundsOf(3_000, 1).map((round) => ({ ...round, answered: 0 }));
+    expect(choose(unanswered)).toMatchObject({ via: 'live', reason: expect.stringContaining('None') });
   });
 });
 
-describe('the markers of a batch', () => {
-  const markers = (hitRate: number, tookMs: number, more: object = {}) =>
-    chooseMarkers(conversation(16_000), {
-      price,
-      measured: { hitRate, ageMs: 0, tookMs },
-      cache: 'auto',
-      cacheTokensMin: 1_024,
-      ...more,
-    });
-
-  test('keep prompts for as long as a round takes, and not at all below the break-even', () => {
-    expect([markers(0.3, 60_000), markers(0.1, 60_000)]).toEqual(['5m', 'off']);
-    expect([markers(0.6, 600_000), markers(0.3, 600_000)]).toEqual(['1h', 'off']);
+test('markers of a request change nothing else in it, and models differ in the least tokens of a cached prompt', () => {
+  const system = [
+    { type: 'text' as const, text: 'stable', cache_control: { type: 'ephemeral' as const } },
+    { type: 'text' as const, text: 'today' },
+  ];
+  expect(withMarkers({ system }, '5m')).toEqual({ system });
+  expect(withMarkers({ system }, '1h').system).toEqual([
+    { ...system[0], cache_control: { type: 'ephemeral', ttl: '1h' } },
+    system[1],
+  ]);
+  expect(withMarkers({ system }, 'off')).toEqual({
+    system: [{ type: 'text', text: 'stable' }, system[1]],
+    isOneOff: true,
   });
-
-  test('are left out of prompts that are too short for the cache, and otherwise follow the batch', () => {
-    expect(markers(1, 0, { cacheTokensMin: 20_000 })).toBe('off');
-    expect(markers(0, 0, { cache: '1h' })).toBe('1h');
-    expect([cacheTokensMinOf('claude-haiku-4-5'), cacheTokensMinOf('claude-sonnet-5-5')]).toEqual([4_096, 1_024]);
-  });
-
-  test('change nothing but the markers of a request', () => {
-    const system = [
-      { type: 'text' as const, text: 'stable', cache_control: { type: 'ephemeral' as const } },
-      { type: 'text' as const, text: 'today' },
-    ];
-    expect(withMarkers({ system }, '5m')).toEqual({ system });
-    expect(withMarkers({ system }, '1h').system).toEqual([
-      { ...system[0], cache_control: { type: 'ephemeral', ttl: '1h' } },
-      system[1],
-    ]);
-    expect(withMarkers({ system }, 'off')).toEqual({
-      system: [{ type: 'text', text: 'stable' }, system[1]],
-      isOneOff: true,
-    });
-  });
+  expect([cacheTokensMinOf('claude-haiku-4-5'), cacheTokensMinOf(model)]).toEqual([4_096, 1_024]);
 });
 
 test('the live cost of the same answer falls with the tokens that a live call reads from the cache, and never depends on the batch', () => {
@@ -113,17 +99,14 @@ test('the live cost of the same answer falls with the tokens that a live call re
   const share = fc.float({ min: 0, max: 1, noNaN: true });
   fc.assert(
     fc.property(tokens, tokens, tokens, share, share, (inputTokens, cacheReadTokens, outputTokens, one, other) => {
-      const cost = (liveShare: number, read: number) =>
-        liveCostMicros(
-          price,
-          {
-            inputTokens: inputTokens + cacheReadTokens - read,
-            cacheReadTokens: read,
-            cacheWriteTokens: 0,
-            outputTokens,
-          },
-          { liveShare, cacheTokensMin: 1_024 },
-        );
+      const cost = (liveShare: number, read: number) => {
+        const usage = {
+          input_tokens: inputTokens + cacheReadTokens - read,
+          cache_read_input_tokens: read,
+          output_tokens: outputTokens,
+        };
+        return answerCosts([price], { model, day: '2026-01-01', usage, liveShare }).liveMicros ?? 0;
+      };
       expect(cost(one, 0)).toBe(cost(one, cacheReadTokens));
       if (one >= other) expect(cost(one, 0)).toBeLessThanOrEqual(cost(other, 0));
     }),
