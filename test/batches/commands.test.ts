@@ -129,7 +129,7 @@ test('results --out continues no file of another batch or format', async () => {
   expect(await readFile(out, 'utf8')).toBe(before);
   expect(await batch('results', first, '--out', folder)).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('it is a directory'),
+    stderr: expect.stringContaining('it is a folder'),
   });
 });
 
@@ -213,7 +213,7 @@ test('retry-failed runs one error code again, and a dry run stores nothing', asy
 
 test('a file that cannot be submitted says why', async () => {
   const missing = await batch('submit', join(folder, 'missing.jsonl'));
-  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('ENOENT')]);
+  expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('there is no such file')]);
   const bad = await batch('submit', await fileOf([{ text: 'one' }, { txet: 'two' }]));
   expect([bad.code, bad.stderr]).toEqual([2, expect.stringContaining('line 2: txet')]);
   const foreign = await batch('submit', await fileOf([{ text: 'one' }]), '--format', 'openai');
