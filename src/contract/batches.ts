@@ -49,7 +49,9 @@ export const batch = z.strictObject({
   pauseDetail: text
     .nullable()
     .describe('What caused the pause, for people; null: it is not paused, or a person paused it'),
-  via: z.enum(BATCH_VIAS).describe('How its calls are made: live, in provider batches, or the cheaper way for each'),
+  via: z
+    .enum(BATCH_VIAS)
+    .describe('How its calls are made: live, in provider batches, or in the way that is cheaper for the first items'),
   agentId: text.describe('The agent of items without an `agentId`'),
   ...shownOptions,
   concurrency: count.describe('The maximum number of items in flight'),

@@ -100,7 +100,8 @@ function judgeProbe(batch: BatchState): BatchVerdict {
     const items = Math.min(PROBE_ITEMS_MAX, Math.max(PROBE_ITEMS_MIN, part));
     return { kind: 'probe', probeTo: Math.min(itemCount, fed + items) };
   }
-  const haveAllEnded = probeTo === null || (probeTo <= fed && inFlight === 0);
+  // An older version has ended the wait without a choice where the number is missing.
+  const haveAllEnded = inFlight === 0 && (probeTo === null || probeTo <= fed);
   return haveAllEnded || probeMs >= PROBE_MS_MAX ? { kind: 'choose_way' } : { kind: 'continue' };
 }
 

@@ -78,5 +78,8 @@ test('with via "auto" the first 2 percent of the items, from 20 to 200, go first
   expect(judgeBatch({ ...waiting, answered: 15, inFlight: 5 })).toEqual({ kind: 'continue' });
   expect(judgeBatch({ ...waiting, answered: 15, inFlight: 5, probeMs: 3_600_000 })).toEqual({ kind: 'choose_way' });
   expect(judgeBatch({ ...waiting, answered: 19, failed: 1 })).toEqual({ kind: 'choose_way' });
+  // An older version has begun the wait and ended it without a choice.
+  expect(judgeBatch({ ...waiting, probeTo: null, answered: 20, inFlight: 5 })).toEqual({ kind: 'continue' });
+  expect(judgeBatch({ ...waiting, probeTo: null, answered: 20 })).toEqual({ kind: 'choose_way' });
   expect(judgeBatch({ ...waiting, answered: 20, isWayChosen: true })).toEqual({ kind: 'continue' });
 });
