@@ -81,9 +81,8 @@ const MAY_IMPORT: Record<string, string[]> = {
   'demo/': ['src/cli/', 'src/client/', 'src/embedded-postgres/', ...BASE],
   // Entry points build the context of a process, so they see all rooms, and they alone see the demo and the scripted model.
   'workers/load-modules.ts': [''],
-  'workers/database-url.ts': [''],
+  'workers/own-servers.ts': [''],
   'workers/start-service.ts': [''],
-  'workers/model-endpoint.ts': [''],
   'src/cli/': [''],
 };
 

@@ -11,14 +11,13 @@ import type { Tracing } from '../src/tracing.ts';
 import { createWake } from '../src/wake.ts';
 import { openDataDir } from '../src/tools/open-workspace.ts';
 import { createReconciler } from './create-reconciler.ts';
-import { databaseUrlOf, type Ender } from './database-url.ts';
 import { createPromptMeter, loadModules, type Modules, type Role } from './load-modules.ts';
 import { measureProcess, type ProcessMeters } from './measure-process.ts';
 import type { MetricsServer } from './metrics-server.ts';
 import type { Reconciler } from './reconciler.ts';
 import type { ProcessReporter } from './report-process.ts';
 import { asWarning, factsOf, linesOf, listenWarnings, type ServiceFacts } from './start-lines.ts';
-import { modelEndpointOf, type ModelEndpoint } from './model-endpoint.ts';
+import { databaseUrlOf, modelEndpointOf, type Ender, type ModelEndpoint } from './own-servers.ts';
 import { startTraces } from './start-traces.ts';
 
 export interface ServiceOptions {

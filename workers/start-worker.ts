@@ -40,9 +40,8 @@ import type { DirectLanes } from './reconciler.ts';
 import type { QueueBackend } from './queue/queue-backend.ts';
 import { startLaneWorkers, type JobEnd, type LaneJob, type LaneWorker } from './queue/start-lane-worker.ts';
 import { createPluginInbox } from './plugin-inbox.ts';
-import { createSessionStatusPort } from './session-status-port.ts';
 import { createSessionsPort } from './sessions-port.ts';
-import { createToolPorts } from './tool-ports.ts';
+import { createSessionStatusPort, createToolPorts } from './tool-ports.ts';
 import type { WorkMeters } from './process-metrics.ts';
 
 export interface WorkerOptions {

@@ -1,18 +1,23 @@
 // Builds what the tools of a worker need of the database and the queue: the index of memories, the outbox, the keeper of commands in the
 // background. The caller starts and stops the keeper.
 import { join } from 'node:path';
-import { processEnvironment } from '../src/config.ts';
+import type { Clock } from '../src/clock.ts';
+import { agentOrFirst, processEnvironment } from '../src/config.ts';
 import { messageFeaturesOf } from '../src/config/message-features.ts';
+import { sessionSettings } from '../src/config/session-settings.ts';
 import type { Logger } from '../src/logger.ts';
+import { overrideSession } from '../src/service/override-session.ts';
 import { postMessage } from '../src/service/post-message.ts';
 import type { Service } from '../src/service/service.ts';
 import { indexMemory, searchMemory } from '../src/store/memory-index.ts';
 import { createProcessStore } from '../src/store/processes.ts';
 import { readTurnChat } from '../src/store/send-message.ts';
+import { createReadSessionUsage } from '../src/store/session-usage.ts';
 import type { CoreToolOptions } from '../src/tools/core-tools.ts';
 import type { MessageToolOptions } from '../src/tools/message-tool.ts';
 import { planAllCommands } from '../src/tools/command-user.ts';
 import { ProcessKeeper } from '../src/tools/process-keeper.ts';
+import type { SessionStatusPort } from '../src/tools/session-status-tool.ts';
 
 export interface ToolPortParts {
   service: Service;
@@ -91,5 +96,37 @@ function messagePort(service: Service): MessageToolOptions {
     mediaRoots: [join(config.runtime.dataDir, 'media'), ...config.images.roots],
     chat: (call) => readTurnChat(database, call),
     post: (message) => postMessage(service, message),
+  };
+}
+
+/** Serves the `session_status` tool: the session's row and figures, and the one override that an agent may set for its own session. */
+export function createSessionStatusPort(service: Service, clock: Clock): SessionStatusPort {
+  const { config, database } = service;
+  const readSessionUsage = createReadSessionUsage(database);
+  return {
+    async status({ sessionKey, agentId, tokens }) {
+      const agent = agentOrFirst(config, agentId);
+      const about = { now: clock.now(), timezone: agent.userTimezone };
+      const row = await readSessionUsage(sessionKey);
+      if (row === null) return about;
+      const { facts, cacheReadTokens, cacheWriteTokens, turns } = row;
+      const { input, output, context } = facts.tokens;
+      // The row has what ended turns have used.
+      const usage = {
+        inputTokens: input + tokens.inputTokens + tokens.cacheReadTokens + tokens.cacheWriteTokens,
+        outputTokens: output + tokens.outputTokens,
+        contextTokens: tokens.contextTokens || context,
+        contextTokensMax: agent.contextTokens,
+        cacheReadTokens: cacheReadTokens + tokens.cacheReadTokens,
+        cacheWriteTokens: cacheWriteTokens + tokens.cacheWriteTokens,
+        turns: turns + 1,
+      };
+      return { ...about, session: { settings: sessionSettings(config, facts), usage } };
+    },
+    async setModel({ sessionKey }, model) {
+      const set = await overrideSession(service, sessionKey, { model });
+      if (set.kind === 'refused') return set.message;
+      return set.kind === 'done' ? null : 'this session no longer exists';
+    },
   };
 }

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts';
-import { createSessionStatusPort } from '../../workers/session-status-port.ts';
+import { createSessionStatusPort } from '../../workers/tool-ports.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
