@@ -1,6 +1,6 @@
 // Collects the output of a command in bounded memory (G28): its start and its end are kept, the middle is counted. The resulting
 // text is valid for any bytes, so that it can be stored and sent.
-import { continuationBytesAt } from './output-text.ts';
+import { outputText } from './output-text.ts';
 
 /** A collector that keeps at most `bytesMax` bytes, half of them from the start and half from the end. */
 export class BoundedOutput {
@@ -15,11 +15,6 @@ export class BoundedOutput {
 
   constructor(bytesMax: number) {
     this.#halfBytes = Math.floor(bytesMax / 2);
-  }
-
-  /** How much was written in all. */
-  get totalBytes(): number {
-    return this.#totalBytes;
   }
 
   write(chunk: Buffer): void {
@@ -51,11 +46,13 @@ export class BoundedOutput {
   text(): string {
     const head = this.#head?.subarray(0, this.#headLength) ?? Buffer.alloc(0);
     const tailTotal = this.#totalBytes - this.#headLength;
-    if (tailTotal === 0) return decode(head);
+    if (tailTotal === 0) return outputText(head, { isStart: true, isEnd: true });
     const tail = this.#tailBytes(tailTotal);
     const omitted = tailTotal - tail.length;
-    if (omitted === 0) return decode(Buffer.concat([head, tail]));
-    return `${decodeWhole(head)}\n[... ${omitted} bytes left out ...]\n${decode(tail.subarray(continuationBytesAt(tail)))}`;
+    if (omitted === 0) return outputText(Buffer.concat([head, tail]), { isStart: true, isEnd: true });
+    const start = outputText(head, { isStart: true, isEnd: false });
+    const end = outputText(tail, { isStart: false, isEnd: true });
+    return `${start}\n[... ${omitted} bytes left out ...]\n${end}`;
   }
 
   #tailBytes(tailTotal: number): Buffer {
@@ -63,13 +60,4 @@ export class BoundedOutput {
     if (tailTotal <= this.#halfBytes) return ring.subarray(0, tailTotal);
     return Buffer.concat([ring.subarray(this.#tailNext), ring.subarray(0, this.#tailNext)]);
   }
-}
-
-function decode(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
-}
-
-/** Without the character that the cut left incomplete at the end. */
-function decodeWhole(bytes: Uint8Array): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes, { stream: true });
 }

@@ -7,7 +7,7 @@ export function outputText(bytes: Uint8Array, { isStart, isEnd }: { isStart: boo
 }
 
 /** How many bytes at the start belong to a character whose first byte was cut off. */
-export function continuationBytesAt(bytes: Uint8Array): number {
+function continuationBytesAt(bytes: Uint8Array): number {
   let count = 0;
   while (count < 3 && ((bytes[count] ?? 0) & 0xc0) === 0x80) count += 1;
   return count;

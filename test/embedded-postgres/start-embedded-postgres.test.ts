@@ -17,7 +17,6 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { findEmbeddedPostgres } from '../../src/embedded-postgres/find-embedded-postgres.ts';
 import { startEmbeddedPostgres } from '../../src/embedded-postgres/start-embedded-postgres.ts';
 import {
   CAN_RUN_AS_NOBODY,
@@ -51,11 +50,9 @@ it('keeps its data and its port across a clean stop, and uses another port when 
   const dataDir = copyDataDir(template);
   const first = await startEmbeddedPostgres({ dataDir });
   expect(await query(first.url, 'SELECT number FROM kept')).toEqual([{ number: 7 }]);
-  expect(await findEmbeddedPostgres(dataDir)).toBe(first.url);
   await first.stop();
   expect(isAlive(first.pid)).toBe(false);
   expect(existsSync(join(clusterOf(dataDir), 'postmaster.pid'))).toBe(false);
-  expect(await findEmbeddedPostgres(dataDir)).toBeNull();
 
   const second = await startEmbeddedPostgres({ dataDir });
   expect(second).toMatchObject({ url: first.url, wasAdopted: false });

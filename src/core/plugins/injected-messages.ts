@@ -10,7 +10,8 @@ const MESSAGES_MAX = 200;
 const BLOCKS_MAX = 100;
 /** The provider takes images of 5 MiB, counted in base64. */
 const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
-const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
+/** The types of images that models take. */
+export const IMAGE_TYPES: ReadonlySet<unknown> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
 /** A message with the plugin that it is of. */
 export interface InjectedMessage extends ModelMessage {
