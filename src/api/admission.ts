@@ -1,7 +1,7 @@
 // Admission: how many requests, and how many bytes of bodies, may be in flight. A request over the limit is refused before
 // it is read, with a Retry-After time (G27, G28). Streams and waits do not count while they only wait.
 import type { FastifyRequest } from 'fastify';
-import { Problem } from './problem.ts';
+import { overloaded } from './problem.ts';
 
 export interface AdmissionBounds {
   requestsMax: number;
@@ -9,8 +9,6 @@ export interface AdmissionBounds {
   /** The size that is assumed for a body without a length. */
   unknownBodyBytes: number;
 }
-
-const RETRY_AFTER_MS = 1000;
 
 export class Admission {
   readonly #bounds: AdmissionBounds;
@@ -30,13 +28,7 @@ export class Admission {
   enter(request: FastifyRequest): void {
     const bytes = this.#bytesOf(request);
     if (this.#inside.size >= this.#bounds.requestsMax || this.#bodyBytes + bytes > this.#bounds.bodyBytesMax) {
-      throw new Problem(
-        'overloaded',
-        'Too many requests are in flight. This one was not processed; send it again later.',
-        {
-          retryAfterMs: RETRY_AFTER_MS,
-        },
-      );
+      throw overloaded('Too many requests are in flight. This one was not processed; send it again later.');
     }
     this.#inside.set(request, bytes);
     this.#bodyBytes += bytes;

@@ -2,6 +2,7 @@
 // other out. Nothing is slowed down: keys are too long to be guessed at any rate. The count shows a client with a wrong key that it should
 // stop.
 import { LRUCache } from 'lru-cache';
+import { Problem } from './problem.ts';
 
 /** This many wrong keys are answered 401 immediately. */
 const WRONG_KEYS_MAX = 10;
@@ -27,4 +28,20 @@ export function createAttempts(nowMs: () => number = () => performance.now()): A
       return wrong > WRONG_KEYS_MAX ? FORGIVEN_EVERY_MS : 0;
     },
   };
+}
+
+/** The answer to a request without a key. */
+export function unauthorized(): Problem {
+  return new Problem('unauthorized', 'Send Authorization: Bearer <key> with a key of this service.');
+}
+
+/** Counts a wrong key or code of an address, and makes the answer. */
+export function wrongKey(attempts: Attempts, address: string, wrong: Problem = unauthorized()): Problem {
+  const retryAfterMs = attempts.countWrongKey(address);
+  if (retryAfterMs === 0) return wrong;
+  return new Problem(
+    'too_many_attempts',
+    'Too many requests with a wrong API key came from this address. Wait, then send a valid key.',
+    { retryAfterMs },
+  );
 }

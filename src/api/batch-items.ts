@@ -1,7 +1,7 @@
 // Checks the items of a submission one by one, from lines or from the list of a JSON body. What is wrong with an item is listed with its place;
 // what makes the whole submission unreadable is thrown.
 import { isUtf8 } from 'node:buffer';
-import type { ReadItem, ItemFault } from '../core/batch/check-items.ts';
+import type { ReadItem } from '../core/batch/check-items.ts';
 import { ForeignLineError, mapLine, type LineFormat, type MappedLine } from '../core/batch/foreign-lines.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { nestOptions } from '../core/input-options.ts';
@@ -72,7 +72,7 @@ function checkItem(value: unknown, place: Place, format: LineFormat | null = nul
     return itemOf(checked.data, further, place);
   } catch (error) {
     if (error instanceof ForeignLineError) return [{ path: place.at(error.path), message: error.message }];
-    if (error instanceof InvalidSessionKeyError) return [keyFault(error, place)];
+    if (error instanceof InvalidSessionKeyError) return [{ path: place.at('sessionKey'), message: error.message }];
     throw error;
   }
 }
@@ -102,10 +102,6 @@ function keyWithAgent(sessionKey: string, agentId: string | undefined): string {
   return agentId === undefined || sessionKey.toLowerCase().startsWith('agent:')
     ? sessionKey
     : `agent:${agentId}:${sessionKey}`;
-}
-
-function keyFault(error: InvalidSessionKeyError, place: Place): ItemFault {
-  return { path: place.at('sessionKey'), message: error.message };
 }
 
 function startsList(bytes: Buffer): boolean {

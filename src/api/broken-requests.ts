@@ -11,15 +11,12 @@ export function limitArrival(request: FastifyRequest, reply: FastifyReply, msMax
   const { raw, headers } = request;
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   if (!hasBody || isStreamed(request)) return;
-  const timer = setTimeout(() => answerByHand(lateBody(msMax), raw.socket), msMax);
+  const late = `The body did not arrive within ${msMax / 1000} s. Nothing was done.`;
+  const timer = setTimeout(() => answerByHand(new Problem('request_timeout', late), raw.socket), msMax);
   const hasArrived = (): void => clearTimeout(timer);
   // A request that is refused before its body is read has no end, only an answer or a connection that closes.
   raw.once('end', hasArrived).once('close', hasArrived);
   reply.raw.once('finish', hasArrived).once('close', hasArrived);
-}
-
-function lateBody(msMax: number): Problem {
-  return new Problem('request_timeout', `The body did not arrive within ${msMax / 1000} s. Nothing was done.`);
 }
 
 /** True for a route that reads lines by itself. */

@@ -7,7 +7,6 @@ import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
-import type { Answer } from './answer.ts';
 import { audited } from './audited.ts';
 import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
@@ -187,13 +186,8 @@ function createHandler(route: Route, context: ApiContext, services: ApiServices)
       answer.body.destroy();
       return reply.send();
     }
-    return reply.send(bodyOf(answer));
+    return reply.send(answer.once === undefined ? answer.body : { ...(answer.body as object), ...answer.once });
   };
-}
-
-/** With what only this answer has. */
-function bodyOf({ body, once }: Answer): unknown {
-  return once === undefined ? body : { ...(body as object), ...once };
 }
 
 const LATE = 'The request timed out. It may still take effect.';

@@ -2,16 +2,15 @@
 // the body, and how much is in flight.
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { mayAct, type KeyRole } from '../core/access/key-role.ts';
+import { unauthorized, wrongKey } from './attempts.ts';
 import { isLinesBody } from './batch-lines.ts';
 import { isLinesRoute, limitArrival } from './broken-requests.ts';
-import { checkEncoding } from './check-encoding.ts';
-import { createCheckHost } from './check-host.ts';
+import { checkEncoding, createCheckHost } from './check-headers.ts';
 import type { ApiContext } from './context.ts';
 import { identify, type Identity } from './identify.ts';
 import { notFound, Problem } from './problem.ts';
 import { ROUTES } from './route-table.ts';
 import type { ApiServices } from './services.ts';
-import { unauthorized, wrongKey } from './wrong-key.ts';
 
 /** Makes the hook. Routes that do not exist ask for a key too, so that a caller without one cannot find out which ones do (G32). */
 export function createOnRequest({ config }: ApiContext, services: ApiServices, arrivalMsMax: number) {

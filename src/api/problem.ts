@@ -104,6 +104,10 @@ export function fieldProblem(path: string, message: string, code: ProblemCode = 
   return new Problem(code, `${path}: ${message}.`, { errors: [{ path, message }] });
 }
 
+export function overloaded(detail: string): Problem {
+  return new Problem('overloaded', detail, { retryAfterMs: 1000 });
+}
+
 export function conflict(detail: string): Problem {
   return new Problem('conflict', detail);
 }

@@ -1,6 +1,6 @@
 // Every route there is. One file per noun; a path that is not here does not exist.
 import type { Route } from './route.ts';
-import { agentRoutes } from './routes/agents.ts';
+import { agentRoutes, heartbeatRoutes } from './routes/agents.ts';
 import { authRoutes } from './routes/auth.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { bulkActionRoutes } from './routes/bulk-actions.ts';
@@ -10,31 +10,26 @@ import { deliveryRoutes } from './routes/deliveries.ts';
 import { entryRoutes } from './routes/entries.ts';
 import { erasureRoutes } from './routes/erasure.ts';
 import { eventRoutes } from './routes/events.ts';
-import { familyRoutes } from './routes/families.ts';
-import { heartbeatRoutes } from './routes/heartbeats.ts';
 import { idRoutes } from './routes/ids.ts';
 import { keyRoutes } from './routes/keys.ts';
-import { messageRoutes } from './routes/messages.ts';
+import { messageRoutes, waitingRoutes } from './routes/messages.ts';
 import { budgetRoutes } from './routes/budgets.ts';
 import { costRoutes } from './routes/costs.ts';
-import { pauseRoutes } from './routes/pauses.ts';
+import { pauseRoutes, modelBlockRoutes } from './routes/pauses.ts';
 import { openAiChatRoutes } from './routes/openai-chat.ts';
 import { openAiResponseRoutes } from './routes/openai-responses.ts';
-import { modelBlockRoutes } from './routes/model-blocks.ts';
 import { openAiBatchRoutes } from './routes/openai-batches.ts';
 import { openAiFileRoutes } from './routes/openai-files.ts';
 import { openAiModelRoutes } from './routes/openai-models.ts';
-import { attentionRoutes } from './routes/attention.ts';
-import { overviewRoutes } from './routes/overview.ts';
+import { overviewRoutes, attentionRoutes } from './routes/overview.ts';
 import { operationRoutes } from './routes/operations.ts';
 import { providerBatchRoutes } from './routes/provider-batches.ts';
 import { sessionRoutes } from './routes/sessions.ts';
 import { settingsRoutes } from './routes/settings.ts';
-import { subagentRoutes } from './routes/subagents.ts';
+import { subagentRoutes, familyRoutes } from './routes/subagents.ts';
 import { systemEventRoutes } from './routes/system-events.ts';
 import { transcriptRoutes } from './routes/transcripts.ts';
 import { turnRoutes } from './routes/turns.ts';
-import { waitingRoutes } from './routes/waiting.ts';
 import { workerRoutes } from './routes/workers.ts';
 
 export const ROUTES: Route[] = [

@@ -16,7 +16,7 @@ import type { LineFormat } from '../core/batch/foreign-lines.ts';
 import type { Answer } from './answer.ts';
 import { itemsOfLines, itemsOfList } from './batch-items.ts';
 import { LineReader } from './batch-lines.ts';
-import { sha256OfJson } from './canonical-json.ts';
+import { sha256OfJson } from './idempotency-key.ts';
 import type { ApiContext } from './context.ts';
 import { answerOnce, answerUpload } from './idempotency-key.ts';
 import { requireFound, fieldProblem, modelProblem, Problem } from './problem.ts';

@@ -180,6 +180,9 @@ export interface ListAnswer<Item> {
   nextCursor: string | null;
 }
 
+/** The answer to a request that deletes something. */
+export const deleted = z.strictObject({ deleted: z.literal(true).describe('True: it was deleted') });
+
 /** A page of a list. */
 export function listOf<Item extends z.ZodType>(item: Item) {
   return z.strictObject({

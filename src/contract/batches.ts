@@ -153,5 +153,3 @@ export const batchEstimate = z.strictObject({
     .describe('The cheaper `via`, if a provider batch finds nothing in the cache'),
 });
 export type BatchEstimateView = z.output<typeof batchEstimate>;
-
-export const deletedBatch = z.strictObject({ deleted: z.literal(true).describe('True: the batch was deleted') });

@@ -133,11 +133,7 @@ export async function spawnPlanned(
 
 /** The configured subagent settings of a session's agent; of the first agent, if that agent is no longer configured. */
 export function spawnSettingsOf(config: Config, agentId: string): SpawnSettings {
-  const { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds, allowAgents } = agentOrFirst(
-    config,
-    agentId,
-  ).subagents;
-  return { maxSpawnDepth, maxChildrenPerSession, maxDescendants, runTimeoutSeconds, allowAgents };
+  return agentOrFirst(config, agentId).subagents;
 }
 
 /** Everything that is said to a subagent has one route, so that it may join a turn. */

@@ -8,7 +8,7 @@ import type { Answer } from '../answer.ts';
 import type { ApiContext } from '../context.ts';
 import { abandon } from './sse.ts';
 import { REPLAYED } from '../idempotency-key.ts';
-import { Problem } from '../problem.ts';
+import { overloaded, Problem } from '../problem.ts';
 import type { ANSWERED, AnyRequest, Api } from '../route.ts';
 import { textHeader, type BegunCall } from './begin-call.ts';
 import { stopCall } from './stop-call.ts';
@@ -65,13 +65,7 @@ export async function follow(
   { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
 ): Promise<Followed> {
   if (services.streams.isFull)
-    throw new Problem(
-      'overloaded',
-      'The limit of open streams of the service is reached. Close a stream, or try again later.',
-      {
-        retryAfterMs: 1000,
-      },
-    );
+    throw overloaded('The limit of open streams of the service is reached. Close a stream, or try again later.');
   const { segment, turn, after, isPast } = call;
   services.admission.leave(request.reply.request);
   const followed = new FollowedTurn({

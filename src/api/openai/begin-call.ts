@@ -26,7 +26,7 @@ import {
   readCallerCalls,
   type OwnName,
 } from '../../store/views/client-turns.ts';
-import { sha256OfJson } from '../canonical-json.ts';
+import { sha256OfJson } from '../idempotency-key.ts';
 import { idempotencyMismatch } from '../idempotency-key.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { fieldProblem, Problem } from '../problem.ts';

@@ -63,12 +63,14 @@ export async function readForm<Result>(
   });
   form.on('finish', () => {
     ended.resolve();
-    if (found === null) taken.reject(fieldMissing());
+    if (found === null) taken.reject(fieldProblem('file', 'expected a file in this field'));
   });
   const limits = { noun: 'file', bytesMax: bytesMax + FRAME_BYTES_MAX, hoursMax: FILE_UPLOAD_HOURS };
   const bytes = Readable.from(arriving(body, limits), { objectMode: false });
   bytes.on('error', (error) => form.destroy(error));
-  body.on('aborted', () => form.destroy(cutOff()));
+  body.on('aborted', () =>
+    form.destroy(new Problem('invalid_request', 'The connection closed before the form had arrived.')),
+  );
   bytes.pipe(form);
   try {
     return await Promise.race([taken.promise, ended.promise.then(() => taken.promise)]);
@@ -114,12 +116,4 @@ function problemOf(error: unknown): Problem {
 
 function tooLarge(message: string): Problem {
   return fieldProblem('file', message, 'body_too_large');
-}
-
-function cutOff(): Problem {
-  return new Problem('invalid_request', 'The connection closed before the form had arrived.');
-}
-
-function fieldMissing(): Problem {
-  return fieldProblem('file', 'expected a file in this field');
 }

@@ -1,16 +1,20 @@
-// The agents of the configuration.
+// The agents of the configuration, and their heartbeats: the polls, and a poll right now.
 import { agentOf, type AgentSettings } from '../../config.ts';
 import { countByAgent } from '../../store/views/agents.ts';
-import { defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import { agentList } from '../../contract/agents.ts';
+import { z } from 'zod';
+import { pollAgent } from '../../service/poll-agent.ts';
+import { listHeartbeats, viewHeartbeat } from '../../store/views/heartbeats.ts';
+import { requireFound } from '../problem.ts';
+import { heartbeat } from '../../contract/crons.ts';
 
-const getAgents = defineRoute({
+const getAgents = defineRead({
   operationId: 'listAgents',
-  method: 'GET',
   path: '/v1/agents',
   summary: 'The agents with a summary of their settings, their crons and their sessions',
-  answers: { 200: { description: 'All agents', schema: agentList } },
-  async handle(_request, { context: { config, views } }) {
+  shows: { description: 'All agents', schema: agentList },
+  async read(_request, { context: { config, views } }) {
     const counts = await countByAgent(
       views,
       config.agents.list.map(({ id }) => id),
@@ -34,7 +38,7 @@ const getAgents = defineRoute({
         ...counted,
       };
     });
-    return { status: 200, body: { items, nextCursor: null } };
+    return { items, nextCursor: null };
   },
 });
 
@@ -43,4 +47,33 @@ function gateOf(gate: AgentSettings['heartbeat']['when']): 'command' | 'url' | '
   return (['command', 'url', 'file'] as const).find((kind) => gate?.[kind] !== undefined) ?? null;
 }
 
+const getHeartbeats = defineList({
+  operationId: 'listHeartbeats',
+  path: '/v1/heartbeats',
+  summary: 'Polls, newest first: made or skipped, with their results',
+  filter: {
+    agent: z.string().max(100).optional().describe('Only polls of this agent'),
+    status: z.enum(heartbeat.shape.status.options).optional().describe('Only polls in this state'),
+  },
+  shows: { description: 'A page of polls', item: heartbeat },
+  async list({ query }, page, { context }) {
+    const filter = { agentId: query.agent, status: query.status };
+    return listHeartbeats(context.views, filter, page);
+  },
+});
+
+const postHeartbeat = defineEffect({
+  operationId: 'pollAgent',
+  path: '/v1/agents/{agent}/heartbeat',
+  summary: 'Poll an agent now, even outside its hours and if nothing has changed',
+  answers: { 202: { description: 'The poll', schema: heartbeat } },
+  async perform({ params, idempotency }, { context }) {
+    return { id: await pollAgent(context.service, params.agent, idempotency) };
+  },
+  async answer({ id }, _request, { context }) {
+    return { status: 202, body: requireFound(await viewHeartbeat(context.views, id), `heartbeat ${id}`) };
+  },
+});
+
 export const agentRoutes: Route[] = [getAgents];
+export const heartbeatRoutes: Route[] = [getHeartbeats, postHeartbeat];

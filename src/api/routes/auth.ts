@@ -9,7 +9,7 @@ import { notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/keys.ts';
 import type { ApiServices } from '../services.ts';
-import { wrongKey } from '../wrong-key.ts';
+import { wrongKey } from '../attempts.ts';
 
 const NO_CONTENT = { description: 'Done; the answer has no body' };
 

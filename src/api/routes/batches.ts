@@ -1,4 +1,5 @@
 // Batches: submitted, shown, controlled, and their results.
+import { deleted } from '../../contract/answers.ts';
 import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
 import { microsOf } from '../../core/prices/call-cost.ts';
@@ -106,7 +107,7 @@ const removeBatch = defineRoute({
   method: 'DELETE',
   path: '/v1/batches/{id}',
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
-  answers: { 200: { description: 'Deleted', schema: schemas.deletedBatch }, 409: conflictDoc },
+  answers: { 200: { description: 'Deleted', schema: deleted }, 409: conflictDoc },
   async handle({ params }, { context }) {
     refuse(await deleteBatch(context.service, params.id), params.id, 'be deleted');
     return { status: 200, body: { deleted: true } };

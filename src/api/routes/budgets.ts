@@ -1,4 +1,5 @@
 // Budgets: how much model calls may cost.
+import { deleted } from '../../contract/answers.ts';
 import { dollarsOf, microsOf } from '../../core/prices/call-cost.ts';
 import type { Budget, BudgetChange } from '../../store/budgets/budgets.ts';
 import { z } from 'zod';
@@ -58,13 +59,7 @@ const deleteBudget = defineRoute({
   method: 'DELETE',
   path: '/v1/budgets/{id}',
   summary: 'Delete a budget; turns that wait for it resume',
-  answers: {
-    200: {
-      description: 'Removed',
-      schema: z.strictObject({ deleted: z.literal(true).describe('True: the budget was removed') }),
-    },
-    409: conflictDoc,
-  },
+  answers: { 200: { description: 'Removed', schema: deleted }, 409: conflictDoc },
   async handle({ params }, { context }) {
     refuse(await dropBudget(context.service, params.id), params.id);
     return { status: 200, body: { deleted: true } };

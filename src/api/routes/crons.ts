@@ -1,4 +1,5 @@
 // Crons: their settings, past fires and next slots. Reading changes none of them (G20).
+import { deleted } from '../../contract/answers.ts';
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
@@ -95,13 +96,7 @@ const deleteCron = defineRoute({
   method: 'DELETE',
   path: '/v1/crons/{id}',
   summary: 'Delete a cron and its fires; the transcripts of its runs stay',
-  answers: {
-    200: {
-      description: 'Deleted',
-      schema: z.strictObject({ deleted: z.literal(true).describe('True: the cron was deleted') }),
-    },
-    409: conflictDoc,
-  },
+  answers: { 200: { description: 'Deleted', schema: deleted }, 409: conflictDoc },
   async handle({ params }, { context }) {
     const result = await removeCron(context.service, { id: params.id, by: null });
     if (result === 'unknown') throw notFound(`cron ${params.id}`);

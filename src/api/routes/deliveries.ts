@@ -2,18 +2,13 @@
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { z } from 'zod';
 import { decideDelivery } from '../../service/redrive-letters.ts';
-import type { DeliveryDecision } from '../../store/decide-delivery.ts';
 import { countDeliveries, listDeliveries, viewDelivery, viewDeliveryDetails } from '../../store/views/deliveries.ts';
-import type { Answer } from '../answer.ts';
-import type { ApiContext } from '../context.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { conflict, requireFound } from '../problem.ts';
-import { defineEffect, defineRoute, defineList, defineRead, type Route } from '../route.ts';
+import { defineEffect, defineList, defineRead, type NoFields, type Route } from '../route.ts';
 import { listOf } from '../../contract/answers.ts';
 import { listText, nameText, searchText, sessionKeyText } from '../../contract/queries.ts';
 import { delivery, deliveryCount, deliveryDetails, discardRequest } from '../../contract/deliveries.ts';
-
-const conflictDoc = { description: 'Its status does not allow it' };
 
 const getDeliveries = defineList({
   operationId: 'listDeliveries',
@@ -45,16 +40,12 @@ const getDeliveries = defineList({
     ),
 });
 
-const getCounts = defineRoute({
+const getCounts = defineRead({
   operationId: 'countDeliveries',
-  method: 'GET',
   path: '/v1/deliveries/count',
   summary: 'The number of deliveries by status, and the age of the oldest one',
-  answers: { 200: { description: 'One row for each status', schema: listOf(deliveryCount) } },
-  handle: async (_request, { context }) => ({
-    status: 200,
-    body: { items: await countDeliveries(context.views), nextCursor: null },
-  }),
+  shows: { description: 'One row for each status', schema: listOf(deliveryCount) },
+  read: async (_request, { context }) => ({ items: await countDeliveries(context.views), nextCursor: null }),
 });
 
 const getDelivery = defineRead({
@@ -66,36 +57,46 @@ const getDelivery = defineRead({
     requireFound(await viewDeliveryDetails(context.views, params.id), `delivery ${params.id}`),
 });
 
-const redrive = defineEffect({
+/** A POST that decides about a delivery. */
+function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
+  operationId: string;
+  decision: 'redrive' | 'discard';
+  summary: string;
+  body?: Body;
+}): Route {
+  const { decision, ...rest } = spec;
+  const path = `/v1/deliveries/{id}/${decision}` as '/v1/deliveries/{id}/redrive';
+  return defineEffect<typeof path, object, NoFields, Body>({
+    ...rest,
+    path,
+    answers: {
+      200: { description: 'The updated delivery', schema: delivery },
+      409: { description: 'Its status does not allow it' },
+    },
+    async perform({ params: { id }, idempotency }, { context }) {
+      const result = await decideDelivery(context.service, id, { decision, idempotency });
+      if (result === 'done') return {};
+      const found = requireFound(result === 'unknown' ? null : await viewDelivery(context.views, id), `delivery ${id}`);
+      throw conflict(`The delivery is ${found.status}; this status does not allow the request.`);
+    },
+    answer: async (_done, { params: { id } }, { context }) => ({
+      status: 200,
+      body: requireFound(await viewDelivery(context.views, id), `delivery ${id}`),
+    }),
+  });
+}
+
+const redrive = decisionRoute({
   operationId: 'redriveDelivery',
-  path: '/v1/deliveries/{id}/redrive',
+  decision: 'redrive',
   summary: 'Resend a delivery that failed, expired, was discarded or has an unknown result',
-  answers: { 200: { description: 'The updated delivery', schema: delivery }, 409: conflictDoc },
-  perform: async ({ params, idempotency }, { context }) =>
-    decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'redrive', idempotency })),
-  answer: (_decided, { params }, { context }) => answerNow(context, params.id),
 });
 
-const discard = defineEffect({
+const discard = decisionRoute({
   operationId: 'discardDelivery',
-  path: '/v1/deliveries/{id}/discard',
+  decision: 'discard',
   summary: 'Discard a delivery',
   body: discardRequest,
-  answers: { 200: { description: 'The updated delivery', schema: delivery }, 409: conflictDoc },
-  perform: async ({ params, idempotency }, { context }) =>
-    decided(context, params.id, await decideDelivery(context.service, params.id, { decision: 'discard', idempotency })),
-  answer: (_decided, { params }, { context }) => answerNow(context, params.id),
 });
-
-/** The result of a decision that was carried out; throws the `Problem` of one that was refused. */
-async function decided(context: ApiContext, id: string, result: DeliveryDecision): Promise<object> {
-  if (result === 'done') return {};
-  const found = requireFound(result === 'unknown' ? null : await viewDelivery(context.views, id), `delivery ${id}`);
-  throw conflict(`The delivery is ${found.status}; this status does not allow the request.`);
-}
-
-async function answerNow(context: ApiContext, id: string): Promise<Answer> {
-  return { status: 200, body: requireFound(await viewDelivery(context.views, id), `delivery ${id}`) };
-}
 
 export const deliveryRoutes: Route[] = [getDeliveries, getCounts, getDelivery, redrive, discard];

@@ -1,9 +1,10 @@
 // The export of a conversation as lines, and its permanent deletion.
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { erasePerson, previewPerson } from '../../service/erase-person.ts';
 import { eraseSession, previewErasure } from '../../service/erase-session.ts';
-import { findExportedSession } from '../../store/views/session-export.ts';
-import { exportLines } from '../export-lines.ts';
+import { exportPages, findExportedSession, type ExportedSession } from '../../store/views/session-export.ts';
+import type { ViewDatabase } from '../../store/views/page.ts';
 import { conflict, requireFound, Problem } from '../problem.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { erasure, subjectErasure } from '../../contract/erasure.ts';
@@ -28,6 +29,19 @@ const exportSession = defineRoute({
     return { status: 200, body, headers: { 'content-type': 'application/x-ndjson; charset=utf-8' } };
   },
 });
+
+/** Page by page as the client takes them. The last line says how many came before it, so a client knows that nothing is missing. */
+function exportLines(views: ViewDatabase, session: ExportedSession): Readable {
+  async function* lines(): AsyncGenerator<string> {
+    let count = 0;
+    for await (const page of exportPages(views, session)) {
+      count += page.length;
+      yield page.map((record) => `${JSON.stringify(record)}\n`).join('');
+    }
+    yield `${JSON.stringify({ type: 'end', lines: count })}\n`;
+  }
+  return Readable.from(lines(), { objectMode: false });
+}
 
 /** Of an erasure. `dryRun`: nothing is stopped and nothing is removed. */
 const erasureQuery = z.strictObject({

@@ -15,7 +15,7 @@ import { answerWithin } from '../deadline.ts';
 import { beginEventStream } from '../event-frame.ts';
 import { EventStream, type EventStreamOptions } from '../event-stream.ts';
 import { parseSessionKey } from '../path-parameters.ts';
-import { requireFound, Problem } from '../problem.ts';
+import { overloaded, requireFound, Problem } from '../problem.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type ApiRequest, type Route } from '../route.ts';
 import { EVENT_TYPES, liveEvent } from '../../contract/events.ts';
 import { listText, sessionKeyText } from '../../contract/queries.ts';
@@ -141,11 +141,7 @@ async function stream(
 ): Promise<Answer | typeof ANSWERED> {
   const { reply } = request;
   if (services.streams.isFull) {
-    throw new Problem(
-      'overloaded',
-      'The limit of open event streams of the service is reached. Close a stream, or try again later.',
-      { retryAfterMs: 1000 },
-    );
+    throw overloaded('The limit of open event streams of the service is reached. Close a stream, or try again later.');
   }
   services.admission.leave(reply.request);
   beginEventStream(reply);

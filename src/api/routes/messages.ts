@@ -1,19 +1,23 @@
-// Messages in, and what became of them.
+// Messages in, what became of them, and why they wait.
 import { MESSAGE_STATUSES } from '../../core/statuses.ts';
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { acceptMessage, type AcceptResult } from '../../service/accept-message.ts';
 import { listMessages, viewMessage } from '../../store/views/messages.ts';
 import { answerWithin } from '../deadline.ts';
 import { idempotencyMismatch } from '../idempotency-key.ts';
-
 import { parseSessionKey } from '../path-parameters.ts';
 import { answerStored, inboxFull } from '../answer-stored.ts';
 import { requireFound, fieldProblem, modelProblem } from '../problem.ts';
 import { defineList, defineRead, defineRoute, type Route } from '../route.ts';
 import { accepted, settled, type AcceptedMessage } from '../../contract/answers.ts';
 import { inboundMessage } from '../../contract/inbound-message.ts';
-import { idsText, listText, sessionKeyText, tagText } from '../../contract/queries.ts';
+import { idsText, listText, sessionKeyText, tagText, countText, pageQuery } from '../../contract/queries.ts';
 import { message } from '../../contract/views.ts';
+import { z } from 'zod';
+import { LANES } from '../../config/choices.ts';
+import { listWaiting } from '../../store/views/waiting.ts';
+import { listAnswer, pageRequestOf } from '../cursor.ts';
+import { waitingList } from '../../contract/waiting.ts';
 
 /** Longer than the store tries again by itself, so that its own error comes first and says what is known. */
 const ACCEPT_MS_MAX = 15_000;
@@ -111,4 +115,31 @@ const getMessage = defineRead({
     requireFound(await viewMessage(context.views, params.id), `message ${params.id}`),
 });
 
+const getWaiting = defineRoute({
+  operationId: 'listWaiting',
+  method: 'GET',
+  path: '/v1/waiting',
+  summary: 'All waiting messages, oldest first, with the reason why they wait',
+  query: z.strictObject({
+    ...pageQuery,
+    lane: z.enum(LANES).optional().describe('Only messages of sessions in this lane'),
+    session: sessionKeyText.optional().describe('Only messages of this session'),
+    batch: z.uuid().optional().describe('Only messages of this batch'),
+    textChars: countText.optional().describe('The maximum length of `text`; `GET /v1/messages/{id}` has all of it'),
+  }),
+  answers: { 200: { description: 'A page of waiting messages, and how many there are', schema: waitingList } },
+  async handle(request, { context }) {
+    const { query } = request;
+    const filter = {
+      lane: query.lane,
+      sessionKey: query.session === undefined ? undefined : parseSessionKey(query.session, 'session'),
+      batchId: query.batch?.toLowerCase(),
+      textCharsMax: query.textChars,
+    };
+    const page = await listWaiting(context.views, filter, pageRequestOf(request, context));
+    return listAnswer(request, page);
+  },
+});
+
 export const messageRoutes: Route[] = [postMessage, getMessages, getMessage];
+export const waitingRoutes: Route[] = [getWaiting];

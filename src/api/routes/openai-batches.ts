@@ -17,7 +17,7 @@ import type { ApiContext } from '../context.ts';
 import { LIST_QUERY, listPartOf, listOf } from '../openai/list-part.ts';
 import { fail, refused } from '../openai/read-parts.ts';
 import { conflict, requireFound, Problem, type ProblemCode } from '../problem.ts';
-import { defineEffect, defineRoute, type Route } from '../route.ts';
+import { defineEffect, defineRead, type Route } from '../route.ts';
 import { clientMetadata } from '../../contract/input-options.ts';
 import { newBatchOf } from '../submit-batch.ts';
 
@@ -124,39 +124,33 @@ function errorsOf(
   return [{ code: result.kind === 'empty' ? 'empty_file' : 'too_many_tasks', line: null, message, param: null }];
 }
 
-const getBatches = defineRoute({
+const getBatches = defineRead({
   operationId: 'listBatchesForClients',
-  method: 'GET',
   path: '/openai/v1/batches',
   summary: 'The OpenAI-compatible batches, newest first',
   isOpenAi: true,
   query: LIST_QUERY,
-  answers: {
-    200: {
-      description: 'A page of batches',
-      schema: z.looseObject({
-        object: z.literal('list').describe('Always `list`'),
-        data: z.array(batch).describe('The batches of the page'),
-      }),
-    },
+  shows: {
+    description: 'A page of batches',
+    schema: z.looseObject({
+      object: z.literal('list').describe('Always `list`'),
+      data: z.array(batch).describe('The batches of the page'),
+    }),
   },
-  async handle({ query }, { context }) {
+  async read({ query }, { context }) {
     const part = listPartOf(query, parseClientBatchId);
     const read = await listClientBatches(context.views, { ...part, limit: part.limit + 1 });
-    return { status: 200, body: listOf(read, part.limit, batchObject, ({ id }) => clientBatchIdOf(id)) };
+    return listOf(read, part.limit, batchObject, ({ id }) => clientBatchIdOf(id));
   },
 });
 
-const getBatch = defineRoute({
+const getBatch = defineRead({
   operationId: 'getBatchForClients',
-  method: 'GET',
   path: '/openai/v1/batches/{clientBatchId}',
   summary: 'An OpenAI-compatible batch with its progress',
   isOpenAi: true,
-  answers,
-  async handle({ params }, { context }) {
-    return { status: 200, body: await shown(context, idOf(params.clientBatchId)) };
-  },
+  shows: answers[200],
+  read: ({ params }, { context }) => shown(context, idOf(params.clientBatchId)),
 });
 
 const cancelBatch = defineEffect({

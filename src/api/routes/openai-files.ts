@@ -96,27 +96,24 @@ function checkFields(fields: ReadonlyMap<string, string>): void {
     fail('purpose', `expected batch; ${JSON.stringify(headOf(purpose ?? '', 100))} is not supported`);
 }
 
-const getFiles = defineRoute({
+const getFiles = defineRead({
   operationId: 'listFilesForClients',
-  method: 'GET',
   path: '/openai/v1/files',
   summary: 'The uploaded files, newest first',
   isOpenAi: true,
   query: LIST_QUERY.extend({ purpose: z.string().optional().describe('Only files of this purpose') }),
-  answers: {
-    200: {
-      description: 'A page of files',
-      schema: z.looseObject({
-        object: z.literal('list').describe('Always `list`'),
-        data: z.array(file).describe('The files of the page'),
-      }),
-    },
+  shows: {
+    description: 'A page of files',
+    schema: z.looseObject({
+      object: z.literal('list').describe('Always `list`'),
+      data: z.array(file).describe('The files of the page'),
+    }),
   },
-  async handle({ query }, { context }) {
+  async read({ query }, { context }) {
     const part = listPartOf(query, (text) => parseFileId(text)?.id ?? null);
     const all =
       (query.purpose ?? 'batch') === 'batch' ? await listFiles(context.views, { ...part, limit: part.limit + 1 }) : [];
-    return { status: 200, body: listOf(all, part.limit, (one) => fileObject(one), fileIdOf) };
+    return listOf(all, part.limit, (one) => fileObject(one), fileIdOf);
   },
 });
 

@@ -1,9 +1,20 @@
-// The figures that dashboards ask for again and again. All requests of a second share one read, and an answer that has not changed is 304.
+// The figures that dashboards ask for again and again, and what an operator decides about a problem. All requests of a second share one read, and an
+// answer that has not changed is 304.
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Answer } from '../answer.ts';
-import { defineRoute, type Route } from '../route.ts';
-import { attention, overview } from '../../contract/overview.ts';
+import { defineRoute, defineEffect, type Route, type Api } from '../route.ts';
+import {
+  attention,
+  overview,
+  acknowledgeRequest,
+  attentionEntry,
+  snoozeRequest,
+  type AttentionEntry,
+} from '../../contract/overview.ts';
+import { markAttention } from '../../service/operate-service.ts';
+import { notFound } from '../problem.ts';
+import { readTroubles, withMarks } from '../read-overview.ts';
 
 const TAG_CHARS = 22;
 const UNCHANGED = { description: 'It is as If-None-Match says' };
@@ -44,4 +55,56 @@ function tagged(headers: FastifyRequest['headers'], body: object, essence: objec
   return { status: 200, body, headers: caching };
 }
 
+/** How long a problem is snoozed if the request does not say, in seconds. */
+const SNOOZE_SECONDS = 3_600;
+
+const answers = {
+  200: { description: 'The problem with the decision', schema: attentionEntry },
+  404: { description: 'There is no such problem, or it has ended' },
+};
+
+const postAcknowledge = defineEffect({
+  operationId: 'acknowledgeAttention',
+  path: '/v1/attention/{attentionId}/acknowledge',
+  summary: 'Acknowledge a problem: until it ends, it is not counted and stands last',
+  body: acknowledgeRequest,
+  answers,
+  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
+    const { count } = await entryOf({ context, services }, attentionId);
+    const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
+    await markAttention(context.service, decision, idempotency);
+    return { id: attentionId };
+  },
+  answer,
+});
+
+const postSnooze = defineEffect({
+  operationId: 'snoozeAttention',
+  path: '/v1/attention/{attentionId}/snooze',
+  summary: 'Snooze a problem: for so many seconds, it is not counted and stands last; 0 ends what was decided before',
+  body: snoozeRequest,
+  answers,
+  async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
+    const { count } = await entryOf({ context, services }, attentionId);
+    const { seconds = SNOOZE_SECONDS, reason = null } = body;
+    await markAttention(context.service, { id: attentionId, seconds, count, reason, by: principal.name }, idempotency);
+    return { id: attentionId };
+  },
+  answer,
+});
+
+async function answer({ id }: { id: string }, _request: unknown, api: Api) {
+  return { status: 200, body: await entryOf(api, id) };
+}
+
+/** Read now: what was shown a second ago may have ended. */
+async function entryOf({ context, services }: Api, id: string): Promise<AttentionEntry> {
+  const { items } = await withMarks(context, await readTroubles(context, services.readReadiness()));
+  const found = items.find((item) => item.id === id);
+  if (found === undefined)
+    throw notFound(`problem ${id}: it has ended, or never existed. GET /v1/attention lists them`);
+  return found;
+}
+
 export const overviewRoutes: Route[] = [getOverview, getAttention];
+export const attentionRoutes: Route[] = [postAcknowledge, postSnooze];

@@ -1,13 +1,16 @@
-// Pausing and resuming work.
+// What does not run now: paused work, and models that are not called.
 import type { PauseView } from '../../contract/pauses.ts';
 import type { z } from 'zod';
 import { agentOf } from '../../config.ts';
-import { pauseWork, resumeWork } from '../../service/operate-service.ts';
+import { pauseWork, resumeWork, liftBlocks } from '../../service/operate-service.ts';
 import { listPauses, PAUSES_MAX, type PauseScope } from '../../store/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { conflict } from '../problem.ts';
 import { defineEffect, defineRead, type Route } from '../route.ts';
 import * as schemas from '../../contract/pauses.ts';
+import type { BlockView } from '../../contract/model-blocks.ts';
+import { listBlocks } from '../../store/views/model-blocks.ts';
+import * as blocks from '../../contract/model-blocks.ts';
 
 const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas.pauseRequest>({
   operationId: 'pause',
@@ -60,4 +63,31 @@ function scopeOf({ lane, agent, session }: z.output<typeof schemas.resumeRequest
   };
 }
 
+const getBlocks = defineRead({
+  operationId: 'listModelBlocks',
+  path: '/v1/model-blocks',
+  summary:
+    'The models that no worker calls until a given time, because their provider has asked for that or they do not answer',
+  shows: { description: 'All blocks, by model', schema: blocks.modelBlocks },
+  read: async (_request, { context }) => ({ items: await listBlocks(context.views) }),
+});
+
+const postUnblock = defineEffect<
+  '/v1/models/unblock',
+  { lifted: BlockView[] },
+  z.ZodType,
+  typeof blocks.unblockRequest
+>({
+  operationId: 'unblockModels',
+  path: '/v1/models/unblock',
+  summary: 'Lift the block of a model; without one, all blocks. The turns that wait for it resume',
+  body: blocks.unblockRequest,
+  answers: { 200: { description: 'The blocks that were lifted, and the remaining ones', schema: blocks.unblocked } },
+  perform: ({ body, idempotency }, { context }) => liftBlocks(context.service, body.model ?? null, idempotency),
+  async answer({ lifted }, _request, { context }) {
+    return { status: 200, body: { lifted, remaining: await listBlocks(context.views) } };
+  },
+});
+
 export const pauseRoutes: Route[] = [getPauses, postPause, postResume];
+export const modelBlockRoutes: Route[] = [getBlocks, postUnblock];

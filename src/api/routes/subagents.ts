@@ -1,4 +1,4 @@
-// Routes to spawn, view, steer and stop subagents.
+// Routes to spawn, view, steer and stop subagents, and the family of a session.
 import { keyNameOf } from '../../core/budget/budget.ts';
 import { nestOptions } from '../../core/input-options.ts';
 import { spawnSubagent, type SpawnAnswer } from '../../service/spawn-subagent.ts';
@@ -6,7 +6,6 @@ import { steerSubagent, type SteerAnswer } from '../../service/steer-subagent.ts
 import { stopRun } from '../../service/stop-session.ts';
 import { findSession } from '../../store/views/sessions.ts';
 import { listSubagents, viewSubagent } from '../../store/views/subagents.ts';
-
 import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineList, defineRead, type Route } from '../route.ts';
 import {
@@ -18,6 +17,8 @@ import {
   steerRequest,
   subagent,
 } from '../../contract/subagents.ts';
+import { viewFamily } from '../../store/views/family.ts';
+import { family } from '../../contract/details.ts';
 
 /** When the limit of subagents is reached, one of them may have ended by then. */
 const FULL_RETRY_MS = 5_000;
@@ -150,4 +151,14 @@ function sentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
+const getFamily = defineRead({
+  operationId: 'getFamily',
+  path: '/v1/sessions/{key}/family',
+  summary: 'All subagent runs of the family of a session, with the usage of each',
+  shows: { description: 'The runs, each after its parent', schema: family },
+  read: async ({ params }, { context }) =>
+    requireFound(await viewFamily(context.views, params.key), `session ${params.key}`),
+});
+
 export const subagentRoutes: Route[] = [postSpawn, getSubagents, getSubagent, postKill, postSteer];
+export const familyRoutes: Route[] = [getFamily];

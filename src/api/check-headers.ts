@@ -1,5 +1,7 @@
-// What is checked of a request before its key: each of the headers that decide about it is there once, and `Host` names this service. A
+// What is checked of the headers of a request before its body is read: those that decide about it are there once, `Host` names this service, and the
+// body is in UTF-8 and not compressed. A
 // web page can make a browser send requests to a loopback address under a name of its own (DNS rebinding); such a name is refused.
+import { MIMEType } from 'node:util';
 import type { FastifyRequest } from 'fastify';
 import { headOf } from '../core/cut-text.ts';
 import type { Config } from '../config.ts';
@@ -44,5 +46,33 @@ function refuseDoubled(rawHeaders: readonly string[]): void {
         errors: [{ path: name, message: 'expected once' }],
       });
     }
+  }
+}
+
+/** Throws `Problem` 415 when the headers name a compression or another charset. */
+export function checkEncoding({ headers }: Pick<FastifyRequest, 'headers'>, mayBeGzip = false): void {
+  const encoding = headers['content-encoding'];
+  const name = encoding?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== undefined && name !== 'identity' && !(mayBeGzip && name === 'gzip')) {
+    throw refused('Content-Encoding', encoding, 'Send the body without compression.');
+  }
+  const charset = charsetOf(headers['content-type']);
+  if (charset !== null && !/^utf-?8$/i.test(charset)) {
+    throw refused('Content-Type', `charset=${charset}`, 'Send the body in UTF-8.');
+  }
+}
+
+function refused(name: string, value: string, fix: string): Problem {
+  return new Problem('unsupported_media_type', `${name} is ${JSON.stringify(headOf(value, 100))}. ${fix}`, {
+    errors: [{ path: name, message: fix }],
+  });
+}
+
+/** Null without one, and for a type that is none: the server refuses that by itself. */
+function charsetOf(contentType: string | undefined): string | null {
+  try {
+    return contentType === undefined ? null : new MIMEType(contentType).params.get('charset');
+  } catch {
+    return null;
   }
 }
