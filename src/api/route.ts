@@ -165,28 +165,36 @@ export interface EffectSpec<Path extends string, Query extends z.ZodType, Body e
 > {
   /** Does it, and gives `request.idempotency` to the statement that does. Throws `Problem` when it is refused. */
   perform: (request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>, api: Api) => Promise<Result>;
-  /** The answer to a result: of this request, or of an earlier one with the same key and body. */
-  answer: (
-    result: Result,
-    request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>,
-    api: Api,
-  ) => Promise<Answer>;
+  /** The body for a result, of this request or of an earlier one with the same key and body. Absent: the result itself, as its statement stores it. */
+  show?: Shown<Path, Query, Body, Result, unknown>;
+  /** The whole answer instead, where the result decides about more than the body. */
+  answer?: Shown<Path, Query, Body, Result, Answer>;
 }
 
-/** Declares a POST that has its effect once per Idempotency-Key. */
+type Shown<Path extends string, Query extends z.ZodType, Body extends z.ZodType, Result, Made> = (
+  result: Result,
+  request: ApiRequest<ParamsOf<Path>, z.output<Query>, z.output<Body>>,
+  api: Api,
+) => Promise<Made>;
+
+/** Declares a POST that has its effect once per Idempotency-Key. Without `answer`, the status is the first of `answers`. */
 export function defineEffect<
   Path extends string,
   Result,
   Query extends z.ZodType = NoFields,
   Body extends z.ZodType = NoFields,
->({ perform, answer, ...spec }: EffectSpec<Path, Query, Body, Result>): Route {
+>({ perform, show, answer, ...spec }: EffectSpec<Path, Query, Body, Result>): Route {
+  const status = Number(Object.keys(spec.answers)[0]);
   return defineRoute<Path, Query, Body>({
     ...spec,
     method: 'POST',
     handle: (request, api) =>
       answerOnce(api.context.views, request.idempotency, {
         perform: () => perform(request, api),
-        answer: (result) => answer(result, request, api),
+        answer: async (result) =>
+          answer === undefined
+            ? { status, body: show === undefined ? result : await show(result, request, api) }
+            : answer(result, request, api),
       }),
   });
 }

@@ -70,9 +70,8 @@ const postHeartbeat = defineEffect({
   async perform({ params, idempotency }, { context }) {
     return { id: await pollAgent(context.service, params.agent, idempotency) };
   },
-  async answer({ id }, _request, { context }) {
-    return { status: 202, body: requireFound(await viewHeartbeat(context.views, id), `heartbeat ${id}`) };
-  },
+  show: async ({ id }, _request, { context }) =>
+    requireFound(await viewHeartbeat(context.views, id), `heartbeat ${id}`),
 });
 
 export const agentRoutes: Route[] = [getAgents];

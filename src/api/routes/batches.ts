@@ -179,7 +179,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
       refuse(await controlBatch(context.service, request), id, spec.done);
       return { batchId: id };
     },
-    answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await batchOf(context, batchId) }),
+    show: ({ batchId }, _request, { context }) => batchOf(context, batchId),
   });
 }
 

@@ -36,7 +36,7 @@ const postBudget = defineEffect({
     const id = await addBudget(context.service, budgetSettings, { createdBy: principal.name, idempotency });
     return { id };
   },
-  answer: async ({ id }, _request, { context }) => ({ status: 201, body: await budgetOf(context, id) }),
+  show: ({ id }, _request, { context }) => budgetOf(context, id),
 });
 
 const patchBudget = defineRoute({

@@ -138,7 +138,7 @@ const cancelBulkAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: stri
     if (!(await stopBulkAction(context.service, id, idempotency))) throw notFound(`bulk action ${id}`);
     return { id };
   },
-  answer: async ({ id }, _request, { context }) => ({ status: 200, body: await bulkActionOf(context, id) }),
+  show: ({ id }, _request, { context }) => bulkActionOf(context, id),
 });
 
 export const bulkActionRoutes: Route[] = [

@@ -55,7 +55,7 @@ const postCron = defineEffect({
       throw conflict('The agent has reached the largest number of crons. Delete one, then try again.');
     return { id: made.cron.id };
   },
-  answer: async ({ id }, _request, { context }) => ({ status: 201, body: cronViewOf(await cronOf(context, id)) }),
+  show: async ({ id }, _request, { context }) => cronViewOf(await cronOf(context, id)),
 });
 
 const getCron = defineRead({
@@ -123,9 +123,8 @@ const runCron = defineEffect({
       );
     return { scheduledFor: result.scheduledFor.toISOString() };
   },
-  async answer({ scheduledFor }, { params: { id } }, { context }) {
-    return { status: 202, body: requireFound(await viewFire(context.views, id, new Date(scheduledFor)), `cron ${id}`) };
-  },
+  show: async ({ scheduledFor }, { params: { id } }, { context }) =>
+    requireFound(await viewFire(context.views, id, new Date(scheduledFor)), `cron ${id}`),
 });
 
 const getFires = defineList({

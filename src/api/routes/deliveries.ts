@@ -79,10 +79,8 @@ function decisionRoute<Body extends z.ZodType = NoFields>(spec: {
       const found = requireFound(result === 'unknown' ? null : await viewDelivery(context.views, id), `delivery ${id}`);
       throw conflict(`The delivery is ${found.status}; this status does not allow the request.`);
     },
-    answer: async (_done, { params: { id } }, { context }) => ({
-      status: 200,
-      body: requireFound(await viewDelivery(context.views, id), `delivery ${id}`),
-    }),
+    show: async (_done, { params: { id } }, { context }) =>
+      requireFound(await viewDelivery(context.views, id), `delivery ${id}`),
   });
 }
 

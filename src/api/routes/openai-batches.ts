@@ -69,7 +69,7 @@ const postBatch = defineEffect({
       idempotency: request.idempotency,
     });
   },
-  answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await shown(context, batchId) }),
+  show: ({ batchId }, _request, { context }) => shown(context, batchId),
 });
 
 interface Submission {
@@ -168,7 +168,7 @@ const cancelBatch = defineEffect({
       throw conflict(`The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
     return { batchId };
   },
-  answer: async ({ batchId }, _request, { context }) => ({ status: 200, body: await shown(context, batchId) }),
+  show: ({ batchId }, _request, { context }) => shown(context, batchId),
 });
 
 /** Throws `Problem` 404. */

@@ -75,7 +75,7 @@ const postAcknowledge = defineEffect({
     await markAttention(context.service, decision, idempotency);
     return { id: attentionId };
   },
-  answer,
+  show: ({ id }, _request, api) => entryOf(api, id),
 });
 
 const postSnooze = defineEffect({
@@ -90,12 +90,8 @@ const postSnooze = defineEffect({
     await markAttention(context.service, { id: attentionId, seconds, count, reason, by: principal.name }, idempotency);
     return { id: attentionId };
   },
-  answer,
+  show: ({ id }, _request, api) => entryOf(api, id),
 });
-
-async function answer({ id }: { id: string }, _request: unknown, api: Api) {
-  return { status: 200, body: await entryOf(api, id) };
-}
 
 /** Read now: what was shown a second ago may have ended. */
 async function entryOf({ context, services }: Api, id: string): Promise<AttentionEntry> {

@@ -30,9 +30,6 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
       throw conflict(`There are already ${PAUSES_MAX} pauses, the largest number. End some of them first.`);
     return made;
   },
-  async answer(made) {
-    return { status: 200, body: made };
-  },
 });
 
 const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType, typeof schemas.resumeRequest>({
@@ -42,9 +39,7 @@ const postResume = defineEffect<'/v1/resume', { ended: PauseView[] }, z.ZodType,
   body: schemas.resumeRequest,
   answers: { 200: { description: 'The ended pauses and the remaining ones', schema: schemas.resumed } },
   perform: ({ body, idempotency }, { context }) => resumeWork(context.service, scopeOf(body), idempotency),
-  async answer({ ended }, _request, { context }) {
-    return { status: 200, body: { ended, remaining: await listPauses(context.views) } };
-  },
+  show: async ({ ended }, _request, { context }) => ({ ended, remaining: await listPauses(context.views) }),
 });
 
 const getPauses = defineRead({
@@ -84,9 +79,7 @@ const postUnblock = defineEffect<
   body: blocks.unblockRequest,
   answers: { 200: { description: 'The blocks that were lifted, and the remaining ones', schema: blocks.unblocked } },
   perform: ({ body, idempotency }, { context }) => liftBlocks(context.service, body.model ?? null, idempotency),
-  async answer({ lifted }, _request, { context }) {
-    return { status: 200, body: { lifted, remaining: await listBlocks(context.views) } };
-  },
+  show: async ({ lifted }, _request, { context }) => ({ lifted, remaining: await listBlocks(context.views) }),
 });
 
 export const pauseRoutes: Route[] = [getPauses, postPause, postResume];

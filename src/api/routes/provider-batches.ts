@@ -32,9 +32,8 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
     if (result.kind === 'refused') throw conflict(`The submission is ${result.status}, so it cannot be abandoned.`);
     return { id };
   },
-  async answer({ id }, _request, { context }) {
-    return { status: 200, body: requireFound(await viewProviderBatch(context.views, id), `submission ${id}`) };
-  },
+  show: async ({ id }, _request, { context }) =>
+    requireFound(await viewProviderBatch(context.views, id), `submission ${id}`),
 });
 
 export const providerBatchRoutes: Route[] = [getProviderBatches, forgetProviderBatch];

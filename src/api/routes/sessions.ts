@@ -101,7 +101,7 @@ const abort = defineEffect({
     const done = requireFound(await stopSession(context.service, wish), `session ${params.key}`);
     return { aborted: done.aborted, cancelled: done.cancelled };
   },
-  answer: async ({ aborted, cancelled }) => ({ status: 200, body: { aborted, cancelled } }),
+  show: async ({ aborted, cancelled }) => ({ aborted, cancelled }),
 });
 
 export const sessionRoutes: Route[] = [getSessions, getSession, patchSession, abort];

@@ -38,7 +38,7 @@ const postSpawn = defineEffect({
     const origin = { sessionKey: key, turnId: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
     return spawnedOf(await spawnSubagent(context.service, origin, nestOptions(body)), key);
   },
-  answer: async ({ runId, childSessionKey }) => ({ status: 202, body: { runId, childSessionKey } }),
+  show: async ({ runId, childSessionKey }) => ({ runId, childSessionKey }),
 });
 
 interface SpawnedRun {
@@ -101,7 +101,7 @@ const postKill = defineEffect({
     if (runs === null) throw notFound(`run ${runId}`);
     return { runs };
   },
-  answer: async ({ runs }) => ({ status: 200, body: { killed: runs } }),
+  show: async ({ runs }) => ({ killed: runs }),
 });
 
 const postSteer = defineEffect({
@@ -119,10 +119,10 @@ const postSteer = defineEffect({
     const message = { runId, text, from: null, causeKey: null, sentBy: keyNameOf(principal.name), idempotency };
     return steeredOf(await steerSubagent(context.service, message), runId);
   },
-  async answer(result, { params: { runId } }) {
-    if (!('messageId' in result)) return { status: 202, body: { runId: result.runId, messageId: null, how: 'again' } };
+  async show(result, { params: { runId } }) {
+    if (!('messageId' in result)) return { runId: result.runId, messageId: null, how: 'again' };
     const { messageId, isBusy } = result;
-    return { status: 202, body: { runId, messageId, how: isBusy ? 'joins' : 'waits' } };
+    return { runId, messageId, how: isBusy ? 'joins' : 'waits' };
   },
 });
 

@@ -19,10 +19,10 @@ const postSystemEvent = defineEffect({
   async perform({ params, body, idempotency }, { context }) {
     return enqueueEvent(context.service, { sessionKey: params.key, ...factOf(body), idempotency });
   },
-  async answer({ disposition, id, createdAt }, { params, body }) {
-    const event = { id, sessionKey: params.key, ...factOf(body), createdAt };
-    return { status: 202, body: { event, disposition } };
-  },
+  show: async ({ disposition, id, createdAt }, { params, body }) => ({
+    event: { id, sessionKey: params.key, ...factOf(body), createdAt },
+    disposition,
+  }),
 });
 
 /** The fact that a request names, as it is stored. */

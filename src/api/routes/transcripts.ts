@@ -113,12 +113,12 @@ const restore = defineEffect({
         return outcome satisfies never;
     }
   },
-  async answer(_done, { params }, { context }) {
+  async show(_done, { params }, { context }) {
     const [found, session] = await Promise.all([
       viewCompaction(context.views, { sessionKey: params.key, id: params.id }),
       viewSession(context.views, params.key),
     ]);
-    return { status: 200, body: { compaction: found, session } };
+    return { compaction: found, session };
   },
 });
 
@@ -141,9 +141,9 @@ const resetRoute = defineEffect({
     }
     return { transcriptNo: done.transcriptNo, previousNo: done.previousNo };
   },
-  async answer({ transcriptNo, previousNo }, { params }, { context }) {
+  async show({ transcriptNo, previousNo }, { params }, { context }) {
     const session = await viewSession(context.views, params.key);
-    return { status: 200, body: { session, transcriptNo, previousTranscriptNo: previousNo } };
+    return { session, transcriptNo, previousTranscriptNo: previousNo };
   },
 });
 

@@ -142,7 +142,7 @@ const abort = defineEffect({
     if (outcome === 'unknown') throw notFound(`turn ${params.id}`);
     return { aborted: outcome === 'stopped' };
   },
-  answer: async ({ aborted }) => ({ status: 200, body: { aborted } }),
+  show: async ({ aborted }) => ({ aborted }),
 });
 
 const retry = defineEffect({
@@ -175,7 +175,6 @@ const retry = defineEffect({
         return result satisfies never;
     }
   },
-  answer: async (retried) => ({ status: 202, body: retried }),
 });
 
 export const turnRoutes: Route[] = [getTurns, getCount, getTurn, getInputs, getRequest, getToolCall, abort, retry];

@@ -38,12 +38,8 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
       );
     return { id };
   },
-  async answer({ id }, _request, { context }) {
-    return {
-      status: 202,
-      body: requireFound(await viewWorker(context.views, id), `worker ${id}: it has drained and ended`),
-    };
-  },
+  show: async ({ id }, _request, { context }) =>
+    requireFound(await viewWorker(context.views, id), `worker ${id}: it has drained and ended`),
 });
 
 export const workerRoutes: Route[] = [getWorkers, postDrain];
