@@ -37,8 +37,3 @@ export function idFrame(id: bigint): string {
 export function resetFrame(at: string): string {
   return `event: reset\ndata: ${JSON.stringify({ type: 'reset', sessionKey: null, turnId: null, at })}\n\n`;
 }
-
-/** How long a client waits before it connects again, in milliseconds. */
-export function retryFrame(ms: number): string {
-  return `retry: ${ms}\n\n`;
-}

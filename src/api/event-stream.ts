@@ -2,7 +2,7 @@
 // Its memory is bounded: a client that does not read what is live is disconnected, and resumes by its last id.
 import type { ServerResponse } from 'node:http';
 import type { EventPage, EventRow } from '../store/views/events.ts';
-import { frameOf, idFrame, resetFrame, retryFrame } from './event-frame.ts';
+import { frameOf, idFrame, resetFrame } from './event-frame.ts';
 import type { EventTail, LiveEvent, Subscriber } from './event-tail.ts';
 
 export interface EventStreamOptions {
@@ -23,6 +23,7 @@ export interface EventStreamOptions {
 }
 
 const PAGE_EVENTS = 500;
+/** How long a client waits before it connects again. */
 const RETRY_MS = 1000;
 const STALLED_BEATS_MAX = 4;
 /** The maximum buffered for a client that does not read live events. */
@@ -61,7 +62,7 @@ export class EventStream {
   /** Replays and follows until the stream ends or the client leaves. Rejects when the past cannot be read. */
   async run(): Promise<void> {
     const { response, tail } = this.#options;
-    if (!this.#isDone) response.write(retryFrame(RETRY_MS) + idFrame(this.#cursor));
+    if (!this.#isDone) response.write(`retry: ${RETRY_MS}\n\n${idFrame(this.#cursor)}`);
     while (!this.#isDone) {
       if (await this.#replayPage()) continue;
       if (this.#isDone) return;

@@ -1,7 +1,6 @@
 // From a checked message to a committed inbox row: carries out chat commands, ensures that the session exists, stores the message, and
 // publishes it. Nothing waits for the ring: the row is its own outbox, and the reconciler rings again when the ring is lost.
 import type { AcceptedMessage } from '../contract/answers.ts';
-import type { MessageView } from '../contract/views.ts';
 import { systemClock } from '../clock.ts';
 import { agentOf, toolPolicyFault, type Config } from '../config.ts';
 import { readMessage } from '../core/chat-command.ts';
@@ -13,7 +12,6 @@ import { parseTraceParent } from '../core/telemetry/trace-parent.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { newId } from '../ids.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
-import type { StoredMessage } from '../store/accept-statement.ts';
 import type { CommandDelivery } from '../store/commands.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { NewInput } from '../store/new-input.ts';
@@ -156,14 +154,10 @@ export function queuePolicyOf({ messages: { queue } }: Config, body: InboundMess
 async function answerOf(views: ViewDatabase, acceptance: Acceptance, sent: SentFacts): Promise<AcceptResult> {
   switch (acceptance.kind) {
     case 'accepted': {
-      const message = newMessageView(acceptance.message, sent);
-      return {
-        kind: 'accepted',
-        sessionId: sent.sessionId,
-        message,
-        session: acceptance.session,
-        disposition: acceptance.disposition,
-      };
+      const { sessionId, ...about } = sent;
+      const { session, disposition } = acceptance;
+      const message = { ...acceptance.message, ...about, turnId: null, why: null, retryOf: null };
+      return { kind: 'accepted', sessionId, message, session, disposition };
     }
     case 'duplicate':
       return acceptance.by === 'idempotency'
@@ -176,18 +170,6 @@ async function answerOf(views: ViewDatabase, acceptance: Acceptance, sent: SentF
     default:
       return acceptance satisfies never;
   }
-}
-
-function newMessageView(stored: StoredMessage, sent: SentFacts): MessageView {
-  return {
-    ...stored,
-    sessionKey: sent.sessionKey,
-    text: sent.text,
-    tags: sent.tags,
-    turnId: null,
-    why: null,
-    retryOf: null,
-  };
 }
 
 type Duplicate = Extract<AcceptResult, { kind: 'duplicate' }>;

@@ -1,11 +1,11 @@
-// Erases a session with all subagents below it: stops what runs, and deletes every row and file of it. A call that is broken off leaves a
+// Erases a session with all subagents below it, or a person: stops what runs, and deletes every row and file of it. A call that is broken off leaves a
 // session with the key `erasing:<key>`, which the same call finds and completes.
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROCESS_OUTPUTS } from '../core/background-process.ts';
 import type { SessionId } from '../core/ids.ts';
-import { blankKeys } from '../store/erasure/blank-names.ts';
+import { blankKeys, blankPerson } from '../store/erasure/blank-names.ts';
 import {
   blankItems,
   countItems,
@@ -27,8 +27,10 @@ import {
   type RemovedRows,
 } from '../store/erasure/erase-sessions.ts';
 import { ERASING, findErasedFamily, stopCrons, type FamilyMember } from '../store/erasure/find-family.ts';
+import { blankItemsOfSender, countItemsOfSender, findOpenBatchOfSender } from '../store/erasure/items-of-sender.ts';
 import { stopFamily } from '../store/stop-family.ts';
 import { rollUp } from '../store/usage/roll-up.ts';
+import { findSessionsOfSender } from '../store/views/subjects.ts';
 import type { Service } from './service.ts';
 
 /** The rows that an erasure has deleted, or would delete. */
@@ -213,4 +215,61 @@ async function filesOf(dataDir: string, processId: string): Promise<number> {
 /** Resolves when it holds, or after the time. */
 async function until(ms: number, holds: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + ms; !(await holds()) && performance.now() < end;) await delay(LOOK_EVERY_MS);
+}
+
+export interface Person {
+  senderId: string;
+  /** Null: any. */
+  channel: string | null;
+  /** True: sessions in which others have written are erased, too. */
+  erasesShared: boolean;
+}
+
+export interface PersonErasure {
+  sessions: (Erasure & { key: string })[];
+  /** The keys of the sessions that are kept, because others have written there, too. */
+  shared: string[];
+  /** Items of ended batches that never became messages of a session. */
+  batchItems: number;
+}
+
+/** `busy`: a batch that has not ended has items of the person, or of the session; the sessions before it are erased. */
+export type PersonErasureResult =
+  | ({ kind: 'erased' } & PersonErasure)
+  | { kind: 'busy'; batchId: string; sessionKey: string | null };
+
+/** Erases the sessions in which only this person has written, and the items of batches with their words that never reached a session. */
+export async function erasePerson(service: Service, person: Person): Promise<PersonErasureResult> {
+  const { database } = service;
+  const batchId = await findOpenBatchOfSender(database, person);
+  if (batchId !== null) return { kind: 'busy', batchId, sessionKey: null };
+  const { chosen, shared } = await sessionsOf(service, person);
+  const sessions = [];
+  for (const key of chosen) {
+    const result = await eraseSession(service, key);
+    if (result.kind === 'busy') return { kind: 'busy', batchId: result.batchId, sessionKey: key };
+    sessions.push({ key, removed: result.removed, files: result.files });
+  }
+  await blankPerson(database, person.senderId);
+  return { kind: 'erased', sessions, shared, batchItems: await blankItemsOfSender(database, person) };
+}
+
+/** What erasing a person would remove. */
+export async function previewPerson(service: Service, person: Person): Promise<PersonErasure> {
+  const { chosen, shared } = await sessionsOf(service, person);
+  const sessions = [];
+  for (const key of chosen) sessions.push({ key, ...(await previewErasure(service, key)) });
+  return { sessions, shared, batchItems: await countItemsOfSender(service.database, person) };
+}
+
+async function sessionsOf(
+  { views }: Service,
+  { senderId, channel, erasesShared }: Person,
+): Promise<{ chosen: string[]; shared: string[] }> {
+  const found = await findSessionsOfSender(views, { senderId, channel });
+  const isChosen = ({ isShared }: { isShared: boolean }): boolean => !isShared || erasesShared;
+  return {
+    chosen: found.filter(isChosen).map(({ key }) => key),
+    shared: found.filter((session) => !isChosen(session)).map(({ key }) => key),
+  };
 }

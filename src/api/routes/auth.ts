@@ -1,7 +1,7 @@
 // Sign-in of browsers. A browser keeps a cookie that scripts cannot read; a key is sent once, and is in no address.
 import { z } from 'zod';
 import { recordChange } from '../../service/record-change.ts';
-import { makeCode, signIn, signOut, useCode, WEB_SESSION_MS } from '../../service/sign-in.ts';
+import { makeCode, signIn, signOut, useCode, WEB_SESSION_MS } from '../../service/manage-keys.ts';
 import type { ApiContext } from '../context.ts';
 import { cookieName } from '../identify.ts';
 import type { Principal } from '../key-ring.ts';

@@ -1,8 +1,7 @@
 // The export of a conversation as lines, and its permanent deletion.
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { erasePerson, previewPerson } from '../../service/erase-person.ts';
-import { eraseSession, previewErasure } from '../../service/erase-session.ts';
+import { erasePerson, previewPerson, eraseSession, previewErasure } from '../../service/erase-session.ts';
 import { exportPages, findExportedSession, type ExportedSession } from '../../store/views/session-export.ts';
 import type { ViewDatabase } from '../../store/views/page.ts';
 import { conflict, requireFound, Problem } from '../problem.ts';
