@@ -1,6 +1,6 @@
 // Problems that need an operator, as text: the fault, where to look, and what to do next. Pure.
 import { budgetName, type BudgetSettings } from './budget/budget.ts';
-import { HEALTH_KINDS, wordsOfHealth, type HealthFact } from './service-health.ts';
+import { HEALTH_KINDS, wordsOfHealth, type HealthFact, type HealthWords } from './service-health.ts';
 
 const OWN_KINDS = [
   'dependency',
@@ -20,25 +20,15 @@ export const ATTENTION_KINDS = [...OWN_KINDS, ...HEALTH_KINDS] as const;
 /** A trouble as it is stored. */
 export type AttentionFact = OwnFact | HealthFact;
 
-interface OwnFact {
+/** `name`: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
+interface OwnFact extends Omit<HealthFact, 'kind'> {
   kind: (typeof OWN_KINDS)[number];
-  /** The subject: a dependency, an error code, a worker, a session key, the id of a cron or a submission, a channel or a model. */
-  name: string;
-  count: number;
-  /** Null: not known. */
-  since: string | null;
 }
 
-export interface AttentionItem {
+export interface AttentionItem extends HealthWords {
   kind: AttentionFact['kind'] | 'budget';
-  severity: 'error' | 'warning';
-  text: string;
   count: number;
   since: string | null;
-  /** The path of the screen that shows it. */
-  href: string;
-  /** What to do next. */
-  fix: string;
 }
 
 /** What an operator has decided about an item. */
@@ -85,8 +75,6 @@ function isHealth(fact: AttentionFact): fact is HealthFact {
   return (HEALTH_KINDS as readonly string[]).includes(fact.kind);
 }
 
-type Words = Pick<AttentionItem, 'severity' | 'text' | 'href' | 'fix'>;
-
 /** What to do about a dependency of a process that is away while the database answers. */
 const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
   storage: 'Free space on the disk of the database, or repair the disk; the service then continues without a restart.',
@@ -94,7 +82,7 @@ const DEPENDENCY_FIXES: Readonly<Record<string, string>> = {
   queue: 'Start the server of the queue again: that of REDIS_URL, or the database if REDIS_URL is not set.',
 };
 
-const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => Words>> = {
+const WORDS: Readonly<Record<OwnFact['kind'], (name: string, count: number) => HealthWords>> = {
   dependency: (name) => ({
     severity: 'error',
     text: `The process that answers this cannot use the ${name}`,
@@ -185,6 +173,6 @@ export function budgetItem(budget: UsedBudget): AttentionItem | null {
   };
 }
 
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+function counted(count: number, one: string): string {
+  return `${count.toLocaleString('en-US')} ${one}${count === 1 ? '' : 's'}`;
 }

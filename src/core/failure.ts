@@ -1,6 +1,7 @@
 // Decides what a failed model call means for its turn: ask again, make the prompt smaller, or end. The only place that says what
 // is retryable; it never waits and never counts, it only answers.
-import { stopReasonOf } from './stream/stop-reasons.ts';
+import type { ModelAnswer } from './model-request.ts';
+import { stopMessage, stopReasonOf } from './stream/stop-reasons.ts';
 
 /** A failed model call, from its `ModelError`. */
 export interface ModelFault {
@@ -81,10 +82,19 @@ const RETRYABLE_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, Fai
 ]);
 
 /** How a turn ends whose answer ended for such a reason. */
-export const CODE_OF_STOP = {
+const CODE_OF_STOP = {
   sensitive: 'model_stopped_sensitive',
   unhandled: 'unhandled_stop_reason',
 } as const satisfies Record<string, FailureCode>;
+
+/** The fault of an answer that was stopped for what it says, or for a reason that is not known; null: it was not. */
+export function faultOfStop({
+  stopReason,
+  wireStopReason = stopReason,
+}: Pick<ModelAnswer, 'stopReason' | 'wireStopReason'>): { code: string; message: string } | null {
+  if (stopReason !== 'sensitive' && stopReason !== 'unhandled') return null;
+  return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };
+}
 
 const FATAL_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, FailureCode>([
   [400, 'model_invalid_request'],

@@ -63,7 +63,7 @@ export function decideTarget(address: MessageAddress, own: ChatRoute | null, cha
   const channel = address.channel ?? own?.channel;
   const open = openNames(channels);
   if (channel === undefined || !open.includes(channel)) return notOpen({ channel, to }, own, open);
-  if (to === undefined) return { kind: 'refused', field: 'to', reason: `is needed to write to ${channel}` };
+  if (to === undefined) return refused('to', `is needed to write to ${channel}`);
   if (channels.url === undefined) return nowhere();
   const named = { channel, chatId: to };
   return { kind: 'target', url: channels.url, address: { ...named, recipient: named }, isOwnChat: false };
@@ -86,27 +86,26 @@ function toOwnChat({ url, channel, address }: ChatRoute): MessageTarget {
 function notOpen({ channel, to }: MessageAddress, own: ChatRoute | null, open: readonly string[]): MessageTarget {
   const others = open.length === 0 ? '' : ` Open channels: ${open.join(', ')}.`;
   if (own === null) {
-    const given = channel === undefined ? 'is missing' : `${JSON.stringify(channel)} is not an open channel`;
-    return {
-      kind: 'refused',
-      field: 'channel',
-      reason: `${given}: this session has not received a message yet.${others}`,
-    };
+    const fault = channel === undefined ? 'is missing' : `${JSON.stringify(channel)} is not an open channel`;
+    return refused('channel', `${fault}: this session has not received a message yet.${others}`);
   }
   const isOtherChannel = channel !== own.channel;
-  return {
-    kind: 'refused',
-    field: isOtherChannel ? 'channel' : 'to',
-    reason: `${JSON.stringify(isOtherChannel ? channel : to)} is not open to messages. Without channel and to, the message goes to this chat.${others}`,
-  };
+  const named = JSON.stringify(isOtherChannel ? channel : to);
+  return refused(
+    isOtherChannel ? 'channel' : 'to',
+    `${named} is not open to messages. Without channel and to, the message goes to this chat.${others}`,
+  );
 }
 
 function nowhere(): MessageTarget {
-  return {
-    kind: 'refused',
-    field: 'message',
-    reason: 'cannot be sent: no webhook is configured for messages. Put the text into your reply instead.',
-  };
+  return refused(
+    'message',
+    'cannot be sent: no webhook is configured for messages. Put the text into your reply instead.',
+  );
+}
+
+function refused(field: 'channel' | 'to' | 'message', reason: string): MessageTarget {
+  return { kind: 'refused', field, reason };
 }
 
 /** Whether a reply repeats an earlier text, apart from blanks. */

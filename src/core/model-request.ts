@@ -61,11 +61,14 @@ export interface ModelRequest {
 }
 
 /** Token counts as the provider reports them; `inputTokens` excludes tokens that were read from or written to the cache. */
-export interface Usage {
+export interface TokenCounts {
   inputTokens: number;
   outputTokens: number;
   cacheReadTokens: number;
   cacheWriteTokens: number;
+}
+
+export interface Usage extends TokenCounts {
   /** The part of `cacheWriteTokens` that the provider keeps for an hour; absent: none. */
   cacheWrite1hTokens?: number;
 }

@@ -49,34 +49,28 @@ export function ratesOf(minutes: readonly Minute[]) {
 
 /** The minutes as columns, one value for each. */
 export function pointsOf(minutes: readonly Minute[], { nowMs, oldestMs, waiting, running }: Present) {
-  const column = <Value>(pick: (minute: Minute) => Value): Value[] => minutes.map(pick);
+  const column = <Name extends keyof Minute>(name: Name): Minute[Name][] => minutes.map((minute) => minute[name]);
   /** Samples, of which the last one is at least what is true now. */
   const withPresent = (samples: (number | null)[], present: number): (number | null)[] =>
     samples.map((sample, at) => (at === samples.length - 1 ? Math.max(sample ?? 0, present) : sample));
   return {
-    startsAt: column((minute) => minute.startsAt),
-    waiting: withPresent(
-      column((minute) => minute.waiting),
-      waiting,
-    ),
-    running: withPresent(
-      column((minute) => minute.running),
-      running,
-    ),
-    arrivals: column((minute) => minute.arrivals),
-    ends: column((minute) => minute.turns),
-    failures: column((minute) => minute.failedTurns),
-    oldestWaitMs: column((minute) => {
+    startsAt: column('startsAt'),
+    waiting: withPresent(column('waiting'), waiting),
+    running: withPresent(column('running'), running),
+    arrivals: column('arrivals'),
+    ends: column('turns'),
+    failures: column('failedTurns'),
+    oldestWaitMs: minutes.map((minute) => {
       const endMs = Math.min(minute.startsAtMs + MINUTE_MS, nowMs);
       return Math.max(minute.longestWaitMs, endMs - (oldestMs ?? endMs), 0);
     }),
-    firstChunkP95Ms: column((minute) => minute.firstChunkP95Ms),
-    turnP95Ms: column((minute) => minute.turnP95Ms),
-    inputTokens: column((minute) => minute.inputTokens),
-    outputTokens: column((minute) => minute.outputTokens),
-    cacheReadTokens: column((minute) => minute.cacheReadTokens),
-    cacheWriteTokens: column((minute) => minute.cacheWriteTokens),
-    costUsd: column((minute) => dollarsOf(minute.costMicros) ?? 0),
+    firstChunkP95Ms: column('firstChunkP95Ms'),
+    turnP95Ms: column('turnP95Ms'),
+    inputTokens: column('inputTokens'),
+    outputTokens: column('outputTokens'),
+    cacheReadTokens: column('cacheReadTokens'),
+    cacheWriteTokens: column('cacheWriteTokens'),
+    costUsd: minutes.map((minute) => dollarsOf(minute.costMicros) ?? 0),
   };
 }
 

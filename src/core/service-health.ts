@@ -107,13 +107,13 @@ const WORDS: Readonly<Record<HealthKind, (name: string, count: number) => Health
   }),
   outbox_stalled: (channel, count) => ({
     severity: 'error',
-    text: `${count === 1 ? '1 delivery' : `${count} deliveries`} through ${channel} ${count === 1 ? 'is' : 'are'} overdue`,
+    text: `${deliveries(count)} through ${channel} ${count === 1 ? 'is' : 'are'} overdue`,
     href: '/deliveries?status=pending',
     fix: START_WORKER,
   }),
   deliveries_failing: (destination, count) => ({
     severity: 'warning',
-    text: `${count === 1 ? '1 delivery' : `${count} deliveries`} to ${destination} ${count === 1 ? 'has' : 'have'} failed and ${count === 1 ? 'is' : 'are'} retried`,
+    text: `${deliveries(count)} to ${destination} ${count === 1 ? 'has failed and is' : 'have failed and are'} retried`,
     href: '/deliveries?status=pending',
     fix: 'Check the receiver. "holdfast deliveries list --status pending" shows its last answers.',
   }),
@@ -143,4 +143,8 @@ function turnsWait(count: number): string {
 
 function sessions(count: number): string {
   return count === 1 ? '1 session has' : `${count} sessions have`;
+}
+
+function deliveries(count: number): string {
+  return count === 1 ? '1 delivery' : `${count} deliveries`;
 }

@@ -73,20 +73,5 @@ export function sessionKindOf(key: SessionKey): SessionKind {
 
 /** The lane that a session's turns run in. Batch items choose the `batch` lane by the kind of their message instead. */
 export function laneOf(kind: SessionKind): SessionLane {
-  switch (kind) {
-    case 'subagent':
-      return 'subagent';
-    case 'cron':
-      return 'cron';
-    case 'batch':
-      return 'batch';
-    case 'main':
-    case 'direct':
-    case 'group':
-    case 'heartbeat':
-    case 'other':
-      return 'main';
-    default:
-      return kind satisfies never;
-  }
+  return kind === 'subagent' || kind === 'cron' || kind === 'batch' ? kind : 'main';
 }

@@ -8,7 +8,7 @@ import type { ModelAnswer, ModelRequest } from '../core/model-request.ts';
 import { believableUsage } from '../core/stream/usage-figures.ts';
 import type { AnswerRules } from '../core/stream/draft-answer.ts';
 import { createStorableFilter } from '../core/storable-text.ts';
-import { createAnswerReducer, type AnswerReducer } from '../core/stream/reduce-answer.ts';
+import { AnswerReducer } from '../core/stream/reduce-answer.ts';
 import { eventsOfBody, StreamFault, type StreamEvent } from '../core/stream/stream-event.ts';
 import type { AskOptions, Model } from './model.ts';
 import { ModelError } from './model.ts';
@@ -57,7 +57,7 @@ export function createModel(parts: ModelParts): Model {
         { observers, calls: options.observers ?? [], onFault: onObserverFault },
         { request, transport: transport.name, about: options.about ?? null },
       );
-      const reducer = createAnswerReducer({
+      const reducer = new AnswerReducer({
         ...rulesOf(request, options),
         decodeText: argumentDecoders[transport.provider] ?? null,
       });

@@ -7,24 +7,9 @@ import { isWholeToolCall } from './content-passes.ts';
 import { FAMILY_POLICIES, type FamilyPolicy, type ProviderFamily } from './provider-family.ts';
 import { isCallId } from './tool-call-ids.ts';
 
-type ViolationCode =
-  | 'no_messages'
-  | 'first_not_user'
-  | 'last_not_user'
-  | 'not_alternating'
-  | 'empty_message'
-  | 'empty_block'
-  | 'block_of_other_role'
-  | 'bad_tool_use'
-  | 'duplicate_tool_use_id'
-  | 'missing_tool_result'
-  | 'unexpected_tool_result'
-  | 'tool_result_not_first'
-  | 'torn_text'
-  | 'trailing_thinking';
-
 export interface Violation {
-  code: ViolationCode;
+  /** Of the rule that is broken. */
+  code: string;
   /** The index of the message; -1: the list itself. */
   at: number;
   detail: string;
@@ -114,7 +99,7 @@ function checkMessage(
 
 const NOTHING: Violation[] = [];
 
-type Report = (code: ViolationCode, detail: string) => void;
+type Report = (code: string, detail: string) => void;
 
 function checkBlock(block: ContentBlock, role: ModelMessage['role'], policy: FamilyPolicy, report: Report): void {
   const wanted = ROLE_OF[block.type];

@@ -151,16 +151,10 @@ export class ResponseEvents {
   #speak(): ResponseEvent[] {
     if (this.#isSpeaking) return [];
     this.#isSpeaking = true;
-    const { item_id: itemId, output_index: outputIndex, content_index: contentIndex } = this.#place();
     const item = { ...messageItem(this.#identity.id, '', 'in_progress'), content: [] };
     return [
-      this.#event('response.output_item.added', { output_index: outputIndex, item }),
-      this.#event('response.content_part.added', {
-        item_id: itemId,
-        output_index: outputIndex,
-        content_index: contentIndex,
-        part: textPart(''),
-      }),
+      this.#event('response.output_item.added', { output_index: 0, item }),
+      this.#event('response.content_part.added', { ...this.#place(), part: textPart('') }),
     ];
   }
 

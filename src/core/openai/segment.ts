@@ -1,7 +1,7 @@
 // What a turn does for one request of a client: from its start, or from the results that the client has sent, until it ends or waits for the
 // client again. Read from the live events of the turn. A call that was broken off by a crash is made again: what it had said is not a part
 // of the answer, so a client that has received some of it gets an error when the new call says something else.
-import type { ModelStopReason } from '../model-request.ts';
+import type { ModelStopReason, TokenCounts } from '../model-request.ts';
 import { parseCallerCallId, type CallerCall } from './client-ids.ts';
 
 /** The ends of turns whose model refuses to answer without a word. */
@@ -27,11 +27,7 @@ export interface WantedCall extends CallerCall {
   name: string;
 }
 
-export interface SegmentUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
+export interface SegmentUsage extends TokenCounts {
   costMicros: number;
 }
 
@@ -50,17 +46,13 @@ export type SegmentEnd =
 /** The parts of a segment, in order: texts, and one end. `cut`: text that was sent is no longer a part of the answer. */
 export type SegmentPart = { kind: 'text'; text: string } | { kind: 'cut' } | { kind: 'end'; end: SegmentEnd };
 
+const NO_TOKENS: TokenCounts = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
+
 /** Between the texts of two answers of a turn. */
 const BETWEEN = '\n\n';
 
 export class Segment {
-  readonly usage: SegmentUsage = {
-    inputTokens: 0,
-    outputTokens: 0,
-    cacheReadTokens: 0,
-    cacheWriteTokens: 0,
-    costMicros: 0,
-  };
+  readonly usage: SegmentUsage = { ...NO_TOKENS, costMicros: 0 };
   /** Null: no turn has claimed the message yet. */
   turnId: string | null;
   readonly #messageId: string;
@@ -170,7 +162,7 @@ export class Segment {
 
   /** The produced text that the client has not received; a `cut` when it has received another text. */
   #show(): SegmentPart[] {
-    const said = this.#before === '' || this.#said === '' ? this.#said : BETWEEN + this.#said;
+    const said = this.#joinedText();
     if (said.length <= this.#shown.length) return this.#shown.startsWith(said) ? [] : this.#cut();
     if (!said.startsWith(this.#shown)) return this.#cut();
     const text = said.slice(this.#shown.length);
@@ -184,12 +176,11 @@ export class Segment {
   }
 
   #endCall(data: Record<string, unknown>): SegmentPart[] {
-    const usage = data['usage'] as Partial<SegmentUsage> | undefined;
-    this.usage.inputTokens += usage?.inputTokens ?? 0;
-    this.usage.outputTokens += usage?.outputTokens ?? 0;
-    this.usage.cacheReadTokens += usage?.cacheReadTokens ?? 0;
-    this.usage.cacheWriteTokens += usage?.cacheWriteTokens ?? 0;
-    this.usage.costMicros += Number(data['costMicros'] ?? 0);
+    const usage = {
+      ...(data['usage'] as Partial<SegmentUsage> | undefined),
+      costMicros: Number(data['costMicros'] ?? 0),
+    };
+    for (const name of Object.keys(this.usage) as (keyof SegmentUsage)[]) this.usage[name] += usage[name] ?? 0;
     if (data['status'] !== 'ok') return [];
     this.#stopReason = (data['stopReason'] as ModelStopReason | undefined) ?? null;
     const parts = this.#checkWhole();
@@ -201,8 +192,12 @@ export class Segment {
 
   /** If an answer is shorter than the text that the client has received, it differs from that of the interrupted call. */
   #checkWhole(): SegmentPart[] {
-    const said = this.#before === '' || this.#said === '' ? this.#said : BETWEEN + this.#said;
-    return said === this.#shown ? [] : this.#cut();
+    return this.#joinedText() === this.#shown ? [] : this.#cut();
+  }
+
+  /** The text of the call, after that of earlier calls. */
+  #joinedText(): string {
+    return this.#before === '' || this.#said === '' ? this.#said : BETWEEN + this.#said;
   }
 
   #wait(data: Record<string, unknown>): SegmentPart[] {

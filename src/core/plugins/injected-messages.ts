@@ -8,6 +8,8 @@ import { kindOf, PluginValueError, readList, readObject, readText } from './plug
 /** The most messages of one handler, and blocks of one message. */
 const MESSAGES_MAX = 200;
 const BLOCKS_MAX = 100;
+const ID_CHARS_MAX = 100;
+const NAME_CHARS_MAX = 128;
 /** The provider takes images of 5 MiB, counted in base64. */
 const IMAGE_CHARS_MAX = 5 * 1024 * 1024;
 /** The types of images that models take. */
@@ -51,15 +53,9 @@ function readBlock(value: unknown, path: string): ContentBlock[] {
     case 'image':
       return [readImage(block, path)];
     case 'tool_use': {
-      const { id, name, input } = block;
-      return [
-        {
-          type: 'tool_use',
-          id: readId(id, `${path}.id`),
-          name: readName(name, `${path}.name`),
-          input: readInput(input, path),
-        },
-      ];
+      const id = readWord(block['id'], `${path}.id`, ID_CHARS_MAX);
+      const name = readWord(block['name'], `${path}.name`, NAME_CHARS_MAX);
+      return [{ type: 'tool_use', id, name, input: readInput(block['input'], path) }];
     }
     case 'tool_result':
       return [readResult(block, path)];
@@ -101,7 +97,7 @@ function readResult(block: Record<string, unknown>, path: string): ContentBlock 
     typeof content === 'string' ? textBlocks(content, `${path}.content`) : readParts(content, `${path}.content`);
   return {
     type: 'tool_result',
-    tool_use_id: readId(block['tool_use_id'], `${path}.tool_use_id`),
+    tool_use_id: readWord(block['tool_use_id'], `${path}.tool_use_id`, ID_CHARS_MAX),
     content: parts.length === 0 ? '(empty)' : parts,
     ...(is_error === true ? { is_error } : {}),
   };
@@ -115,14 +111,9 @@ function readParts(value: unknown, path: string): (TextBlock | ImageBlock)[] {
   });
 }
 
-function readId(value: unknown, path: string): string {
-  if (typeof value === 'string' && /^[a-zA-Z0-9_-]{1,100}$/.test(value)) return value;
-  throw new PluginValueError(path, 'must be 1 to 100 of a-z A-Z 0-9 _ -');
-}
-
-function readName(value: unknown, path: string): string {
-  if (typeof value === 'string' && /^[a-zA-Z0-9_-]{1,128}$/.test(value)) return value;
-  throw new PluginValueError(path, 'must be 1 to 128 of a-z A-Z 0-9 _ -');
+function readWord(value: unknown, path: string, charsMax: number): string {
+  if (typeof value === 'string' && value.length <= charsMax && /^[a-zA-Z0-9_-]+$/.test(value)) return value;
+  throw new PluginValueError(path, `must be 1 to ${charsMax} of a-z A-Z 0-9 _ -`);
 }
 
 function readInput(value: unknown, path: string): unknown {

@@ -1,6 +1,7 @@
 // What a call costs, and what calls cost together. All in whole numbers: prices are nano-dollars per token, a cost is rounded half up to
 // micro-dollars once, for the whole call, and sums of costs are exact.
 import type { PriceRow, TokenPrices } from './price-row.ts';
+import type { TokenCounts } from '../model-request.ts';
 
 export const PRICE_TIERS = ['standard', 'batch'] as const;
 
@@ -8,11 +9,7 @@ export const PRICE_TIERS = ['standard', 'batch'] as const;
 export type PriceTier = (typeof PRICE_TIERS)[number];
 
 /** The tokens of a call as its provider reported them. The kinds exclude each other; `cacheWriteTokens` are those of both durations. */
-export interface ReportedTokens {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
+export interface ReportedTokens extends TokenCounts {
   /** The part of `cacheWriteTokens` that is kept for an hour; absent: none. */
   cacheWrite1hTokens?: number | undefined;
 }

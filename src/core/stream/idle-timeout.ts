@@ -1,9 +1,6 @@
 // How long a model may send nothing before a call times out, by what started the turn. Every received byte restarts the limit; a
 // long answer that keeps arriving is never cut.
 
-/** What started a turn, as far as this timeout is concerned: no person waits for a cron job, but it holds one of few slots. */
-export type IdleTrigger = 'message' | 'subagent' | 'heartbeat' | 'cron';
-
 /** The limits of an agent, in seconds; 0: off. */
 export interface IdleLimits {
   idleTimeoutSeconds: number;
@@ -17,13 +14,12 @@ export const IDLE_LIMITS_DEFAULT: Readonly<IdleLimits> = { idleTimeoutSeconds: 1
 /** This many consecutive calls that timed out, without an answer in between, end a turn, even with retry budget left. */
 export const IDLE_TIMEOUTS_IN_A_ROW_MAX = 5;
 
-/** How long a model can be silent, in milliseconds; 0: as long as the turn can take. Never longer than the turn itself. */
-export function idleTimeoutMs(choice: {
-  limits: IdleLimits;
-  trigger: IdleTrigger;
-  turnTimeoutSeconds: number;
-}): number {
-  const { limits, trigger, turnTimeoutSeconds } = choice;
-  const seconds = trigger === 'cron' ? limits.cronIdleTimeoutSeconds : limits.idleTimeoutSeconds;
+/**
+ * How long a model can be silent, in milliseconds; 0: as long as the turn can take. Never longer than the turn itself. No person waits for a
+ * cron job, but it holds one of few slots.
+ */
+export function idleTimeoutMs(turn: { limits: IdleLimits; isCron: boolean; turnTimeoutSeconds: number }): number {
+  const { limits, isCron, turnTimeoutSeconds } = turn;
+  const seconds = isCron ? limits.cronIdleTimeoutSeconds : limits.idleTimeoutSeconds;
   return Math.min(seconds, turnTimeoutSeconds) * 1000;
 }

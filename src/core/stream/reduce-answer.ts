@@ -56,19 +56,6 @@ export const STEPS: readonly FinishingStep[] = [
   { name: 'unknown-tools', apply: endUnknownTools },
 ];
 
-/** Collects one answer. */
-export interface AnswerReducer {
-  /**
-   * Takes the next event and returns the text that it adds to the reply; events after `message_stop` add nothing. Throws
-   * `StreamFault`: `malformed_stream`, or what an error event says.
-   */
-  take(event: StreamEvent): string;
-  /** The complete answer; null before `message_stop`. */
-  readonly answer: ModelAnswer | null;
-  /** The usage that the provider has reported so far; null before `message_start`. */
-  readonly reported: ReportedUsage | null;
-}
-
 /** The provider's id of an answer, and its tokens so far. */
 export interface ReportedUsage {
   id: string;
@@ -86,20 +73,8 @@ interface GrowingBlock {
   filter: TextFilter | null;
 }
 
-export function createAnswerReducer(rules: AnswerRules): AnswerReducer {
-  const draft = new Draft(rules);
-  return {
-    take: (event) => draft.apply(event),
-    get answer() {
-      return draft.answer;
-    },
-    get reported() {
-      return draft.reported;
-    },
-  };
-}
-
-class Draft {
+/** Collects one answer. */
+export class AnswerReducer {
   readonly #rules: AnswerRules;
   readonly #blocks: GrowingBlock[] = [];
   #usage: Usage = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -107,8 +82,10 @@ class Draft {
   #model = '';
   #stopReason: string | null = null;
   #isTextReported = false;
+  /** The complete answer; null before `message_stop`. */
   answer: ModelAnswer | null = null;
 
+  /** The usage that the provider has reported so far; null before `message_start`. */
   get reported(): ReportedUsage | null {
     return this.#id === null ? null : { id: this.#id, usage: this.#usage };
   }
@@ -117,7 +94,11 @@ class Draft {
     this.#rules = rules;
   }
 
-  apply(event: StreamEvent): string {
+  /**
+   * Takes the next event and returns the text that it adds to the reply; events after `message_stop` add nothing. Throws
+   * `StreamFault`: `malformed_stream`, or what an error event says.
+   */
+  take(event: StreamEvent): string {
     if (this.answer !== null) return '';
     switch (event.type) {
       case 'content_block_delta':

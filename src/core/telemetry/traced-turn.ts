@@ -1,4 +1,5 @@
 // The facts of a turn from which its trace is made. Times are text in ISO 8601.
+import type { TokenCounts } from '../model-request.ts';
 
 export interface TracedInput {
   id: string;
@@ -18,19 +19,12 @@ interface TracedCall {
   stopReason: string | null;
   error: unknown;
   model: string | null;
-  usage: TracedUsage;
+  usage: TokenCounts;
   costUsd: number | null;
   tier: string;
   startedAt: string;
   firstChunkAt: string | null;
   endedAt: string;
-}
-
-interface TracedUsage {
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
 }
 
 interface TracedTool {

@@ -2,9 +2,8 @@
 import type { PathEntry } from '../../core/entry.ts';
 import { identifiersOf, missingSummaryText } from '../../core/compaction/summary-text.ts';
 import { textOf } from '../../core/content.ts';
-import { CODE_OF_STOP } from '../../core/failure.ts';
+import { faultOfStop } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
-import { stopMessage } from '../../core/stream/stop-reasons.ts';
 import { estimateTextTokens } from '../../core/token-estimate.ts';
 
 export interface SummaryFault {
@@ -24,11 +23,9 @@ export function summaryFault(answer: ModelAnswer, summary: string | null, retire
 }
 
 /** Why an answer ended before it was a complete summary; null: it did not. */
-function stopFaultOf({ stopReason, wireStopReason = stopReason }: ModelAnswer): SummaryFault | null {
-  if (stopReason === 'sensitive' || stopReason === 'unhandled') {
-    return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };
-  }
-  return stopReason === 'refusal' ? { code: 'model_refused', message: 'The model refused to write a summary.' } : null;
+function stopFaultOf(answer: ModelAnswer): SummaryFault | null {
+  if (answer.stopReason !== 'refusal') return faultOfStop(answer);
+  return { code: 'model_refused', message: 'The model refused to write a summary.' };
 }
 
 function textFault(summary: string | null, retiredTokens: number): SummaryFault | null {

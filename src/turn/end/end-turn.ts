@@ -2,10 +2,9 @@
 // settles the messages, puts the reply into the outbox and gives the lock back.
 import type { SessionStop } from '../../core/statuses.ts';
 import { textOf, toolUsesOf } from '../../core/content.ts';
-import { CODE_OF_STOP } from '../../core/failure.ts';
+import { faultOfStop } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { withReasoning } from '../../core/reasoning-tags.ts';
-import { stopMessage } from '../../core/stream/stop-reasons.ts';
 import { decideOutcome } from '../../core/next-steps.ts';
 import type { TurnEnd } from '../../store/journal/turn-end.ts';
 import type { AnsweredCall } from '../loop/ask-model.ts';
@@ -74,24 +73,12 @@ export async function endAnswered(
 }
 
 /** What is wrong with a last answer by the reason of its end; null: nothing. */
-function errorOf({ stopReason, wireStopReason, content }: ModelAnswer): { code: string; message: string } | null {
-  switch (stopReason) {
-    case 'model_context_window_exceeded':
-      return { code: 'model_context_overflow', message: `The model stopped with ${stopReason}.` };
-    case 'refusal':
-      return textOf(content) === ''
-        ? { code: 'model_refused', message: `The model stopped with ${stopReason}.` }
-        : null;
-    case 'sensitive':
-    case 'unhandled':
-      return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason ?? stopReason) };
-    case 'end_turn':
-    case 'tool_use':
-    case 'max_tokens':
-    case 'stop_sequence':
-    case 'pause_turn':
-      return null;
-  }
+function errorOf(answer: ModelAnswer): { code: string; message: string } | null {
+  const { stopReason, content } = answer;
+  const message = `The model stopped with ${stopReason}.`;
+  if (stopReason === 'model_context_window_exceeded') return { code: 'model_context_overflow', message };
+  if (stopReason === 'refusal' && textOf(content) === '') return { code: 'model_refused', message };
+  return faultOfStop(answer);
 }
 
 /**

@@ -1,5 +1,5 @@
 // The clock that gives up a call whose model has fallen silent. Everything that comes restarts it, pings included.
-import { idleTimeoutMs, type IdleTrigger } from '../../core/stream/idle-timeout.ts';
+import { idleTimeoutMs } from '../../core/stream/idle-timeout.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
 /** The model said nothing for too long. */
@@ -58,13 +58,7 @@ export function idleTimeoutOf(
   if (!isStreaming) return 0;
   return idleTimeoutMs({
     limits: agent.llm,
-    trigger: triggerOf(session.kind, journal.at.inputs[0]?.kind),
+    isCron: session.kind === 'cron' || journal.at.inputs[0]?.kind === 'cron',
     turnTimeoutSeconds: agent.timeoutSeconds,
   });
-}
-
-function triggerOf(sessionKind: string, inputKind: string | undefined): IdleTrigger {
-  if (inputKind === 'cron' || sessionKind === 'cron') return 'cron';
-  if (inputKind === 'heartbeat') return 'heartbeat';
-  return sessionKind === 'subagent' ? 'subagent' : 'message';
 }

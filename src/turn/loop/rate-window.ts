@@ -160,7 +160,7 @@ export class RateWindow {
       this.#units.map((unit) => {
         const held = Math.max(0, this.#heldOf(unit));
         if (this.#isScarce) return [unit, Math.min(needed(unit), held + own * perCall(unit))];
-        const headroom = demandIsEmpty(demand) ? 0 : HEADROOM_SHARE * this.#leftOf(unit, nowMs);
+        const headroom = countOf(demand) === 0 ? 0 : HEADROOM_SHARE * this.#leftOf(unit, nowMs);
         return [unit, needed(unit) + recent * perCall(unit) + headroom];
       }),
     );
@@ -190,8 +190,4 @@ export class RateWindow {
 
 function countOf(counts: LaneCounts): number {
   return counts.main + counts.subagent + counts.cron + counts.batch;
-}
-
-function demandIsEmpty(demand: LaneCounts): boolean {
-  return countOf(demand) === 0;
 }

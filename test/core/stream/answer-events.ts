@@ -1,7 +1,7 @@
 // Builders of the events of an answer, and the reducer's results for them.
 import type { ModelAnswer, ModelMessage } from '../../../src/core/model-request.ts';
 import type { AnswerRules } from '../../../src/core/stream/draft-answer.ts';
-import { createAnswerReducer } from '../../../src/core/stream/reduce-answer.ts';
+import { AnswerReducer } from '../../../src/core/stream/reduce-answer.ts';
 import type { StreamEvent } from '../../../src/core/stream/stream-event.ts';
 
 export const START: StreamEvent = {
@@ -59,7 +59,7 @@ export interface Reduced {
 }
 
 export function reduce(events: readonly StreamEvent[], overrides: Partial<AnswerRules> = {}): Reduced {
-  const reducer = createAnswerReducer(rules(overrides));
+  const reducer = new AnswerReducer(rules(overrides));
   const deltas = events.map((event) => reducer.take(event));
   if (reducer.answer === null) throw new Error('The events make no answer.');
   return { answer: reducer.answer, deltas };

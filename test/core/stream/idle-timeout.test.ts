@@ -15,5 +15,5 @@ test.each([
   ['message', IDLE_LIMITS_DEFAULT, 30, 30_000],
   ['cron', IDLE_LIMITS_DEFAULT, 5, 5_000],
 ] as const)('a turn started by a %s with %j configured and %i s to live waits %i ms', (trigger, limits, turn, ms) => {
-  expect(idleTimeoutMs({ limits, trigger, turnTimeoutSeconds: turn })).toBe(ms);
+  expect(idleTimeoutMs({ limits, isCron: trigger === 'cron', turnTimeoutSeconds: turn })).toBe(ms);
 });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { textOf } from '../../../src/core/content.ts';
 import { storableValue } from '../../../src/core/storable-text.ts';
-import { createAnswerReducer, STEPS } from '../../../src/core/stream/reduce-answer.ts';
+import { AnswerReducer, STEPS } from '../../../src/core/stream/reduce-answer.ts';
 import { asStreamEvent, eventsOfBody, type StreamEvent } from '../../../src/core/stream/stream-event.ts';
 import { end, reduce, rules, START, textBlock, toolBlock, type Reduced } from './answer-events.ts';
 import { processorMsOf } from '../../servers/busy-machine.ts';
@@ -88,7 +88,7 @@ describe('the events of one answer', () => {
   });
 
   test('make no answer before message_stop, nor without a stop reason (G12)', () => {
-    const reducer = createAnswerReducer(rules());
+    const reducer = new AnswerReducer(rules());
     for (const event of [START, ...textBlock(0, 'a'), ...end().slice(0, 1)]) reducer.take(event);
     expect(reducer.answer).toBeNull();
     expect(() => reduce([START, { type: 'message_stop' }])).toThrow('without a message or a stop reason');
@@ -105,7 +105,7 @@ describe('the events of one answer', () => {
   });
 
   test('after message_stop change nothing', () => {
-    const reducer = createAnswerReducer(rules());
+    const reducer = new AnswerReducer(rules());
     for (const event of [START, ...textBlock(0, 'a'), ...end()]) reducer.take(event);
     expect(reducer.take({ type: 'message_stop' })).toBe('');
     expect(textOf(reducer.answer?.content ?? [])).toBe('a');
@@ -249,7 +249,7 @@ async function reduceBytes(
   const bytes = new TextEncoder().encode(
     events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''),
   );
-  const reducer = createAnswerReducer(rules({ replacements }));
+  const reducer = new AnswerReducer(rules({ replacements }));
   const deltas: string[] = [];
   let from = 0;
   const pieces = [...cuts, bytes.length].map((size) => bytes.subarray(from, (from += size)));
@@ -260,7 +260,7 @@ async function reduceBytes(
 }
 
 test('the cost of a long answer in many pieces is linear in its length', () => {
-  const reducer = createAnswerReducer(rules({ replacements: [{ from: 'secret name', to: 'it' }] }));
+  const reducer = new AnswerReducer(rules({ replacements: [{ from: 'secret name', to: 'it' }] }));
   const spentMs = processorMsOf(() => {
     reducer.take(START);
     reducer.take({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } });
