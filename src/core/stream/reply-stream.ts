@@ -75,8 +75,13 @@ const ENDING = new RegExp(`[\\s*]|${SILENT_REPLY_TOKEN}|${HEARTBEAT_TOKEN}\\W{0,
 
 /** True when a text, or a longer one that begins so, may say nothing: tokens, in any case and in markup, or their beginning. */
 function mayBeSilence(text: string): boolean {
-  let at = jsonEnd(text);
+  let at = 0;
   while (at < text.length) {
+    const end = jsonEnd(text, at);
+    if (end > at) {
+      at = end;
+      continue;
+    }
     const rest = text.slice(at, at + HEARTBEAT_TOKEN.length).toUpperCase();
     const token = TOKENS.find((one) => rest.startsWith(one));
     if (token === undefined && beginsToken(rest)) return true;
@@ -104,15 +109,12 @@ function beginsToken(rest: string): boolean {
   return TOKENS.some((token) => token.startsWith(rest));
 }
 
-/**
- * The position after a silent token in JSON at the start of a text, or the end of the text when it is the beginning of one; 0: there is
- * none.
- */
-function jsonEnd(text: string): number {
-  let at = 0;
+/** The position after a silent token in JSON that begins at `start`, or the end of the text when it is cut there; `start`: there is none. */
+function jsonEnd(text: string, start: number): number {
+  let at = start;
   for (const part of JSON_SILENCE) {
     const found = text.slice(at, at + part.length);
-    if (found !== part.slice(0, found.length)) return 0;
+    if (found !== part.slice(0, found.length)) return start;
     if (found.length < part.length) return text.length;
     at = endOf(/\s*/y, text, at + part.length) ?? at;
   }

@@ -98,6 +98,7 @@ describe('the shown text of a streamed reply', () => {
     '**HEARTBEAT_OK**',
     '*NO_REPLY',
     '<b>HEARTBEAT_OK</b>',
+    'HEARTBEAT_OK {"action": "NO_REPLY"}',
   ])('is nothing of the silence %j', (text) => {
     expect(shownOf(text.split('')).filter((shown) => shown !== '')).toEqual([]);
   });
