@@ -77,7 +77,7 @@ async function loadOwn(roles: readonly Role[], isTraced: boolean) {
   const isScheduler = roles.includes('scheduler');
   const [api, apiContext, worker, scheduler, providerLane, tracing] = await Promise.all([
     isApi ? import('../src/api/create-api.ts') : null,
-    isApi ? import('../src/api/create-context.ts') : null,
+    isApi ? import('../src/api/context.ts') : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
     isScheduler ? import('./scheduler.ts') : null,
     isScheduler ? import('./provider-lane/provider-lane.ts') : null,

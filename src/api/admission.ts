@@ -19,7 +19,6 @@ export class Admission {
     this.#bounds = bounds;
   }
 
-  /** How many are inside now. */
   get size(): number {
     return this.#inside.size;
   }

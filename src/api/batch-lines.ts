@@ -26,7 +26,6 @@ export interface Line {
 
 type LineLimits = Pick<Config['limits'], 'batchBytes' | 'batchLineBytes' | 'batchGzipRatio'>;
 
-/** Of a form with a file in it. */
 export const FORM_TYPE = 'multipart/form-data';
 
 /** True when the body is one of lines. */
@@ -34,7 +33,6 @@ export function isLinesBody(request: Pick<FastifyRequest, 'headers'>): boolean {
   return LINE_TYPES.includes(mediaTypeOf(request));
 }
 
-/** True when the body is a form. */
 export function isFormBody(request: Pick<FastifyRequest, 'headers'>): boolean {
   return mediaTypeOf(request) === FORM_TYPE;
 }

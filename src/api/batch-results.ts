@@ -4,7 +4,6 @@ import { Readable } from 'node:stream';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { readResults } from '../store/views/batch-items.ts';
 
-/** Items of one range. */
 const RANGE_ITEMS = 500;
 
 export type ResultFormat = 'holdfast' | 'openai';
@@ -53,7 +52,7 @@ function openAiLine(result: ItemResult): object {
     response: isGood(status) ? { status_code: 200, request_id: turnId, body } : null,
     error: isGood(status)
       ? null
-      : { code: CODES[status] ?? codeOf(error) ?? status, message: messageOf(error) ?? `The item is ${status}.` },
+      : { code: CODES[status] ?? error?.code ?? status, message: error?.message ?? `The item is ${status}.` },
   };
 }
 
@@ -62,14 +61,4 @@ const CODES: Partial<Record<string, string>> = { expired: 'batch_expired', cance
 
 function isGood(status: string): boolean {
   return status === 'answered' || status === 'silent';
-}
-
-function codeOf(error: unknown): string | null {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === 'string' ? code : null;
-}
-
-function messageOf(error: unknown): string | null {
-  const { message } = (error ?? {}) as { message?: unknown };
-  return typeof message === 'string' ? message : null;
 }

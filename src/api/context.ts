@@ -45,7 +45,6 @@ export type CommitWake = Pick<Wake, 'onCommit' | 'addWaiter'>;
 
 /** What this process runs, in addition to its database. */
 export interface Installation {
-  /** The version of Holdfast. */
   holdfast: string;
   queue: string;
   /** `embedded`: its own in the data directory. */
@@ -68,4 +67,10 @@ export interface Dependency {
   outages?: Pick<OutageLog, 'since'>;
   /** Rejects when the dependency cannot be used; must stop when the signal aborts. */
   check(signal: AbortSignal): Promise<void>;
+}
+
+/** The context over the use cases of a process. */
+export function createApiContext(parts: Omit<ApiContext, 'config' | 'views' | 'reads' | 'outages'>): ApiContext {
+  const { config, views, reads, database } = parts.service;
+  return { ...parts, config, views, reads, outages: database.outages };
 }

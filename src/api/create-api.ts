@@ -30,7 +30,6 @@ declare module 'fastify' {
     isPublic?: boolean;
     takesLines?: boolean;
     takesForm?: boolean;
-    /** The role that the route requires. */
     role?: KeyRole;
   }
   interface FastifyRequest {

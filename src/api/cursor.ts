@@ -18,7 +18,6 @@ export interface ListIdentity {
   filters: Record<string, unknown>;
 }
 
-/** The request of a list. */
 interface ListRequest {
   list: ListIdentity;
   query: { limit?: number | undefined; cursor?: string | undefined };
@@ -44,7 +43,6 @@ export function pageRequestOf(
 
 /** How a list differs from most: their keys are ids, and they show 50 items unless asked for more. */
 export interface PageRules {
-  /** True for the key of a page. */
   isKey?: (after: string) => boolean;
   itemsDefault?: number;
 }

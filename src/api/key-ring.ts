@@ -23,7 +23,6 @@ export interface SignedIn {
   expiresAt: Date;
 }
 
-/** A key of the configuration. */
 interface FixedKey {
   name: string;
   role: KeyRole;
@@ -31,7 +30,6 @@ interface FixedKey {
 }
 
 export interface KeyRingOptions {
-  /** The keys of the configuration. */
   fixed: readonly FixedKey[];
   readKeys: () => Promise<ValidApiKey[]>;
   /** Those of these sign-ins that exist. */

@@ -8,6 +8,7 @@ import { pingDatabase } from '../store/views/stats.ts';
 import type { ApiContext, Dependency } from './context.ts';
 
 const CHECK_MS_MAX = 2_000;
+const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
 
 /** Makes the check of readiness: it asks the database and all other dependencies, and never rejects. */
 export function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
@@ -36,7 +37,6 @@ export function createReadinessCheck(context: ApiContext): () => Promise<Readine
 
 /** None when the database does not answer in time: that is said by its own check. */
 async function readTroubleKinds({ reads }: ApiContext): Promise<HealthKind[]> {
-  const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
   const facts = await withDeadline({ ms: CHECK_MS_MAX, late }, () => readServiceHealth(reads)).catch(() => []);
   return [...new Set(facts.map(({ kind }) => kind))];
 }
@@ -51,7 +51,6 @@ function checkOf(dependency: Dependency): () => Promise<Readiness['dependencies'
   let firstFailedAt: Date | null = null;
   return async () => {
     const startedAt = performance.now();
-    const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
     const checked = withDeadline({ ms: CHECK_MS_MAX, late }, async (signal) => await dependency.check(signal));
     const error = await checked.then(() => null, errorName);
     const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;

@@ -69,7 +69,6 @@ export class SettlementWaiter<Settlement> {
     ];
   }
 
-  /** How many requests wait now. */
   get size(): number {
     return this.#size;
   }

@@ -42,7 +42,6 @@ export interface Upload {
   query: object;
 }
 
-/** Submits the items of a JSON body. */
 export function submitList(context: ApiContext, request: SubmitRequest, items: readonly unknown[]): Promise<Answer> {
   const { views } = context;
   const { idempotency } = request;
@@ -57,7 +56,6 @@ export function submitList(context: ApiContext, request: SubmitRequest, items: r
   });
 }
 
-/** Submits the items of lines. */
 export function submitLines(context: ApiContext, request: SubmitRequest, upload: Upload): Promise<Answer> {
   const { views, config } = context;
   const reader = new LineReader(upload.body, { isGzip: upload.isGzip, limits: config.limits });

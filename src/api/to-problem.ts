@@ -8,7 +8,6 @@ const RETRY_AFTER_MS = 1000;
 /** The SQLSTATE of a statement that the time limit of its connection has ended. */
 const QUERY_CANCELED = '57014';
 
-/** The problem of an error. */
 export function toProblem(error: unknown, bodyBytesMax: number): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof UnknownAgentError) {

@@ -5,7 +5,6 @@ import { extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderHome } from './home-page.ts';
 
-/** Where the build is. */
 export const WEB_DIST = join(import.meta.dirname, '../../web/dist');
 
 /** The first parts of the paths of screens. The page itself says when there is no such screen below them. */

@@ -11,7 +11,6 @@ import {
 import type { Service } from './service.ts';
 
 const DAY_MS = 86_400_000;
-/** Bytes of one part. */
 const PART_BYTES = 1_048_576;
 
 /**

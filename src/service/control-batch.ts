@@ -18,7 +18,6 @@ export function controlBatch(
   return control(database, request);
 }
 
-/** Changes its settings. */
 export async function editBatch(
   { database, publish }: Service,
   batchId: string,

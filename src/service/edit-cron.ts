@@ -80,7 +80,6 @@ export async function editCron(service: Service, named: NamedCron, patch: CronPa
   return { kind: 'busy' };
 }
 
-/** Deletes a cron and its fires. */
 export async function removeCron(
   service: Service,
   named: NamedCron,

@@ -4,7 +4,6 @@ import { newId } from '../ids.ts';
 import { sendMessage, type Posting } from '../store/send-message.ts';
 import type { Service } from './service.ts';
 
-/** Posts it. */
 export async function postMessage(
   { config, database, publish }: Service,
   message: { call: { sessionKey: string; turnId: string; idempotencyKey: string }; url: string; payload: object },

@@ -26,7 +26,6 @@ export type SendAnswer =
   | { kind: 'subagent' | 'full'; targetKey: string }
   | { kind: 'unseen' | 'itself' | 'nested' };
 
-/** Sends it. */
 export async function sendBetweenSessions(
   service: Service,
   cause: SendCause,

@@ -48,7 +48,6 @@ export interface SpawnOrigin {
  */
 export type SpawnAnswer = SpawnedRun | { kind: 'refused'; field: string; message: string } | { kind: 'unknown' };
 
-/** The outcome of a plan. */
 export type SpawnedRun =
   | { kind: 'spawned'; runId: string; childId: SessionId; childKey: SessionKey }
   | { kind: 'limit'; code: SpawnRefusal; message: string };

@@ -32,7 +32,6 @@ export type SteerAnswer =
   | { kind: 'limit'; message: string }
   | { kind: 'ended' | 'unknown' };
 
-/** Sends it. */
 export async function steerSubagent(service: Service, message: SteerMessage): Promise<SteerAnswer> {
   const { config, database, publish } = service;
   const { runId, from, causeKey, idempotency } = message;

@@ -23,7 +23,6 @@ export async function stopSession(
   return publish(await abortSession(database, { ...stop, modes: config.messages.queue }));
 }
 
-/** Stops one turn, if it still runs. */
 export async function stopTurn(
   { database, publish }: Service,
   turnId: string,

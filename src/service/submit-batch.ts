@@ -36,7 +36,6 @@ export interface BatchSubmission {
   items: AsyncIterable<ReadResult>;
   /** The fields of an OpenAI client's request. */
   asked?: AskedBatch;
-  /** The most items. */
   itemsMax: number;
   /** Called after the last item: the key with the hash of the bytes read, and that hash. */
   finish: () => { idempotency: KeyedRequest | null; sha256: string };

@@ -9,7 +9,6 @@ import type { Service } from './service.ts';
 /** The name that an agent gives a session: its key, or the label of a session that it sees. */
 export type SessionName = { key: string } | { label: string; agentId?: string | undefined };
 
-/** The calling session. */
 export async function readViewer({ database }: Service, sessionKey: string): Promise<ListedSession> {
   const viewer = await findListed(database, sessionKey);
   if (viewer === null) throw new Error(`There is no session ${sessionKey}.`);

@@ -2,8 +2,7 @@
 // only recorded.
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createApi } from '../../src/api/create-api.ts';
-import { createApiContext } from '../../src/api/create-context.ts';
-import type { ApiContext, Dependency } from '../../src/api/context.ts';
+import { createApiContext, type ApiContext, type Dependency } from '../../src/api/context.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { problem } from '../../src/contract/answers.ts';
 import { systemClock } from '../../src/clock.ts';

@@ -25,6 +25,8 @@ export interface OpenCall {
 /** Of a request whose answer is sent when all of it is known. */
 export const SILENT: AnswerSink = { text: () => undefined, cut: () => undefined, beat: () => undefined };
 
+export type Call = Awaited<ReturnType<typeof openCall>>;
+
 /** The state of the answer of a request. */
 export async function openCall(
   { context }: Pick<Api, 'context'>,
@@ -50,7 +52,6 @@ export async function openCall(
   return { segment, turn, begun, after, isPast };
 }
 
-/** Reads the events of a call. */
 function readerOf({ views }: ApiContext, { turn }: OpenCall) {
   const filter =
     turn.turn === null ? { sessionKey: turn.sessionKey } : { turn: { id: turn.turn.id, sessionId: turn.sessionId } };
@@ -61,7 +62,7 @@ function readerOf({ views }: ApiContext, { turn }: OpenCall) {
 export async function follow(
   { context, services }: Api,
   request: AnyRequest,
-  call: Awaited<ReturnType<typeof openCall>>,
+  call: Call,
   { sink, timeoutMs }: { sink: AnswerSink; timeoutMs: number | null },
 ): Promise<Followed> {
   if (services.streams.isFull)
@@ -93,7 +94,7 @@ export async function follow(
 export async function answerWhole(
   api: Api,
   request: AnyRequest,
-  call: Awaited<ReturnType<typeof openCall>>,
+  call: Call,
   show: (end: Exclude<SegmentEnd, { kind: 'failed' }>) => Promise<object>,
 ): Promise<Answer | typeof ANSWERED> {
   const timeoutMs = api.context.config.limits.waitSeconds * 1000;
@@ -106,7 +107,7 @@ export async function answerWhole(
 }
 
 /** Its result from the events so far; null: it has not ended. */
-export async function peek({ context }: Api, call: Awaited<ReturnType<typeof openCall>>): Promise<Followed | null> {
+export async function peek({ context }: Api, call: Call): Promise<Followed | null> {
   const { events } = await readPast(readerOf(context, call), call.after);
   for (const part of events.flatMap((event) => call.segment.take(event))) {
     if (part.kind === 'end') return { kind: 'ended', end: part.end };

@@ -17,7 +17,6 @@ const CODES: Partial<Record<ProblemCode, string>> = {
   too_many_attempts: 'rate_limit_exceeded',
 };
 
-/** The body of a problem. */
 export function openAiErrorOf({ code, status, message, errors }: Problem): OpenAiError {
   return {
     error: {

@@ -30,7 +30,6 @@ export function refused(why: string): z.ZodType<null | undefined> {
   return z.null({ error: why }).optional();
 }
 
-/** Throws the problem of a field. */
 export function fail(path: string, message: string): never {
   throw fieldProblem(path, message);
 }

@@ -12,17 +12,11 @@ import {
 import { parseResponseId, responseIdOf, type ResponseName } from '../../core/openai/client-ids.ts';
 import { isHiddenResponse } from '../../store/views/client-turns.ts';
 import { notFound, Problem } from '../problem.ts';
-import { calledTools, openCall, peek, problemOf, type OpenCall } from './answer-call.ts';
+import { calledTools, openCall, peek, problemOf, type Call, type OpenCall } from './answer-call.ts';
 import type { Followed } from './follow-turn.ts';
 
-export type ResponseCall = Awaited<ReturnType<typeof openCall>>;
-
 /** The response of an id. Throws `Problem` 404. */
-export async function findResponse(
-  api: Api,
-  id: string,
-  { isSentWhole }: { isSentWhole: boolean },
-): Promise<ResponseCall> {
+export async function findResponse(api: Api, id: string, { isSentWhole }: { isSentWhole: boolean }): Promise<Call> {
   const name = await knownName(api, id);
   return await openCall(api, { ...name, isReplay: false, ignored: [] }, { isSentWhole });
 }
@@ -39,8 +33,7 @@ export function identityOf({ turn, begun }: OpenCall): ResponseIdentity {
   return { id: responseIdOf(begun), created: Math.floor(turn.receivedAt / 1000), model: String(model), asked };
 }
 
-/** The current state of the response. */
-export async function responseNow(api: Api, call: ResponseCall): Promise<object> {
+export async function responseNow(api: Api, call: Call): Promise<object> {
   const followed = await peek(api, call);
   const identity = identityOf(call);
   if (followed !== null) return responseObject(identity, await stateOf(api, call, followed));

@@ -158,7 +158,6 @@ const getResults = defineRoute({
 
 type Keyed<Body> = Pick<ApiRequest<{ id: string }, unknown, Body>, 'params' | 'idempotency' | 'body'>;
 
-/** A POST that carries out a command. */
 function commandRoute<Body extends z.ZodType = NoFields>(spec: {
   operationId: string;
   verb: BatchCommand['kind'];

@@ -40,7 +40,6 @@ const STEP_MS: Readonly<Record<UsageStep, number>> = {
 /** How many steps are shown when `from` does not say. */
 const STEPS_DEFAULT: Readonly<Record<UsageStep, number>> = { minute: 60, hour: 24, day: 30 };
 
-/** The most steps of one answer. */
 const STEPS_MAX = 5_000;
 
 const getUsage = defineRead({

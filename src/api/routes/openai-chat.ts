@@ -11,15 +11,13 @@ import {
 import type { SegmentEnd } from '../../core/openai/segment.ts';
 import type { Answer } from '../answer.ts';
 import { answerCallHeaders } from '../openai/call-headers.ts';
-import { answerWhole, calledTools, follow, headersOf, openCall, problemOf } from '../openai/answer-call.ts';
+import { answerWhole, calledTools, follow, headersOf, openCall, problemOf, type Call } from '../openai/answer-call.ts';
 import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { operationIdAt } from '../openai/operation-id.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../route.ts';
-
-type Call = Awaited<ReturnType<typeof openCall>>;
 
 async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
   const wish = readChat(request.body, api.context.config.limits.jsonDepth);

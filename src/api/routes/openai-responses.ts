@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { ResponseEvents, responseObject } from '../../core/openai/response-objects.ts';
 import { hideResponse } from '../../service/client-calls.ts';
 import type { Answer } from '../answer.ts';
-import { answerWhole, follow, headersOf, openCall, problemOf, SILENT } from '../openai/answer-call.ts';
+import { answerWhole, follow, headersOf, openCall, problemOf, SILENT, type Call } from '../openai/answer-call.ts';
 import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { answerCallHeaders } from '../openai/call-headers.ts';
 import { fail } from '../openai/read-parts.ts';
 import { readResponse } from '../openai/read-response.ts';
-import { findResponse, identityOf, responseNow, stateOf, type ResponseCall } from '../openai/response-call.ts';
+import { findResponse, identityOf, responseNow, stateOf } from '../openai/response-call.ts';
 import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
@@ -43,7 +43,7 @@ async function create(request: AnyRequest, api: Api): Promise<Answer | typeof AN
 }
 
 /** The events after one that the client has; -1: all. */
-async function stream(request: AnyRequest, api: Api, call: ResponseCall, after: number): Promise<typeof ANSWERED> {
+async function stream(request: AnyRequest, api: Api, call: Call, after: number): Promise<typeof ANSWERED> {
   const events = new ResponseEvents(identityOf(call));
   const sse = sseSink(request, () => headersOf(call));
   const send = (all: ReturnType<ResponseEvents['begin']>): void => {
