@@ -65,7 +65,6 @@ export function subjectOf({ kind, name }: Pick<AttentionFact, 'kind' | 'name'>):
   return kind === 'clock_off' ? kind : `${kind} ${name}`;
 }
 
-/** The item of a trouble. */
 export function attentionItem(fact: AttentionFact): AttentionItem {
   const { kind, count, since } = fact;
   return { kind, count, since, ...(isHealth(fact) ? wordsOfHealth(fact) : WORDS[fact.kind](fact.name, count)) };

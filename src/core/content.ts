@@ -55,7 +55,6 @@ export function textOf(content: readonly ContentBlock[]): string {
     .join('\n');
 }
 
-/** The text of a tool result. */
 export function textOfResult({ content }: ToolResultBlock): string {
   return typeof content === 'string' ? content : textOf(content);
 }

@@ -3,7 +3,6 @@
 // and the message that it becomes are one commit.
 import { TOKEN_MARKS } from './silent-reply.ts';
 
-/** One side of an exchange. */
 interface Side {
   id: string;
   key: string;

@@ -3,7 +3,6 @@
 import type { ModelAnswer } from './model-request.ts';
 import { stopMessage, stopReasonOf } from './stream/stop-reasons.ts';
 
-/** A failed model call, from its `ModelError`. */
 export interface ModelFault {
   /** The HTTP status; null when no answer came, the stream was cut, or the error came inside a stream. */
   status: number | null;

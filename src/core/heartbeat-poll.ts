@@ -136,7 +136,6 @@ function msOf(time: string): number {
   return hours * HOUR_MS + minutes * MINUTE_MS;
 }
 
-/** A task of the file. */
 export interface HeartbeatTask {
   name: string;
   intervalMs: number;

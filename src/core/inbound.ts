@@ -141,7 +141,6 @@ export function isOfProgram(message: object): boolean {
   return MARKS_OF_PROGRAMS.some((mark) => mark in message);
 }
 
-/** The channel that a message came through. */
 export function channelOf(message: InboundMessage): string {
   return message.channel ?? DEFAULT_CHANNEL;
 }
@@ -206,4 +205,25 @@ function threadKeyOf(thread: Thread | undefined): string | null {
   if (thread.label !== undefined) return `label:${thread.label}`;
   const starter = thread.starterBody ?? '';
   return `starter:${starter.length}:${headOf(starter, STARTER_CHARS_MAX)}`;
+}
+
+export interface OwnInput {
+  text: string;
+  /** Where the answer goes; absent: where the configuration says; null: nowhere. */
+  deliver?: { url: string } | null;
+  /** The channel that the configuration names for it: passed to the receiver of the answer. */
+  channel?: string;
+  /** For this turn alone. */
+  model?: string;
+  thinking?: ThinkingLevel;
+  /** Absent: live. */
+  via?: MessageVia;
+  timeoutSeconds?: number;
+  /** True: it begins a new transcript, unless the session's is empty. */
+  isFresh?: boolean;
+  options?: InputOptions;
+  /** The cron that fired. */
+  cronId?: string;
+  /** The system event that it wakes the session for: when an earlier prompt has contained it, the model is not called. */
+  eventId?: string;
 }

@@ -39,7 +39,6 @@ export type MessageTarget =
   /** `field` is the field that the model has to change. */
   | { kind: 'refused'; field: 'channel' | 'to' | 'message'; reason: string };
 
-/** The route of a message's chat. */
 export function chatRouteOf(message: InboundMessage, defaultUrl: string | undefined): ChatRoute {
   const { accountId, chatId, messageId, deliver, sender } = message;
   const url = deliver === null ? undefined : (deliver?.url ?? defaultUrl);

@@ -1,4 +1,7 @@
 // Names of models. People write `provider/model`; a request has the two apart, and names only a provider that is not the default one.
+//
+// A turn may ask several models, in order: the one that it was opened with, then its agent's fallbacks. A turn that steps down continues with
+// the next one after its last committed step, and stays there; the next turn begins with the first again.
 import type { ModelRequest } from './model-request.ts';
 
 /** The provider of requests that name none. */
@@ -28,4 +31,28 @@ export function refOfModel({ provider = DEFAULT_PROVIDER, model }: NamedModel): 
 /** The name that identifies a model in a transcript: without its provider if that is the default one. */
 export function modelName(named: NamedModel): string {
   return named.provider === undefined ? named.model : refOfModel(named);
+}
+
+/** Faults by which a model refuses what another model may answer. */
+const REFUSALS_OF_A_MODEL: ReadonlySet<string> = new Set(['model_not_found', 'model_billing', 'model_spend_limit']);
+
+/** True when another model may answer a request that was refused with this code. Outages are judged by `outageOf`. */
+export function mayAnotherAnswer(code: string): boolean {
+  return REFUSALS_OF_A_MODEL.has(code);
+}
+
+/** The models of a turn as `provider/model`, each once, the one that it was opened with first; those that no provider serves are left out. */
+export function modelChain(
+  opened: NamedModel,
+  { fallbacks, providers }: { fallbacks: readonly (string | null)[]; providers: readonly string[] },
+): string[] {
+  const served = fallbacks.filter(
+    (ref): ref is string => ref !== null && providers.some((provider) => ref.startsWith(`${provider}/`)),
+  );
+  return [...new Set([refOfModel(opened), ...served])];
+}
+
+/** The models that come after the one that is asked now; all of them when that is no longer in the chain. */
+export function modelsAfter(chain: readonly string[], current: NamedModel): readonly string[] {
+  return chain.slice(chain.indexOf(refOfModel(current)) + 1);
 }

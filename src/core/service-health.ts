@@ -49,7 +49,6 @@ export interface HealthWords {
   fix: string;
 }
 
-/** The words of a trouble. */
 export function wordsOfHealth({ kind, name, count }: HealthFact): HealthWords {
   return WORDS[kind](name, count);
 }

@@ -8,7 +8,6 @@ import { subagentInstructions, type SessionMessage } from './session-message.ts'
 import type { ThinkingLevel } from './prompt/thinking-directive.ts';
 import { given } from './given.ts';
 
-/** The requested subagent. */
 export interface SpawnRequest {
   task: string;
   label?: string | undefined;

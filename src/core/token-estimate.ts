@@ -10,7 +10,6 @@ const RESULT_CHARS_PER_TOKEN = 2;
 /** An image counts as this many characters of prose, at any size. */
 const IMAGE_CHARS = 8_000;
 
-/** Tokens of a plain text. */
 export function estimateTextTokens(text: string): number {
   return Math.ceil(text.length / CHARS_PER_TOKEN);
 }

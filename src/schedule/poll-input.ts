@@ -1,7 +1,7 @@
 // The input that a heartbeat adds to the session of its agent.
 import type { AgentSettings } from '../config.ts';
 import { pollText, type HeartbeatFile, type HeartbeatTask, type PollOccasion } from '../core/heartbeat-poll.ts';
-import type { OwnInput } from '../core/own-input.ts';
+import type { OwnInput } from '../core/inbound.ts';
 import { promptZoneOf } from './tick-input.ts';
 
 export interface PollFacts {

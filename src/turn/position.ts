@@ -41,14 +41,12 @@ export interface ContextTokens {
   readonly compacted: number | null;
 }
 
-/** A write that is committed. */
 export interface ConfirmedWrite {
   write: TurnWrite;
   sessionView: SessionView;
   steerSeq: number;
 }
 
-/** The position after a committed write. */
 export function advance(position: Position, { write, sessionView, steerSeq }: ConfirmedWrite): Position {
   const progress = progressAfter(position.progress, write);
   const entries = pathEntries(position, write);

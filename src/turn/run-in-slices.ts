@@ -6,7 +6,6 @@ import type { Clock } from '../clock.ts';
 /** With the longest piece that follows, the folding of a long message, a slice stays below 50 ms. */
 const SLICE_MS = 20;
 
-/** The result of the work. */
 export async function runInSlices<Result>(clock: Clock, work: Generator<undefined, Result>): Promise<Result> {
   let beganMs = clock.monotonicMs();
   for (;;) {

@@ -16,7 +16,6 @@ interface LoggedTurn extends Pick<TurnEnd, 'status' | 'error' | 'deadLetter'> {
   figures: TurnFigures;
 }
 
-/** Logs a new turn. */
 export function reportTurnStart(context: Reported, turn: OpenedTurn, messageIds: readonly string[]): void {
   const { session, kind, journal } = turn;
   const facts = { ...logIdsOf(context, turn), agentId: session.agentId, kind, lane: laneOf(turn), messageIds };

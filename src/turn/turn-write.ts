@@ -48,7 +48,6 @@ export function joined(first: TurnWrite, second: TurnWrite): TurnWrite {
   };
 }
 
-/** Makes an entry of a turn. */
 export function newEntry(kind: EntryKind, role: 'user' | 'assistant', content: ContentBlock[]): NewEntry {
   return { id: newId<EntryId>(), kind, role, content };
 }

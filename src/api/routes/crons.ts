@@ -3,8 +3,13 @@ import { deleted } from '../../contract/answers.ts';
 import { z } from 'zod';
 import { cronInput, cronPatch } from '../../config/schema-crons.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
-import { clockChangeBetween, costOfRuns, slotsInMonth, type ClockChange } from '../../core/schedule/cron-outlook.ts';
-import { staggerOf } from '../../core/schedule/timetable.ts';
+import {
+  clockChangeBetween,
+  costOfRuns,
+  slotsInMonth,
+  staggerOf,
+  type ClockChange,
+} from '../../core/schedule/timetable.ts';
 import { InvalidCronError } from '../../schedule/cron-definition.ts';
 import { nextRunOf, slotsAfter, timetableOf } from '../../schedule/timetable.ts';
 import { newId } from '../../ids.ts';

@@ -4,7 +4,7 @@ import type { CacheSetting } from '../provider-batch/cache-markers.ts';
 import type { Choice, Way } from '../provider-batch/choose-way.ts';
 import type { InboundMessage } from '../inbound.ts';
 import { inheritOptions, optionsOf, withOptions, type InputOptions } from '../input-options.ts';
-import type { PromptMode } from '../prompt/prompt-mode.ts';
+import type { PromptMode } from '../prompt/system-input.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
 import type { SessionKey } from '../ids.ts';
 

@@ -14,7 +14,6 @@ export type BudgetOrigin = (typeof BUDGET_ORIGINS)[number];
 /** The code of a turn, a tick or a batch that a budget holds back. */
 export const BUDGET_REACHED = 'budget_reached';
 
-/** The settings of a budget. */
 export interface BudgetSettings {
   /** `all`, `agent:<id>`, `session:<key pattern>`, `key:<name>`; `batch:<id>` for the cap of a batch. */
   scope: string;

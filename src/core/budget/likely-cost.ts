@@ -30,7 +30,6 @@ export interface PromptEstimate {
   newTokens: number;
 }
 
-/** The tokens that a call is likely to use. */
 export function likelyTokens({ cachedTokens, newTokens }: PromptEstimate, outputTokens: number): ReportedTokens {
   return { inputTokens: 0, cacheReadTokens: cachedTokens, cacheWriteTokens: newTokens, outputTokens };
 }

@@ -13,7 +13,6 @@ export interface ClientFile {
   kind: 'upload' | 'output' | 'errors';
 }
 
-/** A file object. */
 export function fileObject(file: ClientFile): object {
   return {
     id: fileIdOf(file),
@@ -27,7 +26,6 @@ export function fileObject(file: ClientFile): object {
   };
 }
 
-/** The fault of a line of the input. */
 export interface LineError {
   code: string;
   line: number | null;
@@ -82,7 +80,6 @@ export interface ClientBatch extends AskedBatch {
   } | null;
 }
 
-/** A batch object. */
 export function batchObject(asked: ClientBatch): { status: string; [field: string]: unknown } {
   const { batch, errors } = asked;
   const status = statusOf(asked);

@@ -43,7 +43,6 @@ export function chatUsage({ inputTokens, outputTokens, cacheReadTokens, cacheWri
   };
 }
 
-/** A whole answer. */
 export function chatCompletion(
   { id, created, model }: ChatIdentity,
   answer: { text: string; calls: readonly ChatToolCall[]; finish: FinishReason; usage: SegmentUsage },

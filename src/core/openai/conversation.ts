@@ -26,7 +26,6 @@ export interface ClientEntry {
   content: ContentBlock[];
 }
 
-/** The parsed request. */
 export interface Conversation {
   /** All system messages, one below the other; null: there are none. */
   instructions: string | null;
@@ -201,7 +200,6 @@ function saidBy({ kind, texts }: SaidEntry): string {
     .join('\n');
 }
 
-/** An entry of the stored history. */
 export interface StoredSaid extends SaidEntry {
   id: string;
 }

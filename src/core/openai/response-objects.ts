@@ -15,7 +15,6 @@ export interface ResponseIdentity {
   asked: Record<string, unknown>;
 }
 
-/** Its state. */
 export interface ResponseState {
   status: ResponseStatus;
   text: string;

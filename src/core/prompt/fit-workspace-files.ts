@@ -3,8 +3,7 @@
 import { withoutBoundary } from './cache-boundary.ts';
 import { headOf, tailOf } from '../cut-text.ts';
 import { literal } from './literal.ts';
-import type { PromptMode } from './prompt-mode.ts';
-import type { FittedFile, WorkspaceFile } from './system-input.ts';
+import type { PromptMode, FittedFile, WorkspaceFile } from './system-input.ts';
 
 const HEAD_SHARE = 0.7;
 const TAIL_SHARE = 0.2;

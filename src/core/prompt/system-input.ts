@@ -2,8 +2,8 @@
 // message of one chat: no message id, no time, no name of a sender (those belong to the user's role), so that what stands above
 // the cache boundary keeps its bytes.
 import type { ReasoningLevel } from '../reasoning-tags.ts';
-import type { PromptMode } from './prompt-mode.ts';
 import type { ThinkingLevel } from './thinking-directive.ts';
+import type { SessionKind } from '../session-key.ts';
 
 /** A file of the workspace that is shown to the model. */
 export interface WorkspaceFile {
@@ -154,4 +154,17 @@ export interface Section {
 /** True when the turn has a tool of this name. */
 export function hasTool({ tools }: SystemPromptInput, name: string): boolean {
   return tools.some((tool) => tool.name.toLowerCase() === name);
+}
+
+/** `full`: all sections; `minimal`: what delegated work needs; `none`: the identity line alone. */
+export type PromptMode = 'full' | 'minimal' | 'none';
+
+export const EVERY_MODE: readonly PromptMode[] = ['full', 'minimal', 'none'];
+export const FULL_AND_MINIMAL: readonly PromptMode[] = ['full', 'minimal'];
+export const FULL_ONLY: readonly PromptMode[] = ['full'];
+
+/** The mode of a session: subagents and cron sessions never get more than `minimal`, all others what is configured. */
+export function promptModeOf(kind: SessionKind, configured: PromptMode): PromptMode {
+  const isDelegated = kind === 'subagent' || kind === 'cron';
+  return isDelegated && configured === 'full' ? 'minimal' : configured;
 }

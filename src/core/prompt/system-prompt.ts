@@ -3,8 +3,7 @@
 import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
 import type { Trust } from './prompt-parts.ts';
 import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
-import { FULL_AND_MINIMAL } from './prompt-mode.ts';
-import type { Section, SectionOrigin, SystemPromptInput } from './system-input.ts';
+import { FULL_AND_MINIMAL, type Section, type SectionOrigin, type SystemPromptInput } from './system-input.ts';
 import type { SystemBlock } from '../model-request.ts';
 
 /** A section as it was written. */

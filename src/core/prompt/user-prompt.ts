@@ -4,14 +4,13 @@
 import { announcementOf, announcementParts } from '../announcement.ts';
 import { mayCommand } from '../chat-command.ts';
 import { collectParts, type Overflow } from '../collect.ts';
-import type { InboundMessage } from '../inbound.ts';
+import type { InboundMessage, Thread } from '../inbound.ts';
 import { eventParts, type SystemEvent } from '../system-event.ts';
 import type { EnvelopeZone } from './envelope-time.ts';
 import { messageParts, type MessageOptions, type MessagePrompt } from './message-prompt.ts';
 import { joinParts, loosen, ownPart, type PromptPart } from './prompt-parts.ts';
 import type { ResetRules } from './reset-prompt.ts';
 import type { ThinkingLevel } from './thinking-directive.ts';
-import { threadPart } from './thread-note.ts';
 import { neutralise } from './untrusted-text.ts';
 
 /** The inputs that the turn answers. Text of Holdfast itself (announcements, ticks, polls, compactions) is passed unchanged. */
@@ -159,4 +158,16 @@ function contentOf(draft: Draft): Generator<undefined, PromptPart[]> {
     inputs: messages.map((message) => [...(isFramed ? message.media : []), ...message.content]),
     ...(overflow && { overflow: { ...overflow, summaryLines: overflow.summaryLines.map(neutralise) } }),
   });
+}
+
+/** The thread so far, otherwise the message that began it; absent when neither is known. */
+export function threadPart(thread: Thread | undefined): PromptPart[] {
+  const history = thread?.historyBody?.trim() ?? '';
+  if (history !== '') return [partOf(`[Thread history - for context]\n${neutralise(history)}`)];
+  const starter = thread?.starterBody?.trim() ?? '';
+  return starter === '' ? [] : [partOf(`[Thread starter - for context]\n${neutralise(starter)}`)];
+}
+
+function partOf(text: string): PromptPart {
+  return { name: 'thread-note', origin: 'channel', trust: 'untrusted', text };
 }

@@ -133,7 +133,6 @@ export interface TracedBatch {
   endedAt: string;
 }
 
-/** The ids of its span. */
 export function batchRef(batchId: string, basis: TraceBasis): SpanRef {
   const { traceId } = basis.traceOf({ key: SPAN_KEYS.batch(batchId), traceparent: null });
   return { traceId, spanId: basis.spanIdOf(SPAN_KEYS.batch(batchId)) };

@@ -85,7 +85,6 @@ const NO_WORKERS: ServedLane = { workers: 0, slots: 0, inUse: 0, due: 0, queueAw
 /** While turns of a lane run, a job counts as queued for this long before it counts as lost, in milliseconds. */
 const QUEUED_MS = 5_000;
 
-/** The reason why a message waits now. */
 export function explainWait(facts: WaitFacts, { lanes, storage }: ServiceFacts, now: number): WaitReason {
   const lane = lanes[facts.lane] ?? NO_WORKERS;
   const held = ofSession(facts, lane, now);

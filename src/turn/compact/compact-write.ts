@@ -37,7 +37,6 @@ export async function beginCompaction(
   return begun;
 }
 
-/** A step of a compaction. */
 interface StoredStep {
   id: string;
   write: TurnWrite;

@@ -20,7 +20,7 @@ import {
 import type { SystemEventId } from '../../core/ids.ts';
 import { formatEventTime } from '../../core/prompt/envelope-time.ts';
 import { baseNameOf, filesForMode } from '../../core/prompt/fit-workspace-files.ts';
-import { promptModeOf } from '../../core/prompt/prompt-mode.ts';
+import { promptModeOf } from '../../core/prompt/system-input.ts';
 import type { SessionKind } from '../../core/session-key.ts';
 import { newId } from '../../ids.ts';
 import { loadWorkspaceFiles } from '../open/load-workspace.ts';

@@ -5,7 +5,6 @@ import type { WaitingInput } from '../../store/claim-session.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
-/** The rules of a turn's answers. */
 export function replyRulesOf(
   { config }: Pick<TurnContext, 'config'>,
   { agent, journal }: Pick<OpenedTurn, 'agent' | 'journal'>,

@@ -3,8 +3,7 @@
 import { failureText, type DeliveryPayload } from '../../core/delivery-payload.ts';
 import { exchangeOf } from '../../core/exchange.ts';
 import type { DeliveryId } from '../../core/ids.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
-import type { OwnInput } from '../../core/own-input.ts';
+import type { InboundMessage, OwnInput } from '../../core/inbound.ts';
 import { addressOf, addressOfRoute, type ReplyAddress } from '../../core/reply-address.ts';
 import type { ReplyTarget } from '../../core/reply-tags.ts';
 import { toolUsesOf } from '../../core/content.ts';

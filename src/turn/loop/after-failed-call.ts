@@ -2,7 +2,7 @@
 // is charged in the commit that stores the failed one.
 import { classifyFailure, retryDelayMs } from '../../core/failure.ts';
 import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../core/stream/idle-timeout.ts';
-import { mayAnotherAnswer } from '../../core/model-fallback.ts';
+import { mayAnotherAnswer } from '../../core/model-ref.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
@@ -18,7 +18,6 @@ import { TurnFailed, type ParkWish } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { reserveCost } from './reserve-cost.ts';
 
-/** A call that has failed. */
 export interface FailedCall {
   fault: ModelError;
   /** Its row, which is not in the journal yet. */

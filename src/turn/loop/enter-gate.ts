@@ -12,7 +12,6 @@ import { likelyOutput } from '../../core/budget/likely-cost.ts';
 import type { CallTokens } from '../../core/governor/rate-limit.ts';
 import { estimateNextRequest } from '../compact/request-tokens.ts';
 
-/** The right to make one call. */
 export interface CallPass extends Pass {
   /** The call is made now. Until then, `left` gives its place in the rate limits back. */
   begun: () => void;

@@ -58,7 +58,6 @@ export class ModelBlocks {
   }
 }
 
-/** The key of a model of an account. */
 export function keyOf({ account, model }: BlockedModel): string {
   return `${account} ${model}`;
 }

@@ -20,7 +20,6 @@ const TINY = 1e-6;
 
 const SECOND = 1000;
 
-/** A call that waits. */
 export interface WaitingCost {
   lane: keyof LaneCounts;
   cost: Amounts;

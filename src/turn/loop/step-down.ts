@@ -4,8 +4,15 @@
 // thinking is signed by its model.
 import { modelRefOf, type AgentSettings, type ThinkingLevel } from '../../config.ts';
 import { withModel } from '../../core/history/past.ts';
-import { modelChain, modelsAfter } from '../../core/model-fallback.ts';
-import { modelName, modelOfRef, providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import {
+  modelChain,
+  modelsAfter,
+  modelName,
+  modelOfRef,
+  providerOf,
+  refOfModel,
+  type NamedModel,
+} from '../../core/model-ref.ts';
 import { reasoningOf } from '../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import type { CallView, ModelSpan } from '../../core/view.ts';

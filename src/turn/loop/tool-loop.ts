@@ -22,7 +22,6 @@ import { joined, newEntry, NO_ROWS, type TurnWrite } from '../turn-write.ts';
  */
 export type ToolLoopResult = { kind: 'answered'; answered: AnsweredCall } | { kind: 'yielded'; write: TurnWrite };
 
-/** Runs a turn to its end. */
 export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promise<ToolLoopResult> {
   let yielded = await finishOpenCalls(context, turn);
   for (;;) {

@@ -3,7 +3,12 @@
 import { modelRefOf, type AgentSettings, type Config, type ThinkingLevel } from '../../config.ts';
 import type { CallerRequest } from '../../core/caller-request.ts';
 import { splitAtBoundary } from '../../core/prompt/cache-boundary.ts';
-import type { PromptMode } from '../../core/prompt/prompt-mode.ts';
+import type {
+  PromptMode,
+  AttributedContribution,
+  GroupActivation,
+  SystemPromptInput,
+} from '../../core/prompt/system-input.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
 import type { SystemBlock } from '../../core/model-request.ts';
 import {
@@ -13,7 +18,6 @@ import {
   type SectionSpan,
   type WrittenSection,
 } from '../../core/prompt/system-prompt.ts';
-import type { AttributedContribution, GroupActivation, SystemPromptInput } from '../../core/prompt/system-input.ts';
 import type { ReasoningLevel } from '../../core/reasoning-tags.ts';
 import { thinkingRequest } from '../../core/thinking-request.ts';
 import { messageFeaturesOf, reactionModeOf } from '../../config/message-features.ts';

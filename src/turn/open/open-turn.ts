@@ -23,7 +23,6 @@ import { TurnJournal } from '../turn-journal.ts';
 import { reportTurnStart } from '../turn-log.ts';
 import { viewRules } from './open-view.ts';
 
-/** The parts of an open turn. */
 interface TurnParts extends Pick<OpenedTurn, 'id' | 'kind' | 'session' | 'agent' | 'held' | 'transcript' | 'failure'> {
   inputs: readonly WaitingInput[];
   request: RequestBase;
@@ -115,7 +114,6 @@ function hideOrphans(context: TurnContext, { session, transcript, orphans }: New
   context.logger.warn({ sessionKey: session.key, seqs }, 'Prompts without an answer are hidden');
 }
 
-/** Makes an open turn. */
 export async function openTurn(context: TurnContext, parts: TurnParts): Promise<OpenedTurn> {
   const { id, kind, session, agent, held, transcript, failure, request, view, promptSeq, sessionView, earlier } = parts;
   const rules = await viewRules(context, { view, promptSeq, model: modelName(request) });
@@ -184,7 +182,6 @@ function firstPosition(parts: TurnParts): Position {
   };
 }
 
-/** The end of an empty path. */
 function emptyPath(seq: number, turnId: TurnId): Entry {
   return { id: newId<EntryId>(), seq, parentSeq: null, kind: 'prompt', role: 'user', content: [], turnId };
 }

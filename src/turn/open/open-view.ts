@@ -32,7 +32,6 @@ export interface Past {
   messages: () => readonly ModelMessage[];
 }
 
-/** Decides the past of a turn. */
 export function decidePast(context: TurnContext, { session, agent, transcript, inputs }: OpeningMaterial): Past {
   const { config } = context;
   const { entries } = transcript;

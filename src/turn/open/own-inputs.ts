@@ -2,7 +2,7 @@
 import type { AgentSettings } from '../../config.ts';
 import type { BatchInput } from '../../core/batch/batch.ts';
 import { optionsOfInputs } from '../../core/input-options.ts';
-import type { OwnInput } from '../../core/own-input.ts';
+import type { OwnInput } from '../../core/inbound.ts';
 import type { WaitingEvent, WaitingInput } from '../../store/claim-session.ts';
 import { settleWithoutTurn } from '../../store/settle-without-turn.ts';
 import type { TurnContext } from '../context.ts';

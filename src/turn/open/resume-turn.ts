@@ -22,7 +22,6 @@ import { TurnFailed } from '../turn-end.ts';
  */
 const LOST_CALLS_MAX = 10;
 
-/** Resumes an open turn. */
 export async function resumeTurn(
   context: TurnContext,
   claim: ClaimWithTranscript,

@@ -9,7 +9,6 @@ import type { SessionView } from '../../core/view.ts';
 import type { Claim, PromptedKind, WaitingInput } from '../../store/claim-session.ts';
 import type { Past } from './open-view.ts';
 
-/** The inputs of a turn's assembly. */
 export interface TurnMaterial {
   turnId: TurnId;
   claim: Extract<Claim, { kind: 'claimed' }>;
@@ -33,7 +32,6 @@ export interface PromptFacts {
   view: SessionView;
 }
 
-/** Reads the facts out of the material. */
 export function factsOf({ claim, inputs }: TurnMaterial): PromptFacts {
   const { session } = claim;
   const kind = promptedKindOf(inputs);

@@ -3,14 +3,18 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CACHE_BOUNDARY, splitAtBoundary } from '../../../src/core/prompt/cache-boundary.ts';
 import { filesForMode, fitWorkspaceFiles } from '../../../src/core/prompt/fit-workspace-files.ts';
-import { promptModeOf } from '../../../src/core/prompt/prompt-mode.ts';
+import {
+  promptModeOf,
+  type FittedFile,
+  type SystemPromptInput,
+  type WorkspaceFile,
+} from '../../../src/core/prompt/system-input.ts';
 import {
   systemBlocks,
   buildSystemPrompt,
   joinSections,
   writeSections,
 } from '../../../src/core/prompt/system-prompt.ts';
-import type { FittedFile, SystemPromptInput, WorkspaceFile } from '../../../src/core/prompt/system-input.ts';
 
 const NAMES = [
   'AGENTS.md',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { clockChangeBetween, costOfRuns, slotsInMonth } from '../../../src/core/schedule/cron-outlook.ts';
+import { clockChangeBetween, costOfRuns, slotsInMonth } from '../../../src/core/schedule/timetable.ts';
 import { slotsAfter, timetableOf } from '../../../src/schedule/timetable.ts';
 
 const at = (iso: string): number => Date.parse(iso);

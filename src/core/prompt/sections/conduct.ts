@@ -1,7 +1,6 @@
 // Who the agent is, which tools it has, and how it must behave.
 import { literal } from '../literal.ts';
-import { EVERY_MODE, FULL_ONLY } from '../prompt-mode.ts';
-import { hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
+import { EVERY_MODE, FULL_ONLY, hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
 import { interactionStyle, overridable, providerPrefix } from './contributions.ts';
 
 export const CONDUCT: readonly Section[] = [

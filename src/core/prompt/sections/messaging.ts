@@ -1,8 +1,7 @@
 // How replies are written and where they go.
 import { literal } from '../literal.ts';
-import { FULL_ONLY } from '../prompt-mode.ts';
+import { FULL_ONLY, hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
 import { SILENT_REPLY_TOKEN } from '../../silent-reply.ts';
-import { hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
 
 const WEBCHAT = 'webchat';
 

@@ -1,8 +1,7 @@
 // The end of the prompt, which can change between turns: how to answer heartbeat polls, and where the turn runs.
 import { HEARTBEAT_TOKEN } from '../../heartbeat-ack.ts';
 import { identifierOf, literal } from '../literal.ts';
-import { FULL_ONLY } from '../prompt-mode.ts';
-import type { Section, SystemPromptInput } from '../system-input.ts';
+import { FULL_ONLY, type Section, type SystemPromptInput } from '../system-input.ts';
 
 export const heartbeats: Section = {
   name: 'heartbeats',

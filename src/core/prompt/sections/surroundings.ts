@@ -1,7 +1,6 @@
 // What the agent can use before it answers (skills, memory, models, documentation), where it works, for whom, and in which time zone.
 import { literal } from '../literal.ts';
-import { FULL_ONLY } from '../prompt-mode.ts';
-import { hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
+import { FULL_ONLY, hasTool, type Section, type SystemPromptInput } from '../system-input.ts';
 
 export const SURROUNDINGS: readonly Section[] = [
   {
