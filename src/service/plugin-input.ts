@@ -2,13 +2,13 @@
 import { isAgent } from '../config.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
 import { routeOf, type InboundMessage } from '../core/inbound.ts';
-import type { MessageId, SessionId, SystemEventId } from '../core/ids.ts';
+import type { MessageId, SessionKey, SystemEventId } from '../core/ids.ts';
 import { agentIdOf, canonicalSessionKey } from '../core/session-key.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import { isKeyTaken } from '../store/idempotency.ts';
 import { newSessionOf } from '../store/sessions.ts';
-import { enqueueSystemEvent } from '../store/system-events.ts';
+import { enqueueEvent } from './enqueue-event.ts';
 import { queuePolicyOf } from './accept-message.ts';
 import type { Service } from './service.ts';
 
@@ -23,23 +23,19 @@ export async function queuePluginEvent(
   service: Service,
   event: { sessionKey: string; text: string; keyed: { plugin: string; key: string; sha256: string } },
 ): Promise<PluginInputResult> {
-  const sessionId = await sessionOf(service, event.sessionKey);
   const { plugin, key, sha256 } = event.keyed;
-  const id = newId<SystemEventId>();
-  const stored = {
-    id,
-    sessionId,
-    text: storableText(event.text).trim(),
-    contextKey: null,
-    isTrusted: false,
-    idempotency: { scope: `plugin:${plugin} system-event`, key, sha256 },
-  };
   try {
-    const queued = service.publish(await enqueueSystemEvent(service.database, stored));
+    const queued = await enqueueEvent(service, {
+      sessionKey: keyOf(service, event.sessionKey),
+      text: storableText(event.text).trim(),
+      contextKey: null,
+      trusted: false,
+      idempotency: { scope: `plugin:${plugin} system-event`, key, sha256 },
+    });
     return { id: queued.id, isNew: queued.disposition === 'queued' };
   } catch (error) {
     if (!isKeyTaken(error)) throw error;
-    return { id, isNew: false };
+    return { id: newId<SystemEventId>(), isNew: false };
   }
 }
 
@@ -54,7 +50,7 @@ export async function sendPluginMessage(
   if (deliver !== undefined && deliver !== null && !deliveryUrl.safeParse(deliver.url).success) {
     throw new Error('deliver.url: expected an http or https URL without user and password');
   }
-  const sessionId = await sessionOf(service, sessionKey);
+  const sessionId = await inbox.ensureSession(newSessionOf(keyOf(service, sessionKey)));
   const body: InboundMessage = {
     text: storableText(text),
     plugin,
@@ -90,9 +86,10 @@ export async function sendPluginMessage(
   }
 }
 
-function sessionOf({ config, inbox }: Service, named: string): Promise<SessionId> {
+/** The key of a session of a configured agent. */
+function keyOf({ config }: Service, named: string): SessionKey {
   const key = canonicalSessionKey(named);
   const agentId = agentIdOf(key);
   if (!isAgent(config, agentId)) throw new Error(`sessionKey: the agent ${JSON.stringify(agentId)} does not exist`);
-  return inbox.ensureSession(newSessionOf(key));
+  return key;
 }
