@@ -51,33 +51,28 @@ export type FailureVerdict =
 export const RETRY_DELAY_MS_MAX = 30_000;
 const RETRY_DELAY_MS_BASE = 500;
 
-/** The HTTP status of a provider error type; an error event inside a stream has only the type. */
-const STATUS_OF_TYPE: ReadonlyMap<string, number> = new Map([
-  ['invalid_request_error', 400],
-  ['authentication_error', 401],
-  ['billing_error', 402],
-  ['permission_error', 403],
-  ['not_found_error', 404],
-  ['request_too_large', 413],
-  ['rate_limit_error', 429],
-  ['api_error', 500],
-  ['timeout_error', 504],
-  ['overloaded_error', 529],
-]);
+/** What the HTTP statuses mean. An error event inside a stream has only the provider's type. */
+const STATUSES: Readonly<Record<number, { type?: string; code: FailureCode; isRetryable?: true }>> = {
+  400: { type: 'invalid_request_error', code: 'model_invalid_request' },
+  401: { type: 'authentication_error', code: 'model_unauthorized' },
+  402: { type: 'billing_error', code: 'model_billing' },
+  403: { type: 'permission_error', code: 'model_forbidden' },
+  404: { type: 'not_found_error', code: 'model_not_found' },
+  408: { code: 'model_timeout', isRetryable: true },
+  409: { code: 'model_conflict', isRetryable: true },
+  413: { type: 'request_too_large', code: 'model_request_too_large' },
+  422: { code: 'model_invalid_request' },
+  429: { type: 'rate_limit_error', code: 'model_rate_limited', isRetryable: true },
+  500: { type: 'api_error', code: 'model_unavailable', isRetryable: true },
+  504: { type: 'timeout_error', code: 'model_timeout', isRetryable: true },
+  529: { type: 'overloaded_error', code: 'model_overloaded', isRetryable: true },
+};
 
 const RETRYABLE_TYPES: ReadonlyMap<string, FailureCode> = new Map<string, FailureCode>([
   ['network', 'model_network'],
   ['cut_stream', 'model_cut_stream'],
   ['malformed_stream', 'model_malformed_stream'],
   ['idle_timeout', 'model_timeout'],
-]);
-
-const RETRYABLE_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, FailureCode>([
-  [408, 'model_timeout'],
-  [409, 'model_conflict'],
-  [429, 'model_rate_limited'],
-  [504, 'model_timeout'],
-  [529, 'model_overloaded'],
 ]);
 
 /** How a turn ends whose answer ended for such a reason. */
@@ -95,30 +90,20 @@ export function faultOfStop({
   return { code: CODE_OF_STOP[stopReason], message: stopMessage(stopReason, wireStopReason) };
 }
 
-const FATAL_STATUSES: ReadonlyMap<number, FailureCode> = new Map<number, FailureCode>([
-  [400, 'model_invalid_request'],
-  [401, 'model_unauthorized'],
-  [402, 'model_billing'],
-  [403, 'model_forbidden'],
-  [404, 'model_not_found'],
-  [413, 'model_request_too_large'],
-  [422, 'model_invalid_request'],
-]);
-
 /**
  * Says what a failed model call means. 400, 401, 403, 404 and 413 are never retried (G16); 408, 409, 429, every 5xx, the network,
  * a cut and a malformed stream are. A 429 that names a spend limit and no time to wait is fatal: it lasts until the limit is
  * raised.
  */
 export function classifyFailure(fault: ModelFault): FailureVerdict {
-  const status = fault.status ?? STATUS_OF_TYPE.get(fault.type) ?? null;
+  const status = fault.status ?? statusOfType(fault.type);
   if (isContextOverflow(fault, status)) return { kind: 'overflow', code: 'model_context_overflow' };
   const stopReason = unhandledStopReasonOf(fault.message);
   if (stopReason !== null) return { kind: 'fatal', code: CODE_OF_STOP[stopReasonOf(stopReason)] };
   if (isSpendLimit(fault, status)) return { kind: 'fatal', code: 'model_spend_limit' };
   const retryCode = retryCodeOf(fault.type, status);
   if (retryCode) return { kind: 'retry', code: retryCode, notBeforeMs: waitMsOf(fault.retryAfterMs) };
-  return { kind: 'fatal', code: FATAL_STATUSES.get(status ?? 0) ?? 'model_unexpected_status' };
+  return { kind: 'fatal', code: STATUSES[status ?? 0]?.code ?? 'model_unexpected_status' };
 }
 
 /**
@@ -153,10 +138,15 @@ export function outageOf(fault: ModelFault): 'model_away' | 'rate_limited' | nul
   return OUTAGE_CODES.has(verdict.code) || isGatewayTimeout ? 'model_away' : null;
 }
 
+function statusOfType(type: string): number | null {
+  const found = Object.entries(STATUSES).find(([, known]) => known.type === type);
+  return found === undefined ? null : Number(found[0]);
+}
+
 function retryCodeOf(type: string, status: number | null): FailureCode | null {
   if (status === null) return RETRYABLE_TYPES.get(type) ?? 'model_failed';
-  const code = RETRYABLE_STATUSES.get(status);
-  if (code) return code;
+  const known = STATUSES[status];
+  if (known !== undefined) return known.isRetryable === true ? known.code : null;
   return status >= 500 && status <= 599 ? 'model_unavailable' : null;
 }
 
