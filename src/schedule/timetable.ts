@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { headOf } from '../core/cut-text.ts';
 import type { CronFields, MonthDay, WeekDay } from '../core/schedule/cron-fields.ts';
 import { nextSlot, staggerOf, type Schedule, type Timetable } from '../core/schedule/timetable.ts';
-import { isInTimeRange } from '../core/time-range.ts';
+import { isInTimeRange } from '../core/schedule/civil-time.ts';
 import { isZone, zoneOf } from '../core/schedule/zone.ts';
 
 type NodeCron = typeof import('node-cron');

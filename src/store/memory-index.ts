@@ -7,7 +7,7 @@ import type {
   MemoryFindings,
   MemoryHit,
   MemorySearch,
-} from '../core/memory/memory-search.ts';
+} from '../core/memory/chunk-markdown.ts';
 import { searchText } from '../core/memory/search-text.ts';
 import { storableText } from '../core/storable-text.ts';
 import type { Database } from './database.ts';

@@ -1,14 +1,14 @@
 // The `memory_search` tool: finds lines in MEMORY.md and memory/*.md. The files are compared with the index at each search and what has
 // changed is indexed first, so that a note is found as soon as it is written.
 import { z } from 'zod';
-import { chunkMarkdown } from '../core/memory/chunk-markdown.ts';
-import type {
-  ChunkedFile,
-  MemoryAddition,
-  MemoryFindings,
-  MemoryHit,
-  MemorySearch,
-} from '../core/memory/memory-search.ts';
+import {
+  chunkMarkdown,
+  type ChunkedFile,
+  type MemoryAddition,
+  type MemoryFindings,
+  type MemoryHit,
+  type MemorySearch,
+} from '../core/memory/chunk-markdown.ts';
 import { NOT_TEXT } from '../core/text-bytes.ts';
 import { defineTool } from './define-tool.ts';
 import { listMemory, readMemoryFile, type MemoryFile, type MemoryListing } from './memory-files.ts';

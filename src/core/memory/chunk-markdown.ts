@@ -1,6 +1,5 @@
 // Cuts a memory into the pieces that a search finds: the lines of one section, as many as fit. A piece knows its lines and the headings
 // above it, so that a hit deep in a long section still says what it is about.
-
 import { headOf, pieceOf } from '../cut-text.ts';
 import { readHeading } from '../markdown-heading.ts';
 
@@ -74,4 +73,42 @@ function piecesOf(text: string, charsMax: number): string[] {
   const pieces: string[] = [];
   for (let at = 0; at < text.length; at += charsMax) pieces.push(pieceOf(text, at, charsMax));
   return pieces;
+}
+
+/** A file of a memory as it is on disk. */
+export interface MemoryFileRef {
+  path: string;
+  sha256: string;
+}
+
+/** A file cut into searchable chunks. */
+export interface ChunkedFile extends MemoryFileRef {
+  chunks: readonly MemoryChunk[];
+}
+
+export interface MemorySearch {
+  agentId: string;
+  files: readonly MemoryFileRef[];
+  query: string;
+  hitsMax: number;
+}
+
+export interface MemoryHit extends MemoryChunk {
+  path: string;
+  /** Above 0 to 1: how much of the query is in it; rare words count more than frequent ones. */
+  score: number;
+}
+
+export interface MemoryFindings {
+  /** Best first. */
+  hits: MemoryHit[];
+  /** The files that are not indexed. */
+  missing: MemoryFileRef[];
+}
+
+/** Files for the index of an agent; `current` names all that is on disk. */
+export interface MemoryAddition {
+  agentId: string;
+  files: readonly ChunkedFile[];
+  current: readonly MemoryFileRef[];
 }

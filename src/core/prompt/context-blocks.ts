@@ -2,8 +2,7 @@
 // Everything in them is untrusted, so it is included as JSON strings only, bounded, and cannot close its fence.
 import { isDirect, type InboundMessage } from '../inbound.ts';
 import { formatMessageTime, type EnvelopeZone } from './envelope-time.ts';
-import { identifierOf } from './literal.ts';
-import { fencedJson, quoted, quotedAll } from './quoted-json.ts';
+import { identifierOf, fencedJson, quoted, quotedAll } from './literal.ts';
 
 const HISTORY_MESSAGES_MAX = 20;
 const GROUP_MEMBERS_MAX = 50;

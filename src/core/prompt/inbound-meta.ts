@@ -1,8 +1,7 @@
 // The trusted metadata of a chat, in the system's role: only what Holdfast itself knows and what does not change from message to
 // message. Names, subjects and quoted text are never included here (G29).
 import type { InboundMeta } from './system-input.ts';
-import { identifierOf } from './literal.ts';
-import { fencedJson } from './quoted-json.ts';
+import { identifierOf, fencedJson } from './literal.ts';
 
 const SCHEMA = 'holdfast.inbound_meta.v1';
 

@@ -1,6 +1,5 @@
 // The calendar, as arithmetic: days since 1970-01-01 to dates and back (proleptic Gregorian). A *wall time* is what a clock on a wall
 // shows, as milliseconds since 1970-01-01 00:00 on that wall; which instant that is, only a zone can say.
-
 export const SECOND_MS = 1000;
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 3_600_000;
@@ -55,4 +54,13 @@ export function weekdayOf(days: number): number {
 export function daysInMonth(year: number, month: number): number {
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   return month === 2 && isLeap ? 29 : (MONTH_DAYS[month - 1] ?? 30);
+}
+
+/** The first millisecond of the year 1, and the last one of the year 9999. */
+const TIME_MS_MIN = -62_135_596_800_000;
+export const TIME_MS_MAX = 253_402_300_799_999;
+
+/** True for a time of the years 1 to 9999; false for `NaN`. */
+export function isInTimeRange(epochMs: number): boolean {
+  return epochMs >= TIME_MS_MIN && epochMs <= TIME_MS_MAX;
 }
