@@ -94,6 +94,7 @@ function listOf(problem: HoldfastError['problem']): string {
 }
 
 const LISTS: Readonly<Record<string, string>> = {
+  attention: 'attention list',
   batches: 'batch list',
   'bulk-actions': 'bulk list',
   budgets: 'budgets list',

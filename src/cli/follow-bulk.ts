@@ -5,13 +5,13 @@ import { EXIT, type ExitCode } from './cli-error.ts';
 import { pollUntilEnd } from './poll-until-end.ts';
 import type { Terminal } from './terminal.ts';
 
-const LOOK_MS = 500;
+const POLL_MS = 500;
 const PERCENT = 100;
 
 /** Follows an action. Ctrl-C leaves it running. */
 export async function followBulk(api: ApiClient, id: string, terminal: Terminal): Promise<ExitCode> {
   let shown = '';
-  const exit = await pollUntilEnd({ read: () => api.getBulkAction({ id }), everyMs: LOOK_MS }, (action) => {
+  const exit = await pollUntilEnd({ read: () => api.getBulkAction({ id }), everyMs: POLL_MS }, (action) => {
     if (action.endedAt !== null) return end(action, terminal);
     const line = lineOf(action);
     if (line !== shown) terminal.note(line);

@@ -1,5 +1,6 @@
 // The answers of the API, for the document and for the tests, which check every answer against them.
 import { z } from 'zod';
+import { SESSION_KINDS } from '../core/session-key.ts';
 import { shownTags } from './input-options.ts';
 import { HARNESS_REASONS } from '../core/harness-selection.ts';
 import { PRICE_TIERS } from '../core/prices/call-cost.ts';
@@ -19,7 +20,6 @@ export const MESSAGE_KINDS = [
   'batch',
   'compaction',
 ] as const;
-const SESSION_KINDS = ['main', 'direct', 'group', 'subagent', 'cron', 'batch', 'heartbeat', 'other'] as const;
 
 export const why = z.strictObject({
   code: text.describe('The reason, for programs'),

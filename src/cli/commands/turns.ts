@@ -15,7 +15,7 @@ import { pastTime } from '../time-option.ts';
 import { durationBetween, eventLine, stepLines, TURN_STATUS_STYLES, usageText } from '../turn-timeline.ts';
 import { waterfallLines } from '../waterfall.ts';
 
-const LOOK_MS = 250;
+const POLL_MS = 250;
 /** Lines of the terminal that the drawing leaves free: for the text below it, and the cursor. */
 const FREE_LINES = 3;
 
@@ -175,7 +175,7 @@ async function printEvents(api: ApiClient, { id, startedAt }: TurnView, terminal
 /** Draws the turn over and over until it has ended. */
 function draw(api: ApiClient, id: string, terminal: Terminal): Promise<ExitCode> {
   const { width, height, paint } = terminal;
-  return pollUntilEnd({ read: () => api.getTurn({ id }), everyMs: LOOK_MS }, (turn) => {
+  return pollUntilEnd({ read: () => api.getTurn({ id }), everyMs: POLL_MS }, (turn) => {
     const canvas = { width, rowsMax: height - FREE_LINES, nowMs: Date.now(), paint };
     const status = paint('bold', `${turn.status}  ${usageText(turn.usage)}`);
     const below = turn.why === null ? errorText(turn.error) : whyText(turn.why, terminal);
