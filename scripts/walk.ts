@@ -1,0 +1,124 @@
+// `npm run walk` prints the files that one plain message passes through: it starts the service with a scripted model, warms it up, and asks
+// V8 which functions ran while one message was answered. What runs as often without a message (rounds, leases) is not of the message.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const WARM_MESSAGES = 5;
+
+/** The time without a message that is compared with that of the message, in milliseconds. */
+const IDLE_MS = 3_000;
+
+/** How often each function ran, by its file and place. */
+type Counts = Map<string, { file: string; count: number }>;
+
+interface CoverageResult {
+  result: { url: string; functions: { ranges: { startOffset: number; endOffset: number; count: number }[] }[] }[];
+}
+
+/** A connection to the debugger of a process. */
+async function connect(url: string) {
+  const socket = new WebSocket(url);
+  await once(socket, 'open');
+  const answers = new Map<number, (result: unknown) => void>();
+  socket.addEventListener('message', ({ data }) => {
+    const { id, result } = JSON.parse(String(data)) as { id?: number; result: unknown };
+    if (id !== undefined) answers.get(id)?.(result);
+  });
+  let last = 0;
+  return {
+    send: <Result>(method: string, params: object = {}) =>
+      new Promise<Result>((answer) => {
+        answers.set((last += 1), answer as (result: unknown) => void);
+        socket.send(JSON.stringify({ id: last, method, params }));
+      }),
+    close: () => socket.close(),
+  };
+}
+
+const dataDir = mkdtempSync(join(tmpdir(), 'holdfast-walk-'));
+const child = spawn(
+  process.execPath,
+  ['--disable-sigusr1', '--inspect=127.0.0.1:0', join(ROOT, 'src/cli/bin.mjs'), 'start'],
+  { env: { PATH: process.env['PATH'], HOLDFAST_DATA_DIR: join(dataDir, 'data'), HOLDFAST_PORT: '0' }, stdio: 'pipe' },
+);
+try {
+  const debuggerUrl = await lineOf(child.stderr, /^Debugger listening on (ws:.*)$/);
+  const debug = await connect(debuggerUrl);
+  const url = await lineOf(child.stdout, /(http:\/\/127\.0\.0\.1:\d+)/);
+  const key = readFileSync(join(dataDir, 'data', 'api-key'), 'utf8').trim();
+  const send = async () => {
+    const response = await fetch(`${url}/v1/sessions/walk/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'wait=30' },
+      body: JSON.stringify({ text: 'Hello' }),
+    });
+    if (response.status !== 200) throw new Error(`the message was answered with status ${response.status}`);
+  };
+  const counts = async (): Promise<Counts> => {
+    const { result } = await debug.send<CoverageResult>('Profiler.takePreciseCoverage');
+    const found: Counts = new Map();
+    for (const { url: script, functions } of result) {
+      if (!script.startsWith('file:')) continue;
+      const file = fileURLToPath(script).slice(ROOT.length + 1);
+      if (!/^(src|workers|jobs)\//.test(file)) continue;
+      for (const { ranges } of functions) {
+        const { startOffset, endOffset, count = 0 } = ranges[0] ?? { startOffset: 0, endOffset: 0 };
+        if (count > 0) found.set(`${file}:${startOffset}-${endOffset}`, { file, count });
+      }
+    }
+    return found;
+  };
+  await debug.send('Profiler.enable');
+  await debug.send('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  for (let sent = 0; sent < WARM_MESSAGES; sent += 1) await send();
+  // What follows a turn has ended by then, too.
+  await delay(IDLE_MS);
+  await counts();
+  await delay(IDLE_MS);
+  const idle = await counts();
+  const beganAtMs = performance.now();
+  await send();
+  const share = (performance.now() - beganAtMs) / IDLE_MS;
+  const busy = await counts();
+  const files = new Map<string, number>();
+  for (const [place, { file, count }] of busy) {
+    const usual = Math.ceil((idle.get(place)?.count ?? 0) * share);
+    if (count > usual) files.set(file, (files.get(file) ?? 0) + 1);
+  }
+  const rooms = Object.groupBy(
+    [...files].toSorted(([one], [other]) => one.localeCompare(other)),
+    ([file]) => file.split('/').slice(0, -1).join('/'),
+  );
+  for (const [room, inRoom = []] of Object.entries(rooms)) {
+    process.stdout.write(`${room}/ (${inRoom.length})\n`);
+    for (const [file, functions] of inRoom) process.stdout.write(`  ${file.slice(room.length + 1)}  ${functions}\n`);
+  }
+  const pure = [...files.keys()].filter((file) => file.startsWith('src/core/')).length;
+  process.stdout.write(`${files.size} files, ${pure} of them in src/core\n`);
+  debug.close();
+} finally {
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+  rmSync(dataDir, { recursive: true, force: true });
+}
+
+/** The part of the first line that matches. */
+async function lineOf(stream: NodeJS.ReadableStream, pattern: RegExp): Promise<string> {
+  const lines = createInterface({ input: stream });
+  for await (const line of lines) {
+    const found = pattern.exec(line)?.[1];
+    if (found !== undefined) {
+      stream.resume();
+      return found;
+    }
+  }
+  throw new Error(`the service ended before it wrote ${String(pattern)}`);
+}
