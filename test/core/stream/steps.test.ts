@@ -166,6 +166,14 @@ describe('the arguments of a call', () => {
     ]);
   });
 
+  test('keep every digit of an integer at any place of the text', () => {
+    const texts = Array.from({ length: 20 }, (_, spaces) => `${' '.repeat(spaces)}9007199254740993`);
+    for (const text of texts) {
+      expect(JSON.stringify(parseKeepingIntegers(text))).toBe(text.trim());
+      expect(called(`{"n":[${text}]}`).content).toMatchObject([{ input: { n: [text.trim()] } }]);
+    }
+  });
+
   test('may be none', () => {
     expect(called('')).toMatchObject({ content: [{ input: {} }] });
     expect(called('')).not.toHaveProperty('malformedInputs');
