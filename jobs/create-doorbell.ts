@@ -4,8 +4,7 @@
 import { oneInFlight, type OneInFlight } from '../src/coalesce/one-in-flight.ts';
 import { withDeadline } from '../src/deadline.ts';
 import type { OutageLog } from '../src/outage-log.ts';
-import { jobForRing } from './catalogue.ts';
-import type { QueuedRing } from './job-definition.ts';
+import { jobForRing, type QueuedRing } from './catalogue.ts';
 import { QUEUE_NAMES, type Doorbell, type QueueDepth, type QueueName } from './ring.ts';
 
 /** What the doorbell needs of a BullMQ queue. */
