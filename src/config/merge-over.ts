@@ -1,4 +1,5 @@
 // Lays settings over others.
+import { isObject } from '../core/is-object.ts';
 
 /**
  * A copy of `base` with `over` laid on it: objects key by key, everything else as a whole. Absent and undefined leave what is
@@ -13,8 +14,4 @@ export function mergeOver<Base>(base: Base, over: unknown): Base {
     merged[key] = mergeOver(Object.hasOwn(merged, key) ? merged[key] : undefined, value);
   }
   return merged as Base;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

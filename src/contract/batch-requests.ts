@@ -4,8 +4,9 @@ import { THINKING_LEVELS } from '../config/choices.ts';
 import { limitUsd } from '../config/schema-budgets.ts';
 import { inputOptions } from '../config/schema-inputs.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
-import { BATCH_STATUSES, BATCH_VIAS, ITEM_STATUSES } from '../core/batch/batch.ts';
+import { BATCH_STATUSES, ITEM_STATUSES } from '../core/batch/batch.ts';
 import { LINE_FORMATS } from '../core/batch/foreign-lines.ts';
+import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { pacing } from './bulk-actions.ts';
 import { deliverTo } from './fields.ts';
 
@@ -42,7 +43,7 @@ const code = z.string().min(1).max(CODE_CHARS_MAX).describe('Only items with thi
 const texts = {
   name: name.exactOptional().describe('A name for people'),
   via: z
-    .enum(BATCH_VIAS)
+    .enum(MESSAGE_VIAS)
     .exactOptional()
     .describe(
       'How the items are answered: live, in provider batches (at half the price and within a day), or (`auto`) in the way that is cheaper for the first items; absent: live',
@@ -144,7 +145,7 @@ export const batchPatch = z.strictObject({
     .describe('It pauses when its ended items have cost this much, in US dollars; null: no limit'),
   maxFailurePercent: percent.exactOptional(),
   deadlineSeconds: deadlineSeconds.exactOptional(),
-  via: z.enum(BATCH_VIAS).exactOptional().describe('How the remaining calls are made'),
+  via: z.enum(MESSAGE_VIAS).exactOptional().describe('How the remaining calls are made'),
 });
 
 export const cancelRequest = z.strictObject({

@@ -1,13 +1,7 @@
 // Batches on the wire, as answers show them.
 import { z } from 'zod';
-import {
-  BATCH_OUTCOMES,
-  BATCH_STATUSES,
-  BATCH_VIAS,
-  HOP_VIAS,
-  ITEM_STATUSES,
-  PAUSE_REASONS,
-} from '../core/batch/batch.ts';
+import { BATCH_OUTCOMES, BATCH_STATUSES, HOP_VIAS, ITEM_STATUSES, PAUSE_REASONS } from '../core/batch/batch.ts';
+import { MESSAGE_VIAS } from '../core/inbound.ts';
 import { shownOptions } from './input-options.ts';
 import { simulated, unpricedCalls } from './costs.ts';
 import { fault } from './faults.ts';
@@ -50,7 +44,7 @@ export const batch = z.strictObject({
     .nullable()
     .describe('What caused the pause, for people; null: it is not paused, or a person paused it'),
   via: z
-    .enum(BATCH_VIAS)
+    .enum(MESSAGE_VIAS)
     .describe('How its calls are made: live, in provider batches, or in the way that is cheaper for the first items'),
   agentId: text.describe('The agent of items without an `agentId`'),
   ...shownOptions,

@@ -47,14 +47,6 @@ export function needsOfMigration(sql: string): string | null {
   return null;
 }
 
-const TAKES_AWAY =
-  /\bdrop (?:table|column|function|view)\b|\brename\b|\balter (?:column )?\w+ (?:set data )?type\b|\bset not null\b/i;
-
-/** True when older code may fail on the layout after it: it drops or renames what code reads, changes a type, or demands a value. */
-export function takesAway(sql: string): boolean {
-  return statementsOf(sql).some((statement) => TAKES_AWAY.test(statement));
-}
-
 function headOf(sql: string): string[] {
   const lines = sql.split('\n');
   const end = lines.findIndex((line) => !line.startsWith('--'));

@@ -19,7 +19,7 @@ import {
   FIND_TAGGED_MESSAGES,
 } from '../../src/store/views/message-filter.ts';
 import { VIEW_MESSAGES } from '../../src/store/views/messages.ts';
-import { exportQueries } from '../../src/store/views/session-export.ts';
+import { exportPages } from '../../src/store/views/session-export.ts';
 import { sessionsQuery, updatedQuery, type SessionFilter } from '../../src/store/views/sessions.ts';
 import { OTHER_SENDERS, SESSIONS_OF_SENDER } from '../../src/store/views/subjects.ts';
 import { LIST_SYSTEM_EVENTS } from '../../src/store/views/system-events.ts';
@@ -137,7 +137,17 @@ test('turns with a tag are found by an index', async () => {
 });
 
 test('an export reads by indexes', async () => {
-  for (const { text, values } of exportQueries(newId())) {
+  const sent: { text: string; values: unknown[] }[] = [];
+  const recording = {
+    query: (query: { text: string; values: unknown[] }) => {
+      sent.push(query);
+      return views().query(query);
+    },
+  } as unknown as ReturnType<typeof views>;
+  const pages = await Array.fromAsync(exportPages(recording, { id: newId(), session: {} }));
+  expect(pages.length).toBe(1);
+  expect(sent.length).toBeGreaterThan(1);
+  for (const { text, values } of sent) {
     const reads = await growingReads(client, text, values);
     expect(
       reads.filter(({ node }) => node === 'Seq Scan'),

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BUILT_IN_TOOLS } from '../../core/tool-policy.ts';
 import type { Sampling, ToolSpec } from '../../core/model-request.ts';
 import type { ClientPart } from '../../core/openai/conversation.ts';
+import { isObject } from '../../core/is-object.ts';
 import { isBlank } from '../../core/storable-text.ts';
 import { isKeptInteger } from '../../core/parse-exactly.ts';
 import { parseJson } from '../parse-json.ts';
@@ -95,7 +96,8 @@ export function toolSpecOf(
   if (schema['type'] !== 'object')
     fail(`${path}.parameters.type`, 'expected "object", as JSON Schema of a tool has it');
   const { properties } = schema;
-  if (properties !== undefined && !isObject(properties)) fail(`${path}.parameters.properties`, 'expected an object');
+  if (properties !== undefined && (!isObject(properties) || isKeptInteger(properties)))
+    fail(`${path}.parameters.properties`, 'expected an object');
   return { name, description: description ?? '', input_schema: schema as ToolSpec['input_schema'] };
 }
 
@@ -109,17 +111,13 @@ export function checkNames(tools: readonly ToolSpec[], path: string): void {
 export function parseArguments(json: string, path: string, depthMax: number): object {
   try {
     const value = parseJson(Buffer.from(json === '' ? '{}' : json), depthMax);
-    if (isObject(value)) return value;
+    if (isObject(value) && !isKeptInteger(value)) return value;
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
     const [fault] = error.errors ?? [];
     if (fault !== undefined) fail(path, `${fault.message} at ${fault.path}`);
   }
   return fail(path, 'expected a JSON object as text');
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !isKeptInteger(value);
 }
 
 /** The choice of a tool; `name`: the one that the request names. Throws when the request does not have it. */

@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { BatchEstimateView } from '../../contract/batches.ts';
 import { parseDuration } from '../../config/durations.ts';
-import { BATCH_VIAS } from '../../core/batch/batch.ts';
+import { MESSAGE_VIAS } from '../../core/inbound.ts';
 import { dollarsText } from '../batch-progress.ts';
 import { EXIT, usageError } from '../cli-error.ts';
 import { command } from '../command.ts';
@@ -26,7 +26,7 @@ export const submit = command({
     ...TAGS,
     file: ['<file>', 'the file; "-" reads stdin'],
     name: ['--name <name>', 'a name for people'],
-    via: ['--via <way>', 'how items are answered', BATCH_VIAS, 'auto'],
+    via: ['--via <way>', 'how items are answered', MESSAGE_VIAS, 'auto'],
     agentId: ['--agent <id>', 'the agent of items that do not set one'],
     model: ['--model <model>', 'the model of items that do not set one'],
     concurrency: ['--concurrency <count>', 'maximum number of items in flight', wholeNumber(1, CONCURRENCY_MAX)],

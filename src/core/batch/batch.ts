@@ -2,7 +2,7 @@
 import { keyNameOf } from '../budget/budget.ts';
 import type { CacheSetting } from '../provider-batch/cache-markers.ts';
 import type { Choice, Way } from '../provider-batch/choose-way.ts';
-import type { InboundMessage } from '../inbound.ts';
+import type { InboundMessage, MessageVia } from '../inbound.ts';
 import { inheritOptions, optionsOf, withOptions, type InputOptions } from '../input-options.ts';
 import type { PromptMode } from '../prompt/system-input.ts';
 import type { ThinkingLevel } from '../prompt/thinking-directive.ts';
@@ -30,11 +30,8 @@ export const PAUSE_REASONS = [
 ] as const;
 export type PauseReason = (typeof PAUSE_REASONS)[number];
 
-export const BATCH_VIAS = ['live', 'provider-batch', 'auto'] as const;
 /** The way of a round of calls. */
 export const HOP_VIAS = ['live', 'provider-batch'] as const satisfies Way[];
-
-export type BatchVia = (typeof BATCH_VIAS)[number];
 
 /** As the API shows them: an item that is fed is `waiting`, `running` or `parked`, according to its input and turn. */
 export const ITEM_STATUSES = [
@@ -87,7 +84,7 @@ export function batchSessionKey(batchId: string, agentId: string): SessionKey {
 /** The settings of a batch for the inputs of its items. */
 interface FedBatch {
   id: string;
-  via: BatchVia;
+  via: MessageVia;
   fallback: 'live' | 'fail';
   cache: CacheSetting;
   defaults: ItemDefaults;

@@ -1,6 +1,7 @@
 // Decides from counts alone whether an open batch ends, and whether a guard pauses it.
 import { dollarsText } from '../prices/call-cost.ts';
-import type { BatchOutcome, BatchVia, PauseReason } from './batch.ts';
+import type { MessageVia } from '../inbound.ts';
+import type { BatchOutcome, PauseReason } from './batch.ts';
 
 /** How many items ended in which way. */
 export interface EndCounts {
@@ -31,7 +32,7 @@ export interface BatchState extends EndCounts {
   pauseReason: PauseReason | null;
   /** The budget that has no room for its calls now; null: none. */
   budget: string | null;
-  via: BatchVia;
+  via: MessageVia;
   /** With `via: auto`: items up to this number go through the provider first; null: none do. */
   probeTo: number | null;
   /** How long ago that was decided, in milliseconds; null: it was not. */

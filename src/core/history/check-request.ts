@@ -15,14 +15,8 @@ export interface Violation {
   detail: string;
 }
 
-/** Everything that is wrong with a list of messages; empty when it may be sent to a provider of the family. */
-export function checkRequest(messages: readonly ModelMessage[], family: ProviderFamily = 'anthropic'): Violation[] {
-  return createRequestCheck(family)(messages);
-}
-
 /**
- * A checking function with a memory: of a list that only grew at its end since the last call it checks only the new messages and
- * the two before them. Any other list is checked completely. One per turn; the messages must not be changed in place.
+ * A function that returns everything that is wrong with a list of messages; nothing when it may be sent to a provider of the family. Of a list that only grew at its end since the last call, it checks only the new messages and the two before them. Any other list is checked completely. One per turn; the messages must not be changed in place.
  */
 export function createRequestCheck(
   family: ProviderFamily = 'anthropic',

@@ -3,7 +3,8 @@
 import type { AnswerRules, DraftAnswer, DraftCall } from './draft-answer.ts';
 import { changeTexts, storableValue } from '../storable-text.ts';
 import { changeEach, isThinking, mendThought } from '../content.ts';
-import { callsOf, changeCalls, isObject } from './draft-answer.ts';
+import { isObject } from '../is-object.ts';
+import { callsOf, changeCalls } from './draft-answer.ts';
 import { parseExactly } from '../parse-exactly.ts';
 import { isCut } from './stop-reasons.ts';
 

@@ -91,7 +91,3 @@ export function endWithNote(answer: DraftAnswer, note: string, stopReason: Model
   const said = answer.blocks.filter((block) => block.type === 'text' && !isBlank(block.text));
   return { ...answer, blocks: [...said, { type: 'text', text: note }], stopReason, malformedInputs: {} };
 }
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}

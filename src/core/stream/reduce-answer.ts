@@ -29,7 +29,7 @@ import {
 } from './call-arguments.ts';
 import { giveCallIds } from './call-ids.ts';
 import type { AnswerRules, DraftAnswer, DraftBlock } from './draft-answer.ts';
-import { isObject } from './draft-answer.ts';
+import { isObject } from '../is-object.ts';
 import { createReplacer } from './replace-text.ts';
 import { takeStopReason } from './stop-reasons.ts';
 import { malformed, StreamFault, type BlockStart, type StreamEvent } from './stream-event.ts';

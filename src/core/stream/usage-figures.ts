@@ -1,7 +1,7 @@
 // Reads the usage figures of a provider. They are foreign data on their way into integer columns and into the estimate of how full the
 // context is, so each becomes a whole number within a bound here, and nowhere later.
 import type { Usage, ModelRequest } from '../model-request.ts';
-import { isObject } from './draft-answer.ts';
+import { isObject } from '../is-object.ts';
 import type { ContentBlock } from '../content.ts';
 import { CHARS_PER_TOKEN, estimateTokens } from '../token-estimate.ts';
 

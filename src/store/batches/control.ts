@@ -1,6 +1,7 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
 // key of its request; what the state does not allow changes nothing and answers the state.
-import { UPLOAD_HOURS, type BatchStatus, type BatchVia } from '../../core/batch/batch.ts';
+import { UPLOAD_HOURS, type BatchStatus } from '../../core/batch/batch.ts';
+import type { MessageVia } from '../../core/inbound.ts';
 import type { Committed } from '../../after-commit.ts';
 import { changedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
@@ -187,7 +188,7 @@ export interface BatchPatch {
   maxCostMicros?: number | null;
   maxFailurePercent?: number;
   deadlineSeconds?: number;
-  via?: BatchVia;
+  via?: MessageVia;
 }
 
 export const PATCH_BATCH = literal({

@@ -4,11 +4,11 @@
 // Locking: the batch (skipped when it is locked), its items, then the session rows in the order of their ids. No statement locks a batch after a
 // session.
 import type { Committed } from '../../after-commit.ts';
-import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
+import type { ItemDefaults } from '../../core/batch/batch.ts';
 import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
 import type { Choice } from '../../core/provider-batch/choose-way.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
-import type { InboundMessage } from '../../core/inbound.ts';
+import type { InboundMessage, MessageVia } from '../../core/inbound.ts';
 import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
 import { afterOf, allOf, type RungColumns } from '../rings.ts';
@@ -22,7 +22,7 @@ export interface HungryBatch {
   agentId: string;
   weight: number;
   room: number;
-  via: BatchVia;
+  via: MessageVia;
   fallback: 'live' | 'fail';
   defaults: ItemDefaults;
   deadlineMs: number | null;

@@ -1,6 +1,7 @@
 // The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
 // refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
-import type { BatchVia, ItemDefaults } from '../../core/batch/batch.ts';
+import type { ItemDefaults } from '../../core/batch/batch.ts';
+import type { MessageVia } from '../../core/inbound.ts';
 import type { AskedBatch } from '../../core/openai/batch-objects.ts';
 import type { Database } from '../database.ts';
 import { startedCapsSql } from '../budgets/batch-cap.ts';
@@ -13,7 +14,7 @@ import { literal } from '../statement.ts';
 export interface NewBatch {
   id: string;
   name: string | null;
-  via: BatchVia;
+  via: MessageVia;
   agentId: string;
   /** Of items that name none, as the provider names it. */
   model: string;

@@ -2,7 +2,7 @@
 // one by one.
 import type { BatchView } from '../../contract/batches.ts';
 import type { TokenUsage } from '../../contract/views.ts';
-import type { BatchVia } from '../../core/batch/batch.ts';
+import type { MessageVia } from '../../core/inbound.ts';
 import { endedOf } from '../../core/batch/judge-batch.ts';
 import { dollarsOf } from '../../core/prices/call-cost.ts';
 import { expectedCostMicros } from '../../core/batch/expected-cost.ts';
@@ -222,7 +222,7 @@ function sumOrNull(micros: readonly (number | null)[]): number | null {
  * now, items end one by one.
  */
 function etaOf(
-  { via, hops, pending }: { via: BatchVia; hops: readonly HopRow[]; pending: number },
+  { via, hops, pending }: { via: MessageVia; hops: readonly HopRow[]; pending: number },
   progress: Parameters<typeof endBySlots>[0],
 ): BatchView['eta'] {
   const rounds = hops.filter((hop) => hop.via === 'provider-batch');

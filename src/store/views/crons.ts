@@ -8,6 +8,7 @@ import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
+import { urlWithoutCredentials } from './deliveries.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 
 /** Crons, newest first. */
@@ -92,8 +93,6 @@ export async function viewFire(db: ViewDatabase, cronId: string, scheduledFor: D
   return found?.scheduledFor === scheduledFor.toISOString() ? found : null;
 }
 
-const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
-
 /** A cron as the outside sees it. */
 export function cronViewOf(kept: Cron): CronView {
   const {
@@ -125,7 +124,7 @@ export function cronViewOf(kept: Cron): CronView {
 
 function withoutCredentials(delivery: NonNullable<Cron['delivery']>): NonNullable<CronView['delivery']> {
   if (delivery.mode !== 'webhook' || delivery.url === undefined) return delivery;
-  return { ...delivery, url: delivery.url.replace(CREDENTIALS_IN_URL, '$1[redacted]@') };
+  return { ...delivery, url: urlWithoutCredentials(delivery.url) };
 }
 
 function isoOf(ms: number | null): string | null {

@@ -93,9 +93,14 @@ export async function countDeliveries(db: ViewDatabase): Promise<DeliveryCount[]
 const CREDENTIAL_NAME = /secret|token|passw|authorization|apikey|api_key/i;
 const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;
 
+/** The text without the user and the password of a URL that it begins with. */
+export function urlWithoutCredentials(text: string): string {
+  return text.replace(CREDENTIALS_IN_URL, '$1[redacted]@');
+}
+
 /** The same value with credentials replaced: fields by their names, and the part before the `@` of a URL. */
 function withoutCredentials(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(CREDENTIALS_IN_URL, '$1[redacted]@');
+  if (typeof value === 'string') return urlWithoutCredentials(value);
   if (Array.isArray(value)) return value.map(withoutCredentials);
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(

@@ -1,7 +1,7 @@
 // Everything that is stored of a conversation, as records in parts: the session, its transcripts, entries of all of them, messages, turns,
 // their calls, system events, deliveries, commands and subagents. Read in pages that are bounded in rows and bytes; a page continues by key.
 import { isoSql, sessionFactsSql } from '../session-facts.ts';
-import { literal, type PreparedQuery, type Statement } from '../statement.ts';
+import { literal, type Statement } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
 /** A line of an export; its further fields depend on the type. */
@@ -131,11 +131,6 @@ const PARTS: readonly Part[] = [
       ${iso('ended_at', 'endedAt')}`,
   }),
 ];
-
-/** The statements of an export, one for each type of record, as they are sent first. */
-export function exportQueries(sessionId: string): PreparedQuery[] {
-  return PARTS.map(({ statement, least }) => statement.prepared([sessionId, ...least]));
-}
 
 export const EXPORTED_SESSION = literal({
   name: 'exported-session',

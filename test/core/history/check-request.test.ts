@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
-import { checkRequest, createRequestCheck } from '../../../src/core/history/check-request.ts';
+import { createRequestCheck } from '../../../src/core/history/check-request.ts';
 import { createHistory } from '../../../src/core/history/prepare-history.ts';
 import type { ModelMessage } from '../../../src/core/model-request.ts';
 
@@ -11,7 +11,7 @@ const call = (id: string, input: unknown = {}): ContentBlock => ({ type: 'tool_u
 const result = (id: string): ContentBlock => ({ type: 'tool_result', tool_use_id: id, content: 'r' });
 const user = (...content: ContentBlock[]): ModelMessage => ({ role: 'user', content });
 const assistant = (...content: ContentBlock[]): ModelMessage => ({ role: 'assistant', content });
-const codes = (messages: ModelMessage[]): string[] => checkRequest(messages).map(({ code }) => code);
+const codes = (messages: ModelMessage[]): string[] => createRequestCheck()(messages).map(({ code }) => code);
 
 const sound = [user(text('a')), assistant(call('1'), call('2')), user(result('2'), result('1'), text('b'))];
 
@@ -67,7 +67,7 @@ describe('createRequestCheck', () => {
           const grown = messages.slice(0, length);
           const sorted = (found: { code: string; at: number }[]): string[] =>
             found.map(({ code, at }) => `${at} ${code}`).toSorted();
-          expect(sorted(check(grown))).toEqual(sorted(checkRequest(grown)));
+          expect(sorted(check(grown))).toEqual(sorted(createRequestCheck()(grown)));
         }
       }),
       { numRuns: 200 },

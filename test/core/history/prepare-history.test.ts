@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
-import { checkRequest } from '../../../src/core/history/check-request.ts';
+import { createRequestCheck } from '../../../src/core/history/check-request.ts';
 import { limitTurns } from '../../../src/core/history/past.ts';
 import { createHistory, prepareHistory, type HistoryEntry } from '../../../src/core/history/prepare-history.ts';
 import type { ProviderFamily } from '../../../src/core/history/provider-family.ts';
@@ -115,7 +115,7 @@ describe('prepareHistory', () => {
       user(result('t1', 'x'), result('t1', 'y')),
     ]);
     expect(messages[2]?.content).toEqual([result('t1', 'x'), { ...result('t1', 'y'), tool_use_id: 't1_2' }]);
-    expect(checkRequest(messages)).toEqual([]);
+    expect(createRequestCheck()(messages)).toEqual([]);
   });
 
   test('blank text, empty images, unsigned and trailing thinking go', () => {
@@ -185,7 +185,7 @@ describe.each(FAMILIES)('any transcript, for %s,', (family) => {
     fc.assert(
       fc.property(transcript, (entries) => {
         const messages = prepareHistory([...entries, user(text('now'))], { family });
-        expect(checkRequest(messages, family)).toEqual([]);
+        expect(createRequestCheck(family)(messages)).toEqual([]);
       }),
       { numRuns: 400 },
     );
@@ -334,6 +334,6 @@ describe('limitTurns', () => {
     const messages = prepareHistory([...limitTurns(old, 2), user(text('now'))]);
     expect(messages[0]).toEqual(user(text('p4')));
     expect(messages[2]?.content).toEqual([missing('t4')]);
-    expect(checkRequest(messages)).toEqual([]);
+    expect(createRequestCheck()(messages)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 // The part of a transcript that a request shows, by the views of its turn and of its call.
 import { describe, expect, test } from 'vitest';
 import type { ContentBlock, ImageBlock } from '../../../src/core/content.ts';
-import { checkRequest } from '../../../src/core/history/check-request.ts';
+import { createRequestCheck } from '../../../src/core/history/check-request.ts';
 import { historyKey, viewMessages, type ViewEntry, type ViewRules } from '../../../src/core/history/view-messages.ts';
 import type { CallView } from '../../../src/core/view.ts';
 
@@ -27,7 +27,7 @@ function shown(entries: ViewEntry[], more: Partial<ViewRules> = {}, call: CallVi
   const promptSeq = entries.findLast(({ kind }) => kind === 'prompt')?.seq ?? 0;
   const rules = { view: {}, promptSeq, model: 'new', injected: [], imageOf: () => undefined, ...more };
   const viewed = viewMessages(entries, rules, call);
-  expect(checkRequest(viewed.messages)).toEqual([]);
+  expect(createRequestCheck()(viewed.messages)).toEqual([]);
   return viewed;
 }
 
