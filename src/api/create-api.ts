@@ -7,23 +7,25 @@ import { Readable } from 'node:stream';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { newId } from '../ids.ts';
 import type { KeyRole } from '../core/access/key-role.ts';
-import { audited } from './audited.ts';
 import { answerBrokenRequest, isFormRoute, isLinesRoute } from './broken-requests.ts';
 import type { ApiContext } from './context.ts';
 import { openApiDocument } from './openapi.ts';
 import { FORM_TYPE, LINE_TYPES } from './batch-lines.ts';
 import { answerWithin } from './deadline.ts';
-import { createErrorHandler } from './error-handler.ts';
+import { createErrorHandler, toProblem } from './error-handler.ts';
 import type { Identity } from './identify.ts';
 import type { Principal } from './key-ring.ts';
 import { createOnRequest, unknownRoute } from './on-request.ts';
 import { parseJson } from './parse-json.ts';
-import { parseRequest } from './parse-request.ts';
+import { parseRequest, ANSWERED, roleOf, type Route, type ApiRequest } from './route.ts';
 import { Problem } from './problem.ts';
-import { ANSWERED, roleOf, type Route } from './route.ts';
 import { ROUTES } from './route-table.ts';
 import { createServices, type ApiServices } from './services.ts';
 import { serveWebApp, WEB_DIST } from './web-app.ts';
+import { headOf } from '../core/cut-text.ts';
+import { recordChange, type ChangeEnd } from '../service/record-change.ts';
+import type { Service } from '../service/service.ts';
+import type { Answer } from './answer.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -190,3 +192,41 @@ function createHandler(route: Route, context: ApiContext, services: ApiServices)
 }
 
 const LATE = 'The request timed out. It may still take effect.';
+
+const REASON_CHARS_MAX = 500;
+
+type Handled = Answer | typeof ANSWERED;
+
+/** Handles a request of a known principal, and writes it down if its route changes something. */
+function audited(
+  route: Route,
+  request: ApiRequest<object, unknown, unknown>,
+  service: Service,
+  handle: () => Promise<Handled>,
+): Promise<Handled> {
+  if (route.method === 'GET' || route.isAudited === false) return handle();
+  const { principal, list, body, query, reply } = request;
+  const change = {
+    principal: principal.name,
+    role: principal.role,
+    action: route.operationId,
+    target: list.path,
+    reason: reasonOf(body) ?? reasonOf(query),
+    requestId: reply.request.id,
+  };
+  return recordChange(service, change, { perform: handle, endOf });
+}
+
+/** The reason that the caller gave, if the request has one. */
+function reasonOf(given: unknown): string | null {
+  const reason = (given as { reason?: unknown } | null)?.reason;
+  return typeof reason === 'string' ? headOf(reason, REASON_CHARS_MAX) : null;
+}
+
+function endOf(ended: { result: Handled } | { error: unknown }): ChangeEnd {
+  if ('error' in ended) return { outcome: toProblem(ended.error, 0).code, made: null };
+  if (ended.result === ANSWERED) return { outcome: 'ok', made: null };
+  const { status, body } = ended.result;
+  const id = (body as { id?: unknown } | null | undefined)?.id;
+  return { outcome: 'ok', made: status === 201 && typeof id === 'string' ? id : null };
+}

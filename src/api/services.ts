@@ -6,20 +6,24 @@ import type { Budget } from '../store/budgets/budgets.ts';
 import { readEvents } from '../store/views/events.ts';
 import { viewSettlements } from '../store/views/settlements.ts';
 import { readScrapeFigures } from '../store/views/scrape-figures.ts';
-import { viewStats } from '../store/views/stats.ts';
+import { viewStats, pingDatabase } from '../store/views/stats.ts';
 import { listWorkers } from '../store/views/workers.ts';
 import { KEY_PREFIX, noteUse } from '../service/manage-keys.ts';
 import { readValidApiKeys, readWebSessions } from '../store/views/keys.ts';
-import { Admission } from './admission.ts';
 import { createAttempts } from './attempts.ts';
-import type { ApiContext } from './context.ts';
+import type { ApiContext, Dependency } from './context.ts';
 import { EventStreams } from './event-streams.ts';
 import { EventTail } from './event-tail.ts';
 import { KeyRing } from './key-ring.ts';
 import { createMetrics } from './metrics.ts';
 import { FIGURES_MS_MAX, readFigures, readTroubles, withMarks } from './read-overview.ts';
-import { createReadinessCheck } from './readiness.ts';
 import { SettlementWaiter } from './settlement-waiter.ts';
+import type { FastifyRequest } from 'fastify';
+import { overloaded } from './problem.ts';
+import type { Readiness } from '../contract/answers.ts';
+import type { HealthKind } from '../core/service-health.ts';
+import { withDeadline } from '../deadline.ts';
+import { readServiceHealth } from '../store/views/service-health.ts';
 
 /** The processes that an open page shows, which is also the default of their list. */
 export const WORKERS_SHOWN = 50;
@@ -111,4 +115,119 @@ function createKeyRing({ config, live, adminKey, views, service }: ApiContext): 
   });
   live.follow({ apply: () => ring.replaceFixed(fixedKeys()) });
   return ring;
+}
+
+// Admission: how many requests, and how many bytes of bodies, may be in flight. A request over the limit is refused before
+// it is read, with a Retry-After time (G27, G28). Streams and waits do not count while they only wait.
+
+interface AdmissionBounds {
+  requestsMax: number;
+  bodyBytesMax: number;
+  /** The size that is assumed for a body without a length. */
+  unknownBodyBytes: number;
+}
+
+class Admission {
+  readonly #bounds: AdmissionBounds;
+  readonly #inside = new Map<FastifyRequest, number>();
+  #bodyBytes = 0;
+
+  constructor(bounds: AdmissionBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#inside.size;
+  }
+
+  /** Lets a request in or throws 503. */
+  enter(request: FastifyRequest): void {
+    const bytes = this.#bytesOf(request);
+    if (this.#inside.size >= this.#bounds.requestsMax || this.#bodyBytes + bytes > this.#bounds.bodyBytesMax) {
+      throw overloaded('Too many requests are in flight. This one was not processed; send it again later.');
+    }
+    this.#inside.set(request, bytes);
+    this.#bodyBytes += bytes;
+  }
+
+  /** Lets it out; false when it was out already. */
+  leave(request: FastifyRequest): boolean {
+    const bytes = this.#inside.get(request);
+    if (bytes === undefined) return false;
+    this.#inside.delete(request);
+    this.#bodyBytes -= bytes;
+    return true;
+  }
+
+  #bytesOf(request: FastifyRequest): number {
+    const length = request.headers['content-length'];
+    if (length !== undefined) return Math.min(Number(length) || 0, this.#bounds.unknownBodyBytes);
+    return request.headers['transfer-encoding'] === undefined ? 0 : this.#bounds.unknownBodyBytes;
+  }
+}
+
+// Readiness: all dependencies are checked in parallel, for a bounded time, and the answer says how long each took. A fault is
+// named by its code only, because a message may contain an address or a password (G31).
+
+const CHECK_MS_MAX = 2_000;
+const late = (): Error => new DOMException(`no answer within ${CHECK_MS_MAX} ms`, 'TimeoutError');
+
+/** Makes the check of readiness: it asks the database and all other dependencies, and never rejects. */
+function createReadinessCheck(context: ApiContext): () => Promise<Readiness> {
+  const { outages, views } = context;
+  const database: Dependency = { name: 'database', outages, check: () => pingDatabase(views) };
+  const asked = [database, ...context.dependencies].map((dependency) => ({ dependency, check: checkOf(dependency) }));
+  return async () => {
+    const [troubles, dependencies] = await Promise.all([
+      readTroubleKinds(context),
+      Promise.all(asked.map(({ check }) => check())),
+    ]);
+    const missing = asked.filter((_, index) => dependencies[index]?.status === 'failed');
+    return {
+      status: statusOf(
+        missing.map(({ dependency }) => dependency),
+        troubles,
+      ),
+      dependencies,
+      troubles,
+      model: context.modelInfo,
+      version: context.installation.holdfast,
+      environment: context.config.api.environment ?? null,
+    };
+  };
+}
+
+/** None when the database does not answer in time: that is said by its own check. */
+async function readTroubleKinds({ reads }: ApiContext): Promise<HealthKind[]> {
+  const facts = await withDeadline({ ms: CHECK_MS_MAX, late }, () => readServiceHealth(reads)).catch(() => []);
+  return [...new Set(facts.map(({ kind }) => kind))];
+}
+
+function statusOf(missing: Dependency[], troubles: HealthKind[]): Readiness['status'] {
+  if (missing.length === 0) return troubles.length === 0 ? 'ready' : 'degraded';
+  return missing.every(({ isOptional }) => isOptional === true) ? 'degraded' : 'unavailable';
+}
+
+function checkOf(dependency: Dependency): () => Promise<Readiness['dependencies'][number]> {
+  const { name } = dependency;
+  let firstFailedAt: Date | null = null;
+  return async () => {
+    const startedAt = performance.now();
+    const checked = withDeadline({ ms: CHECK_MS_MAX, late }, async (signal) => await dependency.check(signal));
+    const error = await checked.then(() => null, errorName);
+    const durationMs = Math.round((performance.now() - startedAt) * 10) / 10;
+    firstFailedAt = error === null ? null : (firstFailedAt ?? new Date());
+    if (error === null) return { name, status: 'ok', durationMs, error, failedSince: null };
+    const since = dependency.outages?.since ?? firstFailedAt;
+    return { name, status: 'failed', durationMs, error, failedSince: since?.toISOString() ?? null };
+  };
+}
+
+function errorName(error: unknown): string {
+  const codes = [error, (error as { cause?: unknown } | null)?.cause].map(
+    (one) => (one as { code?: unknown } | null)?.code,
+  );
+  const code = codes.find((one) => typeof one === 'string');
+  if (typeof code === 'string') return code;
+  return error instanceof Error ? error.name : 'failed';
 }

@@ -3,7 +3,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { renderHome } from './home-page.ts';
 
 export const WEB_DIST = join(import.meta.dirname, '../../web/dist');
 
@@ -126,4 +125,27 @@ function accepts(list: string, coding: string): boolean {
     const [name, weight] = each.split(';').map((part) => part.trim());
     return name === coding && !/^q=0(?:\.0*)?$/.test(weight ?? '');
   });
+}
+
+function renderHome(): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Holdfast</title>
+</head>
+<body>
+<h1>Holdfast</h1>
+<p>A durable worker service for agents. This process answers its HTTP API. Its dashboard was not built: run
+<code>npm install &amp;&amp; npm run build:web</code> in its folder, and start it again.</p>
+<ul>
+<li><a href="/readyz">/readyz</a>: the state of each dependency, and the model in use</li>
+<li><a href="/healthz">/healthz</a>: whether this process is alive</li>
+<li><code>/openapi.json</code>, <code>/metrics</code> and <code>/v1/…</code>: with <code>Authorization: Bearer &lt;key&gt;</code></li>
+</ul>
+</body>
+</html>
+`;
 }
