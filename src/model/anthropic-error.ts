@@ -1,6 +1,6 @@
-// What the SDK throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
+// What a call throws, as a `ModelError`: refusals with their status and code, faults of the network, and answers that were cut or made
 // no sense.
-import { APIConnectionError, APIError } from '@anthropic-ai/sdk';
+import { APIError } from '@anthropic-ai/sdk';
 import { retryAfterMsOf } from '../network/retry-after.ts';
 import { StreamFault } from '../core/stream/stream-event.ts';
 import { ModelError } from './model.ts';
@@ -8,7 +8,6 @@ import { ModelError } from './model.ts';
 /** The error of a call. Errors that are already in their final form stay as they are. */
 export function toModelError(error: unknown): unknown {
   if (error instanceof ModelError || error instanceof StreamFault) return error;
-  if (error instanceof APIConnectionError) return networkError(error);
   if (error instanceof APIError) return refusal(error);
   if (error instanceof SyntaxError) return malformedAnswer('The answer is not JSON.', error);
   // The request was answered: the body did not arrive.
@@ -16,7 +15,7 @@ export function toModelError(error: unknown): unknown {
     type: 'cut_stream',
     status: null,
     retryAfterMs: null,
-    message: `The connection closed before the answer was complete: ${innermostMessage(error)}`,
+    message: `The connection closed before the answer was complete: ${messageOf(error)}`,
     cause: error,
   });
 }
@@ -26,9 +25,10 @@ export function malformedAnswer(message: string, cause?: unknown): ModelError {
   return new ModelError({ type: 'malformed_stream', status: null, retryAfterMs: null, message, cause });
 }
 
-function networkError(cause: APIConnectionError): ModelError {
-  const message = `Connection error: ${innermostMessage(cause)}`;
-  return new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
+/** The request was not answered. */
+export function networkError(cause: unknown): never {
+  const message = `Connection error: ${messageOf(cause)}`;
+  throw new ModelError({ type: 'network', status: null, retryAfterMs: null, message, cause });
 }
 
 /** An error that the provider sends instead of an answer, or inside one; the latter has no status. */
@@ -45,10 +45,8 @@ function refusal(error: APIError): ModelError {
   });
 }
 
-/** `fetch` wraps what happened ("connect ECONNREFUSED 127.0.0.1:1") in errors that say nothing. */
-function innermostMessage(error: unknown): string {
+function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  if (error.cause instanceof Error) return innermostMessage(error.cause);
   // Attempts at several addresses fail with an error that has a code and no message.
   return error.message || ('code' in error ? String(error.code) : error.name);
 }

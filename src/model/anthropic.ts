@@ -1,14 +1,18 @@
-// The transports to Anthropic's Messages API, streamed and not, and the only importer of the SDK's client: the SDK sends the request and
-// reads the answer. Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal, so both are off here. What
-// failed becomes a `ModelError` in `anthropic-error.ts`.
+// The transports to Anthropic's Messages API, streamed and not. The SDK gives address and headers of a call and reads refusals; the call
+// itself is made here (decision 74). Retries belong to the turn's stored budget (G16) and deadlines to the caller's signal. What failed
+// becomes a `ModelError` in `anthropic-error.ts`.
 import { hash } from 'node:crypto';
-import Anthropic, { type Middleware } from '@anthropic-ai/sdk';
+import { pipeline, type Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import Anthropic, { APIError } from '@anthropic-ai/sdk';
+import { createParser } from 'eventsource-parser';
+import { request, type Dispatcher } from 'undici';
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
 import { asStreamEvent, eventsOfBody } from '../core/stream/stream-event.ts';
-import { malformedAnswer, toModelError } from './anthropic-error.ts';
-import type { Dispatcher } from 'undici';
+import { orAborted } from '../deadline.ts';
+import { malformedAnswer, networkError, toModelError } from './anthropic-error.ts';
 import { checkBeforeWrite } from './check-before-write.ts';
-import { connectionOptions, createPool } from './connections.ts';
+import { createPool } from './connections.ts';
 import { createModel } from './create-model.ts';
 import type { Model } from './model.ts';
 import { remainingOf } from './rate-headers.ts';
@@ -27,14 +31,14 @@ export interface AnthropicOptions {
   provider?: string;
 }
 
-/** The SDK's own deadline for the first byte, in milliseconds, as long as a timer can be: the deadlines of a call are the caller's. */
-const FIRST_BYTE_MS_MAX = 2 ** 31 - 1;
-
 /** How long the end of a response may follow its complete answer before the connection is closed, in milliseconds. */
 const AFTER_STOP_MS_MAX = 1000;
 
 /** The largest number of bytes of an error's body that is read. */
 const ERROR_BODY_BYTES_MAX = 1024 * 1024;
+
+/** For servers that compress without being asked. */
+const DECODERS = { gzip: createGunzip, deflate: createInflate, br: createBrotliDecompress };
 
 /** A model of Anthropic's Messages API, or of a compatible server at `baseUrl`. Cheap to make; holds a pool of connections. */
 export function createAnthropicModel(options: AnthropicOptions): Model {
@@ -43,20 +47,28 @@ export function createAnthropicModel(options: AnthropicOptions): Model {
 
 /** The transport to the Messages API. */
 export function createAnthropicTransport({
+  apiKey,
+  baseUrl,
+  headers,
   isStreaming = true,
-  provider: name = DEFAULT_PROVIDER,
-  ...options
+  provider = DEFAULT_PROVIDER,
 }: AnthropicOptions): Transport {
   const pool = createPool();
-  const provider = { client: createClient(options, pool), pool };
+  const client = new Anthropic({
+    apiKey,
+    ...(baseUrl === undefined ? undefined : { baseURL: baseUrl }),
+    ...(headers ? { defaultHeaders: headers } : undefined),
+  });
+  let envelope: Promise<Envelope> | null = null;
   return {
     name: isStreaming ? 'anthropic-stream' : 'anthropic-whole',
-    provider: name,
-    account: hash('sha256', `${provider.client.baseURL} ${options.apiKey}`, 'hex').slice(0, 16),
-    ...(name === DEFAULT_PROVIDER ? { batchParams: (request) => toBatchParams(request) } : {}),
+    provider,
+    account: hash('sha256', `${client.baseURL} ${apiKey}`, 'hex').slice(0, 16),
+    ...(provider === DEFAULT_PROVIDER ? { batchParams: (asked) => toBatchParams(asked) } : {}),
     async send(call) {
       try {
-        await (isStreaming ? askStreamed : askWhole)(provider, call);
+        const answer = await post(pool, await (envelope ??= envelopeOf(client)), call, isStreaming);
+        await (isStreaming ? readEvents : readWhole)(answer, call);
       } catch (error) {
         throw toModelError(error);
       }
@@ -64,125 +76,114 @@ export function createAnthropicTransport({
   };
 }
 
-interface Provider {
-  client: Anthropic;
-  pool: Dispatcher;
+/** What the calls of a transport have in common. */
+interface Envelope {
+  url: string;
+  headers: Record<string, string>;
 }
 
-function createClient({ apiKey, baseUrl, headers }: AnthropicOptions, pool: Dispatcher): Anthropic {
-  return new Anthropic({
-    apiKey,
-    ...(baseUrl === undefined ? undefined : { baseURL: baseUrl }),
-    ...(headers ? { defaultHeaders: headers } : undefined),
-    ...connectionOptions(pool),
-    maxRetries: 0,
-    timeout: FIRST_BYTE_MS_MAX,
-    // The SDK would log the events that it cannot parse, which hold what the model wrote.
-    logLevel: 'off',
-  });
+async function envelopeOf(client: Anthropic): Promise<Envelope> {
+  // The SDK would name a deadline that is not the call's.
+  const headers = { 'content-type': 'application/json', 'x-stainless-timeout': null };
+  const { req, url } = await client.buildRequest({ method: 'post', path: '/v1/messages', headers });
+  return { url, headers: Object.fromEntries(new Headers(req.headers)) };
 }
 
-async function askStreamed({ client, pool }: Provider, call: TransportCall): Promise<void> {
-  const body = { ...toWireRequest(call.request), stream: true } as Anthropic.MessageCreateParamsStreaming;
-  const stream = await client.messages.create(body, requestOptions(pool, call, 'text/event-stream'));
-  const events = stream[Symbol.asyncIterator]();
-  let isComplete = false;
-  try {
-    while (!isComplete) {
-      const next = await events.next();
-      if (next.done === true) return;
-      isComplete = call.onEvent(asStreamEvent(next.value));
-    }
-    await readToEnd(events, stream.controller);
-  } finally {
-    // Closes the connection of a stream that has more to say.
-    await events.return?.();
-  }
+interface Answer {
+  headers: Headers;
+  bytes: Readable;
 }
 
-async function askWhole({ client, pool }: Provider, call: TransportCall): Promise<void> {
-  const body = toWireRequest(call.request, { isStreaming: false }) as Anthropic.MessageCreateParamsNonStreaming;
-  const message = await client.messages.create(body, requestOptions(pool, call, 'application/json'));
-  eventsOfBody(message).some(call.onEvent);
+/** Sends the request and returns its answer; throws what is none. */
+async function post(pool: Dispatcher, common: Envelope, call: TransportCall, isStreaming: boolean): Promise<Answer> {
+  const { signal } = call;
+  const body = Buffer.from(JSON.stringify(toWireRequest(call.request, { isStreaming })));
+  call.onSent(body);
+  const dispatcher = pool.compose(checkBeforeWrite(call.onWrite));
+  const sent = { ...common.headers, ...call.headers };
+  // By itself, `request` notices an abort only when the connection is made. It follows no redirects, so the key reaches one host only.
+  const response = await orAborted(signal, () =>
+    request(common.url, { method: 'POST', headers: sent, body, signal, dispatcher }),
+  ).catch(networkError);
+  const status = response.statusCode;
+  const headers = new Headers(Object.entries(response.headers).map(([name, value]) => [name, String(value)]));
+  const bytes = decoded(response.body, headers.get('content-encoding') ?? '');
+  // The loops below get its errors. Without this listener, the error of an answer that is not read would end the process.
+  bytes.on('error', () => undefined);
+  call.onRemaining?.(remainingOf(headers));
+  if (status < 200 || status >= 300) throw await refusalOf(status, { headers, bytes });
+  const expected = isStreaming ? 'text/event-stream' : 'application/json';
+  const actual = headers.get('content-type') ?? '';
+  if (actual.startsWith(expected)) return { headers, bytes };
+  bytes.destroy();
+  throw malformedAnswer(`The answer is not ${expected} but "${actual}".`);
+}
+
+function decoded(body: Readable, encoding: string): Readable {
+  if (!Object.hasOwn(DECODERS, encoding)) return body;
+  return pipeline(body, DECODERS[encoding as keyof typeof DECODERS](), () => undefined);
 }
 
 /**
- * Waits until the provider has ended the response of a complete answer, so that the next call can use the connection, and closes the
- * connection when the provider does not.
+ * Reads to the end of the response, so that the next call can use the connection. After a complete answer it closes the connection when
+ * the provider does not end it.
  */
-async function readToEnd(events: AsyncIterator<unknown>, controller: AbortController): Promise<void> {
-  const timer = setTimeout(() => controller.abort(), AFTER_STOP_MS_MAX);
+async function readEvents({ headers, bytes }: Answer, call: TransportCall): Promise<void> {
+  let isComplete = false;
+  const parser = createParser({
+    onEvent({ event, data }) {
+      if (isComplete || event === 'ping' || data === '') return;
+      if (event === 'error') throw new APIError(undefined, parsed(data) ?? data, undefined, headers);
+      isComplete = call.onEvent(asStreamEvent(JSON.parse(data)));
+    },
+  });
+  const decoder = new TextDecoder();
+  let timer: NodeJS.Timeout | undefined;
   try {
-    while ((await events.next()).done !== true);
-  } catch {
-    // The answer is complete: what happens to its connection afterwards does not matter.
+    for await (const chunk of bytes as AsyncIterable<Buffer>) {
+      if (isComplete) continue;
+      call.onBytes(chunk.length);
+      parser.feed(decoder.decode(chunk, { stream: true }));
+      if (isComplete) timer = setTimeout(() => bytes.destroy(), AFTER_STOP_MS_MAX);
+    }
+  } catch (error) {
+    // What happens to the connection of a complete answer does not matter.
+    if (!isComplete) throw error;
   } finally {
     clearTimeout(timer);
   }
 }
 
-function requestOptions(pool: Dispatcher, call: TransportCall, contentType: string): Anthropic.RequestOptions {
-  return {
-    signal: call.signal,
-    headers: call.headers,
-    middleware: [watchBytes(call, contentType)],
-    fetchOptions: { dispatcher: pool.compose(checkBeforeWrite(call.onWrite)) },
-  };
-}
-
-/**
- * Reports the body of the request and the bytes of the answer, and bounds both answers and errors (G28): the SDK reads whatever comes.
- * It also refuses an answer of another type, in which the SDK would find no events.
- */
-function watchBytes(call: TransportCall, contentType: string): Middleware {
-  return async (request, next) => {
-    // The SDK has written the body as JSON.
-    call.onSent(request.body as string);
-    const response = await next(request);
-    const { ok, body } = response;
-    call.onRemaining?.(remainingOf(response.headers));
-    if (body === null) return response;
-    const actualType = response.headers.get('content-type') ?? '';
-    if (ok && !actualType.startsWith(contentType)) {
-      await body.cancel();
-      throw malformedAnswer(`The answer is not ${contentType} but "${actualType}".`);
-    }
-    return new Response(ok ? counted(body, call) : body.pipeThrough(firstBytes()), response);
-  };
-}
-
-/**
- * The same bytes, counted; what `onBytes` throws ends the answer and its connection. A `TransformStream` does the same for a quarter of all
- * that a call costs, because it pipes through two more streams.
- */
-function counted(body: ReadableStream<Uint8Array<ArrayBuffer>>, { onBytes, signal }: TransportCall): typeof body {
-  const reader = body.getReader();
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        const { done, value } = await reader.read();
-        if (done) return controller.close();
-        try {
-          if (!signal.aborted) onBytes(value.byteLength);
-        } catch (error) {
-          await reader.cancel(error);
-          throw error;
-        }
-        controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
-}
-
-function firstBytes(): TransformStream<Uint8Array<ArrayBuffer>> {
-  let bytes = 0;
-  return new TransformStream({
-    transform(chunk, controller) {
-      bytes += chunk.byteLength;
-      controller.enqueue(chunk);
-      if (bytes >= ERROR_BODY_BYTES_MAX) controller.terminate();
-    },
+async function readWhole({ bytes }: Answer, call: TransportCall): Promise<void> {
+  const text = await textOf(bytes, (count) => {
+    call.onBytes(count);
+    return true;
   });
+  eventsOfBody(JSON.parse(text)).some(call.onEvent);
+}
+
+/** The SDK's reading of a refusal, of whose body only the beginning is read (G28). */
+async function refusalOf(status: number, { headers, bytes }: Answer): Promise<APIError> {
+  let rest = ERROR_BODY_BYTES_MAX;
+  const text = await textOf(bytes, (count) => (rest -= count) > 0).catch(({ message }: Error) => message);
+  const body = parsed(text);
+  return APIError.generate(status, body, body === undefined ? text : undefined, headers);
+}
+
+/** The text of a body, up to the chunk after which `goesOn` is false. */
+async function textOf(bytes: Readable, goesOn: (count: number) => boolean): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bytes as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    if (!goesOn(chunk.length)) break;
+  }
+  return new TextDecoder().decode(Buffer.concat(chunks));
+}
+
+function parsed(text: string): object | undefined {
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
 }

@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 
 /**
  * An interceptor that calls `check` when a request is about to be written on a connected socket, and gives the request up with what `check`
- * throws. A check before `fetch` comes too early (G7): between it and the first byte lie the SDK, the queue of the pool and the making of a
+ * throws. A check before the call comes too early (G7): between it and the first byte lie the queue of the pool and the making of a
  * connection, with waits in which a process can be paused past its lease. Between this check and the write of head and body to the socket
  * there is no wait for anything outside of the process. A pause in just that instant, of about 0.1 ms, cannot be noticed from here.
  */

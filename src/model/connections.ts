@@ -14,14 +14,14 @@ export function createPool(): Dispatcher {
 
 /**
  * What a client of the SDK needs to send its requests: its own pool of connections. The `fetch` of Node gives up a response that sends
- * nothing for 300 s, and a model may think for longer; which version of `undici` it is depends on that of Node, and a pool works only
- * with the `fetch` of its own version. It follows no redirects: a key must not be sent to another host.
+ * nothing for 300 s; which version of `undici` it is depends on that of Node, and a pool works only with the `fetch` of its own version.
+ * It follows no redirects: a key must not be sent to another host.
  */
-export function connectionOptions(dispatcher = createPool()): Pick<ClientOptions, 'fetch' | 'fetchOptions'> {
+export function connectionOptions(): Pick<ClientOptions, 'fetch' | 'fetchOptions'> {
   return {
     // It is the function that Node's own `fetch` is made from; only its types are declared twice.
     fetch: fetch as unknown as typeof globalThis.fetch,
-    fetchOptions: { dispatcher, redirect: 'manual' },
+    fetchOptions: { dispatcher: createPool(), redirect: 'manual' },
   };
 }
 

@@ -1,8 +1,8 @@
 // The model over the wire: the real SDK against the scripted model server, and against hand-made servers where the wire itself
 // has to misbehave.
-import { getEventListeners } from 'node:events';
+import { getEventListeners, once } from 'node:events';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
+import net, { type AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { classifyFailure } from '../../src/core/failure.ts';
@@ -81,6 +81,21 @@ describe('an answer', () => {
       message: 'The answer is longer than 1150976 bytes, the limit for 100 tokens.',
     });
     expect(sent).toBeLessThan(32 * 1024 * 1024);
+  });
+
+  test('is understood without the names of its events', async () => {
+    const events = [
+      { type: 'message_start', message: { id: 'm1', model: 'other-1' } },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'from data alone' } },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' } },
+      { type: 'message_stop' },
+    ];
+    const url = await serve((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+    });
+    const { answer } = await createAsker(url).ask(request(['x']));
+    expect(answer.content).toEqual([{ type: 'text', text: 'from data alone' }]);
   });
 
   test('keeps characters whole that the network cuts in pieces', async () => {
@@ -258,6 +273,23 @@ describe('an abort', () => {
     const before = scripted.requestCount;
     await expect(asker.ask(request(['x']), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(scripted.requestCount).toBe(before);
+  });
+
+  test('while the connection is made rejects with its reason', async () => {
+    const abort = new AbortController();
+    // It never answers the TLS handshake, which is given up after ten seconds.
+    const silent = net.createServer((socket) => {
+      closers.push(() => void socket.destroy());
+      abort.abort(reason);
+    });
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    closers.push(() => void silent.close());
+    const { port } = silent.address() as AddressInfo;
+    const asked = createAsker(`https://127.0.0.1:${port}`).ask(request(['x']), { signal: abort.signal });
+    const ended = asked.catch((error: unknown) => error);
+    await once(abort.signal, 'abort');
+    await asker.ask(request(['another call']));
+    expect(await Promise.race([ended, Promise.resolve('still connecting')])).toBe(reason);
   });
 
   test('before the answer rejects with its reason', async () => {
