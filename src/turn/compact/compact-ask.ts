@@ -9,8 +9,8 @@ import { modelOfRef, refOfModel, type NamedModel } from '../../core/model-ref.ts
 import { isOpen } from '../loop/enter-gate.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
-import { IdleClock } from '../loop/idle-clock.ts';
-import { abortedBy, CallRecord, failedBy, faultOf, type CallConclusion } from '../loop/model-call.ts';
+import { IdleClock } from '../idle-clock.ts';
+import { abortedBy, CallRecord, failedBy, faultOf, type CallConclusion } from '../model-call.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
 import { TurnStopped, type StopReason } from '../turn-end.ts';

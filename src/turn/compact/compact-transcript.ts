@@ -30,11 +30,11 @@ import { enterGate } from '../loop/enter-gate.ts';
 import type { TurnContext } from '../context.ts';
 import { mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
 import type { Pass } from '../loop/model-gate.ts';
-import { estimateNextRequest } from './request-tokens.ts';
+import { estimateNextRequest } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { NO_ROWS } from '../turn-write.ts';
 import { finishCompaction, finishWithoutSummary, type CompactionOutcome } from './finish-compaction.ts';
-import { fallbacksLeft } from '../loop/step-down.ts';
+import { fallbacksLeft } from '../open/asked-model.ts';
 import { DID_NOT_SHRINK, EMPTY_SUMMARY, summaryFault } from './summary-faults.ts';
 import { callCodeOf, TurnStopped } from '../turn-end.ts';
 

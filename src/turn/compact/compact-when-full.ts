@@ -6,7 +6,7 @@
 import type { ModelError } from '../../model/model.ts';
 import type { TurnContext } from '../context.ts';
 import { compactTranscript, NOTHING_TO_COMPACT, planFor } from './compact-transcript.ts';
-import { isFull } from './request-tokens.ts';
+import { isFull } from '../request-tokens.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed } from '../turn-end.ts';
 

@@ -4,7 +4,7 @@ import type { CompactionStart } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
 import type { SummaryCall } from './compact-ask.ts';
 import type { TurnContext } from '../context.ts';
-import { modelEnded, modelStarted } from '../loop/model-events.ts';
+import { modelEnded, modelStarted } from '../model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { NO_ROWS, type TurnWrite } from '../turn-write.ts';
 

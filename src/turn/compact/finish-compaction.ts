@@ -9,7 +9,7 @@ import { newEntry, type TurnWrite } from '../turn-write.ts';
 import type { SummaryCall } from './compact-ask.ts';
 import { readWorkspaceAnew, writeCompaction } from './compact-write.ts';
 import { appendMemory } from './memory-flush.ts';
-import { overheadTokens } from './request-tokens.ts';
+import { overheadTokens } from '../request-tokens.ts';
 import { missingSummary, type SummaryFault } from './summary-faults.ts';
 import {
   auditBootstrap,

@@ -8,7 +8,7 @@ import type { TurnContext } from '../context.ts';
 import { viaOf } from '../../core/provider-batch/message-via.ts';
 import { capOf } from '../open/queue-cap.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
-import { turnEnded } from '../loop/model-events.ts';
+import { turnEnded } from '../model-events.ts';
 import { reportCalls, reportTurnEnd } from '../turn-log.ts';
 import { lastTokensAfter, progressAfter } from '../position.ts';
 import { TurnStopped } from '../turn-end.ts';

@@ -11,7 +11,7 @@ import { enterGate, type CallPass } from './enter-gate.ts';
 import { commitStep } from '../commit-step.ts';
 import { contextFullFailure, canCompact, compactAfterOverflow } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
-import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
+import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
 import { stepBack, stepDown } from './step-down.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, type ParkWish } from '../turn-end.ts';

@@ -14,7 +14,7 @@ import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
 import { readTookMs } from '../../store/provider-lane/took-ms.ts';
 import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure } from '../compact/compact-when-full.ts';
-import { estimateNextRequest } from '../compact/request-tokens.ts';
+import { estimateNextRequest } from '../request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
@@ -22,9 +22,9 @@ import { chargeNext } from './after-failed-call.ts';
 import { askOnce, pruneWhenCold, sampled, type AnsweredCall } from './ask-model.ts';
 import { PROVIDER_BATCH } from './await-model.ts';
 import { nextRequest } from './begin-call.ts';
-import { inputTransformOf } from './input-transform.ts';
-import { CallRecord, failedBy } from './model-call.ts';
-import { turnResumed } from './model-events.ts';
+import { inputTransformOf } from '../input-transform.ts';
+import { CallRecord, failedBy } from '../model-call.ts';
+import { turnResumed } from '../model-events.ts';
 import { reserveCost } from './reserve-cost.ts';
 
 /**

@@ -15,11 +15,11 @@ import { beginCall, nextRequest } from './begin-call.ts';
 import { enterGate, isBlocked } from './enter-gate.ts';
 import { enterFirstOpenGate } from './step-down.ts';
 import type { RequestBase, TurnContext } from '../context.ts';
-import type { DeltaEvent } from './delta-writer.ts';
-import { IdleClock, idleTimeoutOf } from './idle-clock.ts';
-import { inputTransformOf } from './input-transform.ts';
-import { abortedBy, CallRecord, failedBy, faultOf } from './model-call.ts';
-import { replyRulesOf, showsReasoning } from '../end/reply-rules.ts';
+import type { DeltaEvent } from '../delta-writer.ts';
+import { IdleClock, idleTimeoutOf } from '../idle-clock.ts';
+import { inputTransformOf } from '../input-transform.ts';
+import { abortedBy, CallRecord, failedBy, faultOf } from '../model-call.ts';
+import { replyRulesOf, showsReasoning } from '../reply-rules.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 

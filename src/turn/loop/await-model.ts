@@ -12,7 +12,7 @@ import type { ParkReason } from '../../store/journal/park-turn.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { TurnContext } from '../context.ts';
 import { CALLER } from './plan-calls.ts';
-import { modelBlocked, modelEnded, modelStarted } from './model-events.ts';
+import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
 import type { Pass } from './model-gate.ts';
 import { laneOf, type OpenedTurn } from '../opened-turn.ts';
 import { reportCalls } from '../turn-log.ts';

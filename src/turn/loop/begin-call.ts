@@ -6,9 +6,9 @@ import type { OpenedTurn } from '../opened-turn.ts';
 import type { NextRequest } from '../request-view.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
-import { modelStarted, turnResumed } from './model-events.ts';
+import { modelStarted, turnResumed } from '../model-events.ts';
 import { reserveCost } from './reserve-cost.ts';
-import { callViewOf } from './step-down.ts';
+import { callViewOf } from '../open/asked-model.ts';
 
 /**
  * Charges the next call, unless that is done, and makes room for it when it needs some. An earlier attempt may have made the call that it

@@ -10,7 +10,7 @@ import { assertPatience, parkedStop, WAIT_IN_SLOT_MS_MAX } from './await-model.t
 import type { ClosedGate, Pass } from './model-gate.ts';
 import { likelyOutput } from '../../core/budget/likely-cost.ts';
 import type { CallTokens } from '../../core/governor/rate-limit.ts';
-import { estimateNextRequest } from '../compact/request-tokens.ts';
+import { estimateNextRequest } from '../request-tokens.ts';
 
 export interface CallPass extends Pass {
   /** The call is made now. Until then, `left` gives its place in the rate limits back. */

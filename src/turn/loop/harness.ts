@@ -1,47 +1,27 @@
-// Which harness answers a turn: chosen once, when the turn is opened, and stored with it. The built-in harness calls the model; a
-// plugin's harness is called instead of it, and its answers are committed by the same journal. A turn that a harness has started is
-// never continued by another: when that harness fails, or no longer exists, the turn fails (G11).
+// Who gives the next answer of a turn. The built-in harness calls the model; a plugin's harness is called instead of it, and its answers are
+// committed by the same journal.
 import { storableText } from '../../core/storable-text.ts';
 import { headOf } from '../../core/cut-text.ts';
-import type { AgentSettings } from '../../config.ts';
-import { BUILT_IN_HARNESS, selectHarness } from '../../core/harness-selection.ts';
-import { DEFAULT_PROVIDER, refOfModel } from '../../core/model-ref.ts';
+import { BUILT_IN_HARNESS } from '../../core/harness-selection.ts';
+import { refOfModel } from '../../core/model-ref.ts';
 import { microsOf } from '../../core/prices/call-cost.ts';
-import type { TurnRequestSettings } from '../../core/view.ts';
 import { HarnessError, type CheckedHarness } from '../../plugins/harness.ts';
 import { askModel, type AnsweredCall } from './ask-model.ts';
 import { askByBatch } from './ask-by-batch.ts';
 import { beginCall, nextRequest } from './begin-call.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
-import { inputTransformOf } from './input-transform.ts';
-import { abortedBy, CallRecord, type BrokenCall } from './model-call.ts';
+import type { TurnContext } from '../context.ts';
+import { inputTransformOf } from '../input-transform.ts';
+import { abortedBy, CallRecord, type BrokenCall } from '../model-call.ts';
+import { harnessTarget, missingHarness } from '../open/choose-harness.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';
-
-/** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */
-export function chooseHarness(
-  context: TurnContext,
-  agent: AgentSettings,
-  request: RequestBase,
-): { view: Pick<TurnRequestSettings, 'harness'>; failure: TurnFailed | null } {
-  const target = targetOf(request);
-  const candidates = context.plugins.harnesses.map((harness) => ({
-    id: harness.id,
-    priority: harness.priority,
-    isSupporting: harness.supports(target),
-  }));
-  const { kind, id, reason } = selectHarness(agent.harness, candidates);
-  if (kind === 'missing') return { view: { harness: { id, reason } }, failure: missing(id) };
-  // What is not written is the built-in, because nothing else was there to choose.
-  return { view: reason === 'auto_fallback' ? {} : { harness: { id, reason } }, failure: null };
-}
 
 /** The next answer of a turn, from its harness. Throws as `askModel` does. */
 export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
   const id = turn.journal.attempt.requests.rules.view.harness?.id ?? BUILT_IN_HARNESS;
   if (id === BUILT_IN_HARNESS) return (await askByBatch(context, turn)) ?? (await askModel(context, turn));
   const harness = context.plugins.harnesses.find((one) => one.id === id);
-  if (harness === undefined) throw missing(id);
+  if (harness === undefined) throw missingHarness(id);
   return await askHarness(context, turn, harness);
 }
 
@@ -55,7 +35,7 @@ async function askHarness(context: TurnContext, turn: OpenedTurn, harness: Check
   const sent = inputTransformOf(requests.rules.view)({ system: request.system, messages: [...messages] });
   try {
     const reading = await harness.run({
-      ...targetOf(request),
+      ...harnessTarget(request),
       sessionKey: turn.session.key,
       sessionId: turn.session.id,
       agentId: turn.agent.id,
@@ -83,15 +63,4 @@ function brokenBy(error: unknown): BrokenCall {
   if (error instanceof TurnStopped) return abortedBy(error.reason);
   const message = error instanceof Error ? error.message : String(error);
   return { status: 'failed', error: { code: 'harness_failed', message: headOf(storableText(message), 2000) } };
-}
-
-function targetOf({ provider, model }: RequestBase): { provider: string; model: string } {
-  return { provider: provider ?? DEFAULT_PROVIDER, model };
-}
-
-function missing(id: string): TurnFailed {
-  return new TurnFailed(
-    'harness_missing',
-    `The harness "${id}" answers this turn, and no plugin of this worker provides it.`,
-  );
 }

@@ -7,7 +7,7 @@ import { refOfModel } from '../../core/model-ref.ts';
 import type { ModelRequest } from '../../core/model-request.ts';
 import { dollarsOf, type PriceTier, type ReportedTokens } from '../../core/prices/call-cost.ts';
 import type { Budget } from '../../store/budgets/budgets.ts';
-import { estimateNextRequest } from '../compact/request-tokens.ts';
+import { estimateNextRequest } from '../request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, TurnStopped } from '../turn-end.ts';

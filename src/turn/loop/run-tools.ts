@@ -16,7 +16,7 @@ import { runTool } from '../../tools/run-tool.ts';
 import { ToolTimeoutError, type Tool, type ToolOutcome, type TurnTokens } from '../../tools/tool.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
-import { modelStarted } from './model-events.ts';
+import { modelStarted } from '../model-events.ts';
 import { awaitsCaller, type Plan } from './plan-calls.ts';
 import { originOfTurn, type OpenedTurn } from '../opened-turn.ts';
 import { answerTokens } from '../position.ts';

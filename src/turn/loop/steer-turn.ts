@@ -15,7 +15,7 @@ import { readWaitingInputs } from '../../store/waiting-inputs.ts';
 import type { TurnContext } from '../context.ts';
 import { provenanceOf } from '../open/open-view.ts';
 import { roomOf } from '../open/queue-cap.ts';
-import { estimateNextRequest } from '../compact/request-tokens.ts';
+import { estimateNextRequest } from '../request-tokens.ts';
 import { canSendMedia } from '../open/write-prompt.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { runInSlices } from '../run-in-slices.ts';

@@ -7,7 +7,7 @@ import type { AnsweredCall } from './ask-model.ts';
 import { commitStep } from '../commit-step.ts';
 import type { TurnContext } from '../context.ts';
 import { nextAnswer } from './harness.ts';
-import { modelEnded, turnResumed } from './model-events.ts';
+import { modelEnded, turnResumed } from '../model-events.ts';
 import { isReadOnly, planFresh, planResumed, CALLER_TIMEOUT, callerTimeLeftMs, withoutCaller } from './plan-calls.ts';
 import { beginTools, endReadOnlyBatch, endTools, intentsOf, skippedWrite, type BatchResult } from './run-tools.ts';
 import type { OpenedTurn } from '../opened-turn.ts';

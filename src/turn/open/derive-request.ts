@@ -16,7 +16,7 @@ import { toBatchParams, toWireRequest, type WireRequest } from '../../model/wire
 import type { Database } from '../../store/database.ts';
 import { readCall, readCallEntries, type StoredCall } from '../../store/model-calls.ts';
 import { readSnapshots } from '../../store/snapshots.ts';
-import { inputTransformOf } from '../loop/input-transform.ts';
+import { inputTransformOf } from '../input-transform.ts';
 import { blobsOf, limitsOf, providerView, viewWith } from './open-view.ts';
 
 export interface DerivedRequest {

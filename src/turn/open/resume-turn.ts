@@ -13,7 +13,7 @@ import { settingsFor } from './own-inputs.ts';
 import { logIdsOfOrigin, type OpenedTurn } from '../opened-turn.ts';
 import { settingsOf, transcriptOf, notOpened } from './start-turn.ts';
 import type { ClaimWithTranscript } from '../turn-state.ts';
-import { resumeFallback } from '../loop/step-down.ts';
+import { resumeFallback } from './asked-model.ts';
 import { TurnFailed } from '../turn-end.ts';
 
 /**

@@ -1,20 +1,20 @@
 // What every call for an answer or a summary has in common: its identity, its failure, its cost, and its row.
-import { batchSettingsOf, viaOf } from '../../core/provider-batch/message-via.ts';
-import { headOf } from '../../core/cut-text.ts';
-import { classifyFailure } from '../../core/failure.ts';
-import type { ModelAnswer, Usage } from '../../core/model-request.ts';
-import type { PriceTier } from '../../core/prices/call-cost.ts';
-import { priceCall, type CallPrice } from '../../core/prices/price-table.ts';
-import { isScriptedId } from '../../core/scripted-answer.ts';
-import type { ReportedUsage } from '../../core/stream/reduce-answer.ts';
-import { SPAN_KEYS } from '../../core/telemetry/span.ts';
-import { ModelError, type AskOptions } from '../../model/model.ts';
-import { createCallDiagnostics } from '../../model/observers/diagnostics.ts';
-import { callIdOf } from '../../model/observers/observer.ts';
-import type { ModelCallRow } from '../../store/journal.ts';
-import type { TurnContext } from '../context.ts';
-import { logIdsOf, originOfTurn, type OpenedTurn } from '../opened-turn.ts';
-import { callCodeOf, type StopReason } from '../turn-end.ts';
+import { batchSettingsOf, viaOf } from '../core/provider-batch/message-via.ts';
+import { headOf } from '../core/cut-text.ts';
+import { classifyFailure } from '../core/failure.ts';
+import type { ModelAnswer, Usage } from '../core/model-request.ts';
+import type { PriceTier } from '../core/prices/call-cost.ts';
+import { priceCall, type CallPrice } from '../core/prices/price-table.ts';
+import { isScriptedId } from '../core/scripted-answer.ts';
+import type { ReportedUsage } from '../core/stream/reduce-answer.ts';
+import { SPAN_KEYS } from '../core/telemetry/span.ts';
+import { ModelError, type AskOptions } from '../model/model.ts';
+import { createCallDiagnostics } from '../model/observers/diagnostics.ts';
+import { callIdOf } from '../model/observers/observer.ts';
+import type { ModelCallRow } from '../store/journal.ts';
+import type { TurnContext } from './context.ts';
+import { logIdsOf, originOfTurn, type OpenedTurn } from './opened-turn.ts';
+import { callCodeOf, type StopReason } from './turn-end.ts';
 import { ModelSilent } from './idle-clock.ts';
 
 /** A call without an answer that can be used. */

@@ -1,8 +1,8 @@
 // How full the context of a turn is, by what is known of its room. Where the provider reported nothing (after a takeover or a
 // compaction), all of it is an estimate.
-import { thresholdTokens } from '../../core/compaction/plan-compaction.ts';
-import { promptTokensOf, estimateTokens } from '../../core/token-estimate.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { thresholdTokens } from '../core/compaction/plan-compaction.ts';
+import { promptTokensOf, estimateTokens } from '../core/token-estimate.ts';
+import type { OpenedTurn } from './opened-turn.ts';
 
 /** Tokens of the turn's next request, about. */
 export function estimateNextRequest(turn: OpenedTurn): number {

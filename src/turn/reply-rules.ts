@@ -1,9 +1,9 @@
 // The rules that decide which text of an answer is a reply, both in the live stream and in the reply with which the turn is settled.
-import type { ReplyRules } from '../../core/next-steps.ts';
-import { reasoningOf } from '../../core/reasoning-tags.ts';
-import type { WaitingInput } from '../../store/claim-session.ts';
-import type { TurnContext } from '../context.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import type { ReplyRules } from '../core/next-steps.ts';
+import { reasoningOf } from '../core/reasoning-tags.ts';
+import type { WaitingInput } from '../store/claim-session.ts';
+import type { TurnContext } from './context.ts';
+import type { OpenedTurn } from './opened-turn.ts';
 
 export function replyRulesOf(
   { config }: Pick<TurnContext, 'config'>,

@@ -1,5 +1,5 @@
 // The lengths of the last answers of each agent in this worker: an estimate of the length of the next one.
-import { withOutput, type RecentOutputs } from '../../core/budget/likely-cost.ts';
+import { withOutput, type RecentOutputs } from '../core/budget/likely-cost.ts';
 
 export class OutputHistory {
   readonly #outputs = new Map<string, RecentOutputs>();

@@ -1,6 +1,6 @@
 // The clock that gives up a call whose model has fallen silent. Everything that comes restarts it, pings included.
-import { idleTimeoutMs } from '../../core/stream/idle-timeout.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import { idleTimeoutMs } from '../core/stream/idle-timeout.ts';
+import type { OpenedTurn } from './opened-turn.ts';
 
 /** The model said nothing for too long. */
 export class ModelSilent extends Error {

@@ -1,13 +1,13 @@
 // The events of model calls, and of turns that wait for one, always in one form: both name the call as logs and traces do, `<turn>:model:<n>`.
-import type { TurnId } from '../../core/ids.ts';
-import { dollarsOf, type CostTotal } from '../../core/prices/call-cost.ts';
-import { callIdOf } from '../../model/observers/observer.ts';
-import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
-import type { EarlierPark } from '../../store/claim-session.ts';
-import type { NewEvent } from '../../store/events.ts';
-import type { ParkReason } from '../../store/journal/park-turn.ts';
-import type { ModelCallRow } from '../../store/journal.ts';
-import type { OpenedTurn } from '../opened-turn.ts';
+import type { TurnId } from '../core/ids.ts';
+import { dollarsOf, type CostTotal } from '../core/prices/call-cost.ts';
+import { callIdOf } from '../model/observers/observer.ts';
+import { refOfModel, type NamedModel } from '../core/model-ref.ts';
+import type { EarlierPark } from '../store/claim-session.ts';
+import type { NewEvent } from '../store/events.ts';
+import type { ParkReason } from '../store/journal/park-turn.ts';
+import type { ModelCallRow } from '../store/journal.ts';
+import type { OpenedTurn } from './opened-turn.ts';
 
 /** A parked turn resumes. */
 export function turnResumed(park: EarlierPark): NewEvent {

@@ -1,9 +1,9 @@
 // The last that is done to the texts of a request, as the opening of its turn fixed it: tool results that are too long for the model's
 // window are truncated, and what plugins replace is replaced. Applied to what is sent, and in the same way to what is derived afterwards.
-import type { Replacement } from '../../core/stream/replace-text.ts';
-import { createRequestTransform, type RequestTexts } from '../../core/stream/transform-request.ts';
-import { shownCharsMax, truncateResults } from '../../core/tool-result-size.ts';
-import type { TurnRequestSettings } from '../../core/view.ts';
+import type { Replacement } from '../core/stream/replace-text.ts';
+import { createRequestTransform, type RequestTexts } from '../core/stream/transform-request.ts';
+import { shownCharsMax, truncateResults } from '../core/tool-result-size.ts';
+import type { TurnRequestSettings } from '../core/view.ts';
 
 type Transform = (texts: RequestTexts) => RequestTexts;
 type InputSettings = Pick<TurnRequestSettings, 'inputReplacements' | 'resultCharsMax'>;
