@@ -29,7 +29,7 @@ export async function reconcileConfigCrons({ config, database, logger }: CronPar
   for (const cron of kept) {
     if (named.has(cron.id) || cron.disabledReason === GONE) continue;
     logger.info({ cronId: cron.id, name: cron.name }, 'Cron is no longer in the configuration and was disabled');
-    await disableCron(database, { ...cron, reason: GONE, noticeId: null });
+    await disableCron(database, cron, { reason: GONE, noticeId: null });
   }
 }
 
@@ -40,15 +40,10 @@ async function create(
   nowMs: number,
 ): Promise<void> {
   const id = newId<string>();
-  await createCron(database, {
-    id,
-    origin: 'config',
-    definition,
-    isEnabled,
-    // Of two schedulers at the same time, one creates it.
-    causeKey: `config:${definition.agentId}:${definition.name}`,
-    ...firstSlotOf(id, definition.schedule, nowMs),
-  });
+  // Of two schedulers at the same time, one creates it.
+  const causeKey = `config:${definition.agentId}:${definition.name}`;
+  const slot = firstSlotOf(id, definition.schedule, nowMs);
+  await createCron(database, { id, origin: 'config', causeKey, isEnabled, ...definition, ...slot });
 }
 
 /** A step without an anchor began when the cron was first seen. */
@@ -67,18 +62,15 @@ async function update(
   { definition, isOff, nowMs }: { definition: CronDefinition; isOff: boolean; nowMs: number },
 ): Promise<void> {
   const isBack = before.disabledReason === GONE;
-  const { id, revision } = before;
   const isSame = isDeepStrictEqual(definitionIn(before), definition);
   if (isSame && !isBack && !(isOff && before.isEnabled)) return;
   const isEnabled = !isOff;
   const isSameSchedule = isDeepStrictEqual(before.schedule, definition.schedule) && !isBack;
-  const slot = isSameSchedule
-    ? { slotMs: before.nextSlotMs, dueMs: before.dueMs }
-    : firstSlotOf(id, definition.schedule, nowMs);
-  await changeCron(database, { id, revision, definition, isEnabled, ...slot });
+  const slot = isSameSchedule ? {} : firstSlotOf(before.id, definition.schedule, nowMs);
+  await changeCron(database, before, { ...definition, isEnabled, ...slot });
 }
 
 function definitionIn(cron: Cron): CronDefinition {
   const { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options } = cron;
-  return { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options };
+  return { name, agentId, schedule, target, payload, wake, misfire, delivery, deleteAfterRun, options: options ?? {} };
 }

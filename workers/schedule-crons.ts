@@ -128,7 +128,7 @@ async function understand({ database, logger }: CronParts, cron: Cron): Promise<
   } catch (error) {
     // It was checked when it was made: the zones of this machine may be others.
     logger.error({ err: error, cronId: cron.id }, 'Next slot of a cron could not be computed; the cron was disabled');
-    await disableCron(database, { ...cron, reason: (error as Error).message, noticeId: newId<SystemEventId>() });
+    await disableCron(database, cron, { reason: (error as Error).message, noticeId: newId<SystemEventId>() });
     return null;
   }
 }
@@ -155,7 +155,7 @@ function firingOf(
     route: input.route,
     waitingMax: config.limits.waitingPerSession,
     ticks: plan.ticks.map((tick) => ({ tick, messageId: tick.kind === 'fire' ? newId<MessageId>() : null })),
-    slotMs: nextSlotMs,
+    nextSlotMs,
     dueMs: nextSlotMs === null ? null : nextSlotMs + staggerOf(timetable, cron.id),
     disabledReason: isOver ? TOO_LATE : null,
   };

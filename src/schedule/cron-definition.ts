@@ -59,22 +59,18 @@ export function changedDefinition(
     delivery: patch.delivery === undefined ? before.delivery : patch.delivery,
     deleteAfterRun: patch.deleteAfterRun ?? before.deleteAfterRun,
     options: pickOptions({
-      tools: patch.tools === undefined ? before.options.tools : (patch.tools ?? undefined),
-      tags: patch.tags === undefined ? before.options.tags : (patch.tags ?? undefined),
+      tools: patch.tools === undefined ? before.options?.tools : (patch.tools ?? undefined),
+      tags: patch.tags === undefined ? before.options?.tags : (patch.tags ?? undefined),
     }),
   };
   return checked(config, definition, { hasNewModel: patch.payload !== undefined || patch.agentId !== undefined });
 }
 
 /** The first slot of a new or changed cron, and when it is due. */
-export function firstSlotOf(
-  id: string,
-  schedule: Schedule,
-  nowMs: number,
-): { slotMs: number | null; dueMs: number | null } {
+export function firstSlotOf(id: string, schedule: Schedule, nowMs: number) {
   const timetable = timetableOf(schedule);
-  const slotMs = firstSlot(timetable, nowMs);
-  return { slotMs, dueMs: slotMs === null ? null : slotMs + staggerOf(timetable, id) };
+  const nextSlotMs = firstSlot(timetable, nowMs);
+  return { nextSlotMs, dueMs: nextSlotMs === null ? null : nextSlotMs + staggerOf(timetable, id) };
 }
 
 function resolved(
@@ -110,7 +106,7 @@ function checked(config: Config, definition: CronDefinition, { hasNewModel = tru
   const model = hasNewModel && payload.kind === 'agentTurn' ? payload.model : undefined;
   const unserved = model === undefined ? null : modelFault(config, definition.agentId, model);
   if (unserved !== null) throw new InvalidCronError('payload.model', unserved);
-  const fault = toolPolicyFault(config, definition.options.tools) ?? faultBetween(definition);
+  const fault = toolPolicyFault(config, definition.options?.tools) ?? faultBetween(definition);
   if (fault !== null) throw new InvalidCronError(fault.path, fault.message);
   return definition;
 }

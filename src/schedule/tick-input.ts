@@ -30,7 +30,7 @@ export function tickInputOf(cron: CronDefinition & { id: string; origin: CronOri
   const { payload } = cron;
   const deliver = deliverOf(cron, facts.lastUrl);
   const route = JSON.stringify(['cron', cron.id, deliver?.url ?? null]);
-  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }), ...withOptions(cron.options) };
+  const shared = { cronId: cron.id, ...(deliver === undefined ? {} : { deliver }), ...withOptions(cron.options ?? {}) };
   if (payload.kind === 'agentTurn') {
     const { kind: _kind, message, ...settings } = payload;
     const isFresh = cron.target === 'isolated';

@@ -42,15 +42,10 @@ export async function addCron(
   const nowMs = await readDatabaseTime(database);
   const definition = under(made.under, definitionOf(made.input, { config, nowMs }));
   const id = newId<string>();
-  return createCron(database, {
-    id,
-    origin: made.origin,
-    definition,
-    isEnabled: made.input.enabled ?? true,
-    causeKey: made.causeKey,
-    idempotency: made.idempotency,
-    ...firstSlotOf(id, definition.schedule, nowMs),
-  });
+  const { origin, causeKey, idempotency } = made;
+  const isEnabled = made.input.enabled ?? true;
+  const slot = firstSlotOf(id, definition.schedule, nowMs);
+  return createCron(database, { id, origin, causeKey, isEnabled, ...definition, ...slot }, idempotency);
 }
 
 /**
@@ -66,15 +61,12 @@ export async function editCron(service: Service, named: NamedCron, patch: CronPa
     if (before === null) return { kind: 'unknown' };
     if (isForeign(before, named)) return { kind: 'foreign' };
     if (before.origin === 'config' && Object.keys(rest).length > 0) return { kind: 'fixed' };
-    const { id, revision } = before;
     const nowMs = await readDatabaseTime(database);
     const definition = under(named.under, changedDefinition(before, rest, { config, nowMs }));
     const isEnabled = enabled ?? before.isEnabled;
     const beginsNow = rest.schedule !== undefined || (isEnabled && !before.isEnabled);
-    const slot = beginsNow
-      ? firstSlotOf(id, definition.schedule, nowMs)
-      : { slotMs: before.nextSlotMs, dueMs: before.dueMs };
-    const cron = await changeCron(database, { id, revision, definition, isEnabled, ...slot });
+    const slot = beginsNow ? firstSlotOf(before.id, definition.schedule, nowMs) : {};
+    const cron = await changeCron(database, before, { ...definition, isEnabled, ...slot });
     if (cron !== null) return { kind: 'done', cron };
   }
   return { kind: 'busy' };
@@ -99,7 +91,7 @@ export async function findNamedCron({ database }: Service, { id, by }: NamedCron
 
 /** A cron that a turn makes or changes has the options of that turn. */
 function under(outer: InputOptions = {}, definition: CronDefinition): CronDefinition {
-  return { ...definition, options: inheritOptions(outer, definition.options) };
+  return { ...definition, options: inheritOptions(outer, definition.options ?? {}) };
 }
 
 function isForeign({ origin }: Cron, { by }: NamedCron): boolean {

@@ -167,7 +167,7 @@ export function planColumns(firings: readonly Firing[]): unknown[] {
     firings.map((firing) => firing.body),
     firings.map((firing) => firing.route),
     firings.map((firing) => firing.waitingMax),
-    firings.map((firing) => timeOf(firing.slotMs)),
+    firings.map((firing) => timeOf(firing.nextSlotMs)),
     firings.map((firing) => timeOf(firing.dueMs)),
     firings.map((firing) => firing.disabledReason),
   ];

@@ -2,6 +2,8 @@
 // (G2). A statement ends in `inserted_keys`, which inserts the key with what the effect made. When another request has stored the key first,
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
+import { idempotencyKeys } from '../rows/idempotency-keys.ts';
+import type { Rows } from './drizzle.ts';
 import type { SqlColumns } from './record-set.ts';
 import { cte, literal, type Cte } from './statement.ts';
 import type { ViewDatabase } from './views/page.ts';
@@ -83,6 +85,13 @@ export function isKeyTaken(error: unknown): boolean {
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const { code, constraint: violated } = (error ?? {}) as { code?: unknown; constraint?: unknown };
   return code === UNIQUE_VIOLATION && (constraint === undefined || violated === constraint);
+}
+
+/** Stores the key of a request with what was made for it. Rejects as `isKeyTaken` says when another request was first. */
+export async function storeKey(tx: Rows, request: KeyedRequest | null, result: object): Promise<void> {
+  if (request === null) return;
+  const { scope, key, sha256 } = request;
+  await tx.insert(idempotencyKeys).values({ scope, key, requestSha256: sha256, result });
 }
 
 export const READ_KEY = literal({

@@ -4,7 +4,11 @@ import { createRequire } from 'node:module';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isFaultOfDatabase } from '../../src/core/database-fault.ts';
 import { CONNECTION_FAULTS, withCode } from '../../src/store/connection-faults.ts';
+import { crons } from '../../src/rows/crons.ts';
+import { idempotencyKeys } from '../../src/rows/idempotency-keys.ts';
 import { isPassingFault, openDatabase, type Database } from '../../src/store/database.ts';
+import { eq, query, transact } from '../../src/store/drizzle.ts';
+import { isKeyTaken, storeKey } from '../../src/store/idempotency.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 
@@ -49,6 +53,26 @@ test('an error of a statement keeps its own code, and is permanent', async () =>
   const fault = await database.hot.query('select nothing').catch((error: unknown) => error);
   expect(fault).toMatchObject({ code: '42703' });
   expect(isPassingFault(fault)).toBe(false);
+});
+
+test('queries of drizzle reject with the errors of pg, without the values of the query', async () => {
+  proxy.arm({
+    when: 'before',
+    at: 1,
+    matches: ({ sql }) => sql.some((text) => text.includes('idempotency_keys')),
+    hit: () => 'drop',
+  });
+  const store = () => transact(database.hot, (tx) => storeKey(tx, { scope: 's', key: 'secret', sha256: 'x' }, {}));
+  expect(await store().catch((error: unknown) => error)).toMatchObject({ code: 'connection_lost' });
+  await store();
+  const taken = await store().catch((error: unknown) => error);
+  expect(isKeyTaken(taken)).toBe(true);
+  expect(String(taken)).not.toContain('secret');
+  const failing = query(database.hot, (db) => db.select().from(crons).where(eq(crons.id, 'secret')));
+  expect(await failing.catch((error: unknown) => error)).toMatchObject({ code: '22P02' });
+  expect((await query(database.hot, (db) => db.select().from(idempotencyKeys))).map(({ key }) => key)).toEqual([
+    'secret',
+  ]);
 });
 
 test('an error that quotes a message of pg gets no code', () => {

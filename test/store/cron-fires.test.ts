@@ -87,7 +87,7 @@ test('a fire that is sent again after an unknown COMMIT stores nothing twice', a
     route: 'cron',
     waitingMax: 10,
     ticks: [{ tick: { kind: 'fire' as const, slotMs }, messageId: newId<never>() }],
-    slotMs: slotMs + 1000,
+    nextSlotMs: slotMs + 1000,
     dueMs: slotMs + 1000,
     disabledReason: null,
   };

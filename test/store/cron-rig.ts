@@ -46,14 +46,8 @@ export async function makeCron(
   const definition = definitionOf(parsed, { config, nowMs: madeAtMs });
   const id = newId<string>();
   const slot = firstSlotOf(id, definition.schedule, madeAtMs);
-  const made = await createCron(database, {
-    id,
-    origin: 'api',
-    definition,
-    isEnabled: parsed.enabled ?? true,
-    causeKey: null,
-    ...slot,
-  });
+  const isEnabled = parsed.enabled ?? true;
+  const made = await createCron(database, { id, origin: 'api', isEnabled, ...definition, ...slot });
   if (made.kind === 'full') throw new Error('The agent has too many crons.');
   return made.cron;
 }

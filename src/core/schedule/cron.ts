@@ -53,8 +53,8 @@ export interface CronDefinition {
   delivery: CronDelivery | null;
   /** For a one-time cron: delete it after it has succeeded. */
   deleteAfterRun: boolean;
-  /** Of its inputs; empty: none. */
-  options: InputOptions;
+  /** Of its inputs; null: none. */
+  options: InputOptions | null;
 }
 
 const NAME_CHARS_MAX = 200;

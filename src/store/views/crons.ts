@@ -1,9 +1,10 @@
 // Crons and their fires as the API shows them. Reads only: the next slot is the stored one, and the caller computes later slots
 // (G20). The end of a fire is that of its input, also before a scheduler has seen it.
-import { raw, sql } from '../drizzle.ts';
+import { and, desc, eq, inArray, lt, query, raw, sql } from '../drizzle.ts';
 import type { CronView, FireView } from '../../contract/crons.ts';
 import { nextRunOf } from '../../schedule/timetable.ts';
-import { CRON_COLUMNS, type Cron } from '../crons.ts';
+import { crons } from '../../rows/crons.ts';
+import type { Cron } from '../crons.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
@@ -17,13 +18,14 @@ export async function listCrons(
   filter: { agentId?: string | undefined; enabled?: boolean | undefined },
   page: PageRequest,
 ): Promise<Page<Cron>> {
-  const result = await db.query<Cron>(sql`
-    select ${raw(CRON_COLUMNS)} from holdfast.crons c
-    where (${filter.agentId ?? null}::text is null or c.agent_id = ${filter.agentId ?? null})
-      and (${filter.enabled ?? null}::boolean is null or c.is_enabled = ${filter.enabled ?? null}::boolean)
-      and (${page.after}::uuid is null or c.id < ${page.after}::uuid)
-    order by c.id desc limit ${page.limit + 1}`);
-  return pageOf(result.rows, page.limit, ({ id }) => id);
+  const fitting = and(
+    filter.agentId === undefined ? undefined : eq(crons.agentId, filter.agentId),
+    filter.enabled === undefined ? undefined : eq(crons.isEnabled, filter.enabled),
+    page.after === null ? undefined : lt(crons.id, page.after),
+  );
+  const limit = page.limit + 1;
+  const rows = await query(db, (of) => of.select().from(crons).where(fitting).orderBy(desc(crons.id)).limit(limit));
+  return pageOf(rows, page.limit, ({ id }) => id);
 }
 
 // A claimed fire has ended with its input, also before a scheduler has seen that.
@@ -65,25 +67,22 @@ const RECENT_FIRES = 20;
 
 export const RECENT_CRON_FIRES = literal({
   name: 'recent-cron-fires',
-  purpose: 'Read the crons with these ids ($1), each with its newest fires and what their turns cost.',
-  text: `select ${CRON_COLUMNS}, (
-    select coalesce(json_agg(row_to_json(fire) order by fire."scheduledFor" desc), '[]')
-    from (
-      select ${FIRE_COLUMNS}
-      from (select * from holdfast.cron_fires where cron_id = crons.id order by scheduled_for desc limit ${RECENT_FIRES}) as f
-      ${FIRE_JOINS}
-    ) as fire
-  ) as fires
-from holdfast.crons where id = any ($1::uuid[]) order by id desc`,
+  purpose: 'Read the newest fires of the crons with these ids ($1), newest slot first, and what their turns cost.',
+  text: `select ${FIRE_COLUMNS}
+from unnest($1::uuid[]) as cron (id)
+cross join lateral (
+  select * from holdfast.cron_fires where cron_id = cron.id order by scheduled_for desc limit ${RECENT_FIRES}
+) as f
+${FIRE_JOINS}
+order by f.scheduled_for desc`,
 });
 
 /** The crons with these ids that exist, newest first, each with its newest fires, newest slot first. */
-export async function readRecentFires(
-  db: ViewDatabase,
-  ids: readonly string[],
-): Promise<{ cron: Cron; fires: FireView[] }[]> {
-  const { rows } = await db.query<Cron & { fires: FireView[] }>(RECENT_CRON_FIRES.prepared([ids]));
-  return rows.map(({ fires, ...cron }) => ({ cron, fires }));
+export async function readRecentFires(db: ViewDatabase, ids: string[]): Promise<{ cron: Cron; fires: FireView[] }[]> {
+  const found = await query(db, (of) => of.select().from(crons).where(inArray(crons.id, ids)).orderBy(desc(crons.id)));
+  const { rows } = await db.query<FireView>(RECENT_CRON_FIRES.prepared([ids]));
+  const fires = Map.groupBy(rows, ({ cronId }) => cronId);
+  return found.map((cron) => ({ cron, fires: fires.get(cron.id) ?? [] }));
 }
 
 /** The fire of a cron at a time, or null. */
@@ -102,6 +101,8 @@ export function cronViewOf(kept: Cron): CronView {
     dueMs: _due,
     notBeforeMs: _rest,
     revision: _revision,
+    causeKey: _cause,
+    noticeId: _notice,
     createdMs,
     updatedMs,
     options,
@@ -110,8 +111,8 @@ export function cronViewOf(kept: Cron): CronView {
   const { slotMs, runMs } = nextRunOf(kept);
   return {
     ...same,
-    tools: options.tools ?? null,
-    tags: options.tags ?? {},
+    tools: options?.tools ?? null,
+    tags: options?.tags ?? {},
     delivery: kept.delivery === null ? null : withoutCredentials(kept.delivery),
     enabled: isEnabled,
     lastSlotAt: isoOf(lastSlotMs),

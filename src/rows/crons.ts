@@ -1,0 +1,41 @@
+// Scheduled work.
+import type { CronDelivery, CronOrigin, CronPayload, CronTarget } from '../core/schedule/cron.ts';
+import type { MisfirePolicy } from '../core/schedule/plan-ticks.ts';
+import type { Schedule } from '../core/schedule/timetable.ts';
+import { boolean, count, holdfast, integer, json, ms, now, options, text, uuid } from './columns.ts';
+
+export const crons = holdfast.table('crons', {
+  id: uuid().notNull(),
+  origin: text().$type<CronOrigin>().notNull(),
+  name: text().notNull(),
+  agentId: text().notNull(),
+  schedule: json().$type<Schedule>().notNull(),
+  target: text().$type<CronTarget>().notNull(),
+  payload: json().$type<CronPayload>().notNull(),
+  wake: text().$type<'now' | 'next-heartbeat'>().notNull(),
+  misfire: text().$type<MisfirePolicy>(),
+  delivery: json().$type<CronDelivery>(),
+  deleteAfterRun: boolean().notNull(),
+  options: options(),
+  isEnabled: boolean().notNull(),
+  disabledReason: text(),
+  /** Failed runs in a row. */
+  failures: integer('consecutive_errors').notNull().default(0),
+  lastSlotMs: ms('last_slot_at'),
+  /** The first slot without an outcome; null: there is none. */
+  nextSlotMs: ms('next_slot_at'),
+  /** When the next slot is due: its time and its stagger. */
+  dueMs: ms('due_at'),
+  /** Slots before it are passed over, for the cron has failed. */
+  notBeforeMs: ms('not_before'),
+  /** Unique: what made it, if that may ask for it again. */
+  causeKey: text(),
+  /** Set: its owner has not been notified that it was disabled. */
+  noticeId: uuid(),
+  revision: count().notNull().default(0),
+  createdMs: ms('created_at').notNull().default(now),
+  updatedMs: ms('updated_at')
+    .notNull()
+    .default(now)
+    .$onUpdate(() => now),
+});
