@@ -7,7 +7,7 @@ import { Problem } from './problem.ts';
 /** The caller, and its sign-in; null: a key was sent. */
 export interface Identity {
   principal: Principal;
-  session: { id: string; expiresAt: Date } | null;
+  session: { id: string; expiresAt: string } | null;
 }
 
 /** True for a request of a browser that has signed in. */

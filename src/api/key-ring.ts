@@ -20,7 +20,7 @@ export interface Principal {
 export interface SignedIn {
   principal: Principal;
   sessionId: string;
-  expiresAt: Date;
+  expiresAt: string;
 }
 
 interface FixedKey {
@@ -86,7 +86,8 @@ export class KeyRing {
     if (fixed !== undefined) return fixed;
     const stored =
       (await this.#storedKeys(FRESH_MS)).get(keySha256) ?? (await this.#storedKeys(UNKNOWN_MS)).get(keySha256);
-    if (stored === undefined || (stored.expiresAtMs !== null && stored.expiresAtMs <= this.#nowMs())) return null;
+    if (stored === undefined || (stored.expiresAt !== null && Date.parse(stored.expiresAt) <= this.#nowMs()))
+      return null;
     if (!stored.isUseNoted) {
       stored.isUseNoted = true;
       this.#options.onUse(stored.id);
@@ -99,7 +100,7 @@ export class KeyRing {
     const [, id = '', secret = ''] = COOKIE.exec(cookie) ?? [];
     if (!isUuid(id)) return null;
     const session = this.#sessions.get(id) ?? (await this.#readSession(id));
-    if (session === undefined || session.expiresAt.getTime() <= this.#nowMs()) return null;
+    if (session === undefined || Date.parse(session.expiresAt) <= this.#nowMs()) return null;
     if (!isSame(sha256Of(secret), session.secretSha256)) return null;
     this.#inUse.set(id, true);
     const principal = await this.findStored(session.keySha256);

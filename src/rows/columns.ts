@@ -23,6 +23,13 @@ export const ms = customType<{ data: number; driverData: string | Date }>({
   toDriver: (timeMs) => new Date(timeMs),
 });
 
+/** A time, as the API shows it. */
+export const iso = customType<{ data: string; driverData: string | Date }>({
+  dataType: () => 'timestamp with time zone',
+  toDriver: (time) => new Date(time),
+  fromDriver: (time) => new Date(time).toISOString(),
+});
+
 /** The options of an input; null: none. */
 export const options = customType<{ data: InputOptions; driverData: string | null }>({
   dataType: () => 'json',
@@ -31,3 +38,6 @@ export const options = customType<{ data: InputOptions; driverData: string | nul
 
 /** The time of the database. */
 export const now = sql`clock_timestamp()`;
+
+/** The time of the database in so many milliseconds; negative: before. */
+export const fromNow = (inMs: number) => sql`clock_timestamp() + ${inMs}::float8 * interval '1 millisecond'`;

@@ -33,7 +33,7 @@ export function sha256Of(secret: string): string {
 /** Makes a key and returns its id and its text, which is not stored; `name_taken`: another valid key has the name. Rejects as `createApiKey` does. */
 export async function makeApiKey(
   { database }: Service,
-  settings: { name: string; role: KeyRole; createdBy: string; expiresAt: Date | null },
+  settings: { name: string; role: KeyRole; createdBy: string; expiresAt: string | null },
   idempotency: KeyedRequest | null,
 ): Promise<{ id: string; key: string } | 'name_taken'> {
   const id = newId<string>();
@@ -58,7 +58,7 @@ export function noteUse({ database }: Service, id: string): void {
 export async function signIn({ database }: Service, keySha256: string): Promise<string> {
   const id = newId<string>();
   const { secret, sha256 } = newSecret();
-  await openWebSession(database, { id, secretSha256: sha256, lastsMs: WEB_SESSION_MS }, keySha256);
+  await openWebSession(database, { id, secretSha256: sha256, keySha256, lastsMs: WEB_SESSION_MS });
   return `${id}.${secret}`;
 }
 
@@ -75,7 +75,7 @@ export async function makeCode(
 ): Promise<{ code: string; expiresAt: string }> {
   const { secret, sha256 } = newSecret();
   const expiresAt = await createSignInCode(database, { sha256, keySha256, lastsMs: SIGN_IN_CODE_MS }, idempotency);
-  return { code: secret, expiresAt: expiresAt.toISOString() };
+  return { code: secret, expiresAt };
 }
 
 /** Ends one session, or every session of a key; resolves with how many have ended. */

@@ -5,6 +5,7 @@ import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
 import { withCode } from './connection-faults.ts';
 import { isPassingFault } from './database.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
 
 const require = createRequire(import.meta.url);
 const drizzle = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');
@@ -15,7 +16,10 @@ const { NodePgSession } =
   require('drizzle-orm/node-postgres/session') as typeof import('drizzle-orm/node-postgres/session');
 const dialect = new PgDialect({ casing: 'snake_case' });
 
-export const { and, desc, eq, inArray, lt } = drizzle;
+const { getTableColumns } = require('drizzle-orm/utils') as typeof import('drizzle-orm/utils');
+
+export const { and, desc, eq, gt, inArray, isNull, lt, lte, or } = drizzle;
+export { getTableColumns };
 
 /** A piece of SQL: it has the text and the values that `pg` takes, and can stand in another one and in a query of drizzle. */
 export class Sql<Value = unknown> extends drizzle.SQL<Value> {
@@ -52,35 +56,39 @@ export type Rows = import('drizzle-orm/pg-core/db').PgDatabase<NodePgQueryResult
 const rowsOf = (client: Pool | PoolClient): Rows =>
   new PgDatabase(dialect, new NodePgSession(client, dialect, undefined), undefined);
 
-/** Makes a query. Rejects with the error of PostgreSQL: the one that drizzle wraps around it has the values in its message. */
-export async function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result>): Promise<Result> {
-  try {
-    return await make(rowsOf(pool));
-  } catch (error) {
-    throw ownError(error);
-  }
+/**
+ * Makes a query; again after faults that pass, if it is harmless to make it twice and `retryMs` says for how long. Rejects with the error of
+ * PostgreSQL: the one that drizzle wraps around it has the values in its message.
+ */
+export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result>, retryMs = 0): Promise<Result> {
+  return retryPassingFaults(() => rejecting(make(rowsOf(pool))), retryMs);
 }
 
-/** Makes queries in one transaction, which is undone when `work` throws. Not made again after a fault. */
-export async function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>): Promise<Result> {
-  const client = await pool.connect().catch((error: unknown) => {
-    throw withCode(error);
-  });
-  try {
-    await client.query('begin');
-    const result = await work(rowsOf(client));
-    await client.query('commit');
-    client.release();
-    return result;
-  } catch (error) {
-    const own = ownError(error);
-    // The server undoes what a closed connection has left open, so a rollback that fails is no other fault.
-    const isClosed = isPassingFault(own) || (await client.query('rollback').catch(() => null)) === null;
-    client.release(isClosed);
-    throw own;
-  }
+/** Makes queries in one transaction, which is undone when `work` throws; again and rejecting as `query` does. */
+export function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>, retryMs = 0): Promise<Result> {
+  return retryPassingFaults(async () => {
+    const client = await rejecting(pool.connect());
+    let isBroken = true;
+    try {
+      await rejecting(client.query('begin'));
+      const result = await rejecting(work(rowsOf(client)));
+      await rejecting(client.query('commit'));
+      isBroken = false;
+      return result;
+    } catch (error) {
+      if (!isPassingFault(error)) isBroken = (await client.query('rollback').catch(() => null)) === null;
+      throw error;
+    } finally {
+      // The server undoes what a closed connection has left open.
+      client.release(isBroken);
+    }
+  }, retryMs);
 }
 
-function ownError(error: unknown): unknown {
-  return withCode(error instanceof Error && 'query' in error && 'params' in error ? error.cause : error);
+async function rejecting<Result>(work: PromiseLike<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    throw withCode(error instanceof Error && 'query' in error && 'params' in error ? error.cause : error);
+  }
 }

@@ -16,7 +16,8 @@ test('the sign-ins of all open pages are read together, and each is still compar
     id,
     secretSha256: sha256(secret),
     keySha256: sha256('key'),
-    expiresAt: new Date(Date.now() + 60_000),
+    createdAt: new Date().toISOString(),
+    expiresAt: new Date(Date.now() + 60_000).toISOString(),
   }));
   const reads: (readonly string[])[] = [];
   const ring = new KeyRing({

@@ -78,7 +78,7 @@ const getSession = defineRead({
   shows: { description: 'The sign-in, or the key', schema: schemas.signIn },
   async read({ principal: { name, role }, reply }) {
     const session = reply.request.identity?.session ?? null;
-    return { principal: name, role, expiresAt: session?.expiresAt.toISOString() ?? null };
+    return { principal: name, role, expiresAt: session?.expiresAt ?? null };
   },
 });
 

@@ -27,8 +27,8 @@ const postKey = defineEffect<'/v1/keys', { id: string; key?: string }, z.ZodType
   },
   async perform({ body, principal, idempotency }, { context, services }) {
     const { name, role } = body;
-    const expiresAt = body.expiresAt === undefined ? null : new Date(body.expiresAt);
-    if (expiresAt !== null && expiresAt.getTime() <= context.clock.now().getTime()) {
+    const expiresAt = body.expiresAt ?? null;
+    if (expiresAt !== null && Date.parse(expiresAt) <= context.clock.now().getTime()) {
       throw new Problem(
         'invalid_body',
         'expiresAt: the time is in the past. Send a later time, or leave the field out.',

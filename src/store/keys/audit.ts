@@ -1,44 +1,25 @@
 // The audit log: the changes that people and programs make through the API.
+import { audit } from '../../rows/keys.ts';
 import type { Database } from '../database.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
+import { and, eq, isNull, query, sql } from '../drizzle.ts';
+import { REQUEST_RETRY_MS } from '../retry-passing-faults.ts';
 
 /** Who is about to change what. */
-export interface AuditedChange {
-  principal: string;
-  role: string;
-  /** The name of the operation. */
-  action: string;
-  target: string;
-  reason: string | null;
-  requestId: string;
-}
+export type AuditedChange = Omit<typeof audit.$inferSelect, 'id' | 'at' | 'outcome'>;
 
-export const BEGIN_AUDIT = literal({
-  name: 'begin-audit',
-  purpose: 'Write down who is about to change what.',
-  text: `insert into holdfast.audit (id, principal, role, action, target, reason, request_id)
-values ($1::uuid, $2, $3, $4, $5, $6, $7) on conflict (id) do nothing`,
-});
-
-/** Writes a change down, before it is made. Safe to send again. */
+/** Writes a change down, before it is made. */
 export async function beginAudit(database: Database, id: string, change: AuditedChange): Promise<void> {
-  const { principal, role, action, target, reason, requestId } = change;
-  await sendQuery(database.views, BEGIN_AUDIT.prepared([id, principal, role, action, target, reason, requestId]));
+  const row = { id, ...change };
+  await query(database.views, (db) => db.insert(audit).values(row).onConflictDoNothing(), REQUEST_RETRY_MS);
 }
 
-export const END_AUDIT = literal({
-  name: 'end-audit',
-  purpose: 'Write down how a change ended, and the id of what it made.',
-  locking: 'The row.',
-  text: `update holdfast.audit set outcome = $2, target = target || $3 where id = $1 and outcome is null`,
-});
-
-/** Stores the result of a change. `made`: the id of the created object. Safe to send again. */
+/** Stores the result of a change. `made`: the id of the created object. */
 export async function endAudit(
   database: Database,
   id: string,
   { outcome, made }: { outcome: string; made: string | null },
 ): Promise<void> {
-  await sendQuery(database.views, END_AUDIT.prepared([id, outcome, made === null ? '' : `/${made}`]));
+  const target = sql`${audit.target} || ${made === null ? '' : `/${made}`}`;
+  const isOpen = and(eq(audit.id, id), isNull(audit.outcome));
+  await query(database.views, (db) => db.update(audit).set({ outcome, target }).where(isOpen), REQUEST_RETRY_MS);
 }

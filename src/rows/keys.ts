@@ -1,0 +1,48 @@
+// API keys that were made while the service ran, by the SHA-256 of their text; the sign-ins with them; and the audit log.
+import type { KeyRole } from '../core/access/key-role.ts';
+import { holdfast, iso, now, text, uuid } from './columns.ts';
+
+export const apiKeys = holdfast.table('api_keys', {
+  id: uuid().notNull(),
+  name: text().notNull(),
+  role: text().$type<KeyRole>().notNull(),
+  sha256: text().notNull(),
+  createdBy: text().notNull(),
+  createdAt: iso().notNull().default(now),
+  /** Null: it never ends. */
+  expiresAt: iso(),
+  /** Exact to a minute; null: it was never used. */
+  lastUsedAt: iso(),
+  /** Null: it is valid. */
+  revokedAt: iso(),
+});
+
+/** The sessions of browsers, which their cookies name. */
+export const webSessions = holdfast.table('web_sessions', {
+  id: uuid().notNull(),
+  secretSha256: text('secret_sha256').notNull(),
+  keySha256: text('key_sha256').notNull(),
+  createdAt: iso().notNull().default(now),
+  expiresAt: iso().notNull(),
+});
+
+/** Codes for one sign-in each. */
+export const signInCodes = holdfast.table('sign_in_codes', {
+  sha256: text().notNull(),
+  keySha256: text('key_sha256').notNull(),
+  expiresAt: iso().notNull(),
+});
+
+export const audit = holdfast.table('audit', {
+  id: uuid().notNull(),
+  at: iso().notNull().default(now),
+  principal: text().notNull(),
+  role: text().$type<KeyRole>().notNull(),
+  /** The name of the operation. */
+  action: text().notNull(),
+  target: text().notNull(),
+  reason: text(),
+  requestId: text().notNull(),
+  /** `ok`, or the code of the problem; null: it has not ended, or its process crashed. */
+  outcome: text(),
+});
