@@ -7,7 +7,7 @@ import { every, startRounds } from './start-rounds.ts';
 
 /** How often it reads the log. */
 const ROUND_MS = 1_000;
-/** In every so many rounds it looks at what waits and runs. */
+/** Every so many rounds it samples what waits and what runs. */
 const SAMPLE_ROUNDS = 10;
 
 /** Rolls up now and then. Returns the function that ends it. */

@@ -1,5 +1,5 @@
 // Reading a JSON body so that nothing surprising is stored: valid UTF-8, no deeper than allowed, no name twice, no NUL character and no lone
-// surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second look: a
+// surrogate in any string or name (PostgreSQL would refuse them, or a later reader would). Most bodies need no second pass: a
 // string can hold such a character only through an escape, or as a byte that JSON itself forbids.
 import { isUtf8 } from 'node:buffer';
 import { headOf } from '../core/cut-text.ts';

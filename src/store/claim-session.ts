@@ -143,7 +143,7 @@ export function createClaim(database: Database): RowSubmitter<ClaimRequest, Clai
   return shareStatement('claim', (requests) => claimAll(database, requests));
 }
 
-/** How often a claim that found its session changed looks again; then it reports the session as busy, and a ring follows. */
+/** How often a claim is tried again because its session has changed; then it reports the session as busy, and a ring follows. */
 const STALE_LOOKS_MAX = 10;
 
 async function claimAll(database: Database, requests: ClaimRequest[]): Promise<Claim[]> {

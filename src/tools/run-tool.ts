@@ -17,7 +17,7 @@ const TIMER_MS_MAX = 2_147_483_647;
  * - The time is over: `call.signal` (as the tool sees it) aborts with a `ToolTimeoutError`; the outcome is the tool's own answer to that,
  *   or an error result that names the tool and its limit.
  * - `call.signal` aborts: rejects with its reason as soon as the tool has stopped, at the latest after ABORT_SETTLE_MS. A tool that
- *   comes back with an answer all the same has done its work, and its answer is returned: the caller looks at the signal next.
+ *   comes back with an answer all the same has done its work, and its answer is returned: the caller checks the signal next.
  * - Anything else that goes wrong is an error result; it rejects for no other reason.
  */
 export async function runTool(

@@ -89,7 +89,7 @@ export class DeltaWriter {
       );
       for (const { sessionId } of batches) this.#onWritten(sessionId);
     } catch (error) {
-      // Only for looking at: the answer itself is committed with all its text.
+      // Deltas are only for display: the answer itself is committed with all its text.
       this.#logger.debug({ err: error }, 'Text deltas were lost');
     }
   }

@@ -1,4 +1,4 @@
-// Follows a submission to its end: looks for one whose outcome is unknown, polls one that was submitted, reads the results of one that has
+// Follows a submission to its end: searches for one whose outcome is unknown, polls one that was submitted, reads the results of one that has
 // ended. Each call does one step of the submission that is due first, and releases it.
 import {
   decideSearch,
@@ -82,7 +82,7 @@ async function step(parts: LaneParts, submission: ProviderSubmission): Promise<v
   }
 }
 
-/** Looks for a submission with an unknown outcome in the provider's list. */
+/** Searches the provider's list for a submission with an unknown outcome. */
 async function search(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
   const { database, owner, port, config, logger } = parts;
   const { id, startedAtMs, requestCount, looks } = submission;

@@ -1,7 +1,7 @@
 // Fetches the jobs of one lane and passes them to a function, with a bound on how many run at the same time. Wraps a BullMQ worker so
 // that the queue cannot fail work: a job ends once its session was checked, whatever the result, and no error reaches the queue.
 //
-// A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it look at while the queue cannot be
+// A lane's slots are shared by the jobs of its queue and by the sessions that the reconciler has it try while the queue cannot be
 // reached (`look`).
 //
 // A job has two ends in the queue: completed, whatever the result of the work, because attempts and failures are counted in PostgreSQL and the

@@ -40,7 +40,7 @@ export interface SummaryWish {
   mayFlush: boolean;
 }
 
-/** The request. Equal wishes give equal bytes; its input never grows beyond the window, for any history. */
+/** The request. Equal inputs give equal bytes; its input never grows beyond the window, for any history. */
 export function summaryRequest(wish: SummaryWish): ModelRequest {
   return {
     ...(wish.provider === undefined ? {} : { provider: wish.provider }),

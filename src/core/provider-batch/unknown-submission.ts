@@ -42,7 +42,7 @@ export function candidatesOf(
 
 /**
  * `prove`: these have ended, so the first line of their results says whose they are. `adopt`: it is taken for the submission until its end
- * proves or disproves it. `wait`: look again. `lost`: nothing was made; the requests are submitted again.
+ * proves or disproves it. `wait`: search again later. `lost`: nothing was made; the requests are submitted again.
  */
 export type SearchVerdict =
   | { kind: 'prove'; ids: string[] }

@@ -177,7 +177,7 @@ function ofLane({ receivedAt, lane: name, dueAt, rungAt }: WaitFacts, lane: Serv
         by: name,
       },
     );
-  // Slots become free and are taken between two looks, and jobs of one lane are fetched in their order.
+  // Slots become free and are taken between two reports of a worker, and jobs of one lane are fetched in their order.
   const isQueued = lane.inUse > 0 && now - Math.max(rungAt ?? 0, dueAt ?? 0) < QUEUED_MS;
   if (lane.due > lane.slots - lane.inUse || isQueued)
     return why('lane_full', `The workers of the lane ${name} run its due sessions in order, ${lane.slots} at a time.`, {

@@ -42,7 +42,7 @@ export interface NewTurn {
   /** The session's view when this turn changes it; null leaves it as it is. */
   sessionView: SessionView | null;
   inputIds: MessageId[];
-  /** Messages that were dropped over the cap and that the prompt tells of: those that it names, and how many it says there were. */
+  /** Messages that were dropped over the cap and that the prompt reports: those that it names, and how many it says there were. */
   overflow?: { ids: MessageId[]; count: number };
   eventIds: SystemEventId[];
   systemSha256: string;

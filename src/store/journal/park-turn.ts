@@ -1,5 +1,5 @@
 // `park-turn`: an open turn waits for something outside. Its reason is stored with it, and its lock and its slot are free. When the time is
-// known, its session's doorbell says when a worker has to look; otherwise the doorbell is deleted, and what ends the wait inserts one. The
+// known, its session's doorbell says when a worker has to check it; otherwise the doorbell is deleted, and what ends the wait inserts one. The
 // same statement stores the model call that has failed, so it is counted once. See journal.ts and docs/decisions/0048.
 import type { AfterCommit } from '../../after-commit.ts';
 import { storableText } from '../../core/storable-text.ts';
@@ -86,7 +86,7 @@ const releasedSessions = cte(`released_sessions as (
     end as delay_ms
 )`);
 
-// It is inserted when it is missing: without it no process would look at the turn again.
+// It is inserted when it is missing: without it no process would resume the turn.
 const rungDoorbells = cte(`rung_doorbells as (
   insert into holdfast.doorbells as d (session_id, lane, rings, due_at)
   select s.id, s.lane, ${firstRingSql('s')}, clock_timestamp() + s.delay_ms * interval '1 millisecond'

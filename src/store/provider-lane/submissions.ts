@@ -240,7 +240,7 @@ export async function noteSubmitted(
 export const NOTE_UNKNOWN = literal({
   name: 'note-unknown',
   purpose:
-    'Note that it is not known what became of a submission, or that the batch that was found is not it. Looks at the list begin anew.',
+    'Note that it is not known what became of a submission, or that the batch that was found is not it. The search of the list begins anew.',
   locking: 'The submission.',
   text: `update holdfast.provider_batches b set status = 'unknown', owner = null, lease_expires_at = null, looks = 0, absent_since = null,
   due_at = clock_timestamp(), error = json_build_object('message', $3::text), is_adopted = false, is_proved = false, submitted_at = null,

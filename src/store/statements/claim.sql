@@ -37,7 +37,7 @@ found as materialized (
       when seen.version <> l.version then 'stale'
       when l.owner <> input.owner and l.lease_expires_at > clock_timestamp() then 'busy'
       when l.waiting = 0 and l.turn_id is null then 'idle'
-      -- What it waits for has not happened. Without a doorbell, no process would look again after a crash of this worker.
+      -- What it waits for has not happened. Without a doorbell, no process would claim it after a crash of this worker.
       when d.session_id is null and t.status = 'parked' then 'idle'
       -- A stop reaches it all the same (G24), and so does the worker that holds it. Its doorbell stays, and is rung when the pause ends.
       when l.stop_reason is null and (l.owner is distinct from input.owner or l.lease_expires_at <= clock_timestamp()) and exists (select from holdfast.pauses p where (p.lane is null or p.lane = l.lane) and (p.agent_id is null or p.agent_id = l.agent_id)

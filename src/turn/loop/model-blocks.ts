@@ -1,5 +1,5 @@
 // The models that this worker must not call for a time, because their provider has asked to wait. One per worker; bounded by the number of
-// models. A block is written to the database by the worker that meets it, and learned by the others with their claims and their look for stop
+// models. A block is written to the database by the worker that meets it, and learned by the others with their claims and their check for stop
 // reasons (store/governor/model-blocks.ts).
 import type { Clock } from '../../clock.ts';
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';

@@ -35,7 +35,7 @@ export interface ToolBatch {
 }
 
 /**
- * How long the answer of a batch that only looks waits for its results, in milliseconds. When they come in time, answer and results are one
+ * How long the answer of a read-only batch waits for its results, in milliseconds. When they come in time, answer and results are one
  * commit: part (c) of `npm run bench`, whose turn has one such call, counts 8.2 writes per turn alone with this wait and 9.2 without. Without it,
  * the answer would be committed with its intents first, as before any other batch. A batch that takes longer loses nothing: its tools run
  * during the wait.
@@ -59,7 +59,7 @@ function intentOf(plan: Exclude<Plan, { kind: 'known' }>, step: number, status: 
   return { step, ordinal, callId: call.id, name: call.name, isIdempotent, status };
 }
 
-/** Starts the calls of a batch. Their intents are committed already, or they only look: then `call` is that of their answer, which is not committed. */
+/** Starts the calls of a batch. Their intents are committed already, or they are read-only: then `call` is that of their uncommitted answer. */
 export function beginTools(
   context: TurnContext,
   turn: OpenedTurn,

@@ -46,7 +46,7 @@ export async function runToolLoop(context: TurnContext, turn: OpenedTurn): Promi
 }
 
 /**
- * Commits an answer that calls tools, runs them, and commits their results: two writes, or one when they only look. A tool that
+ * Commits an answer that calls tools, runs them, and commits their results: two writes, or one when all are read-only. A tool that
  * ends the turn leaves the last of them to that end: it is returned.
  */
 async function takeStep(
