@@ -5,6 +5,8 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { agentOf } from '../../src/config.ts';
 import type { InboundMessage } from '../../src/core/inbound.ts';
 import { createReadTool } from '../../src/tools/read-tool.ts';
+import { readEntries, readSnapshots } from '../rows/entries.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -79,9 +81,7 @@ describe('the stored description of a prompt', () => {
     await arrange();
     const name = newName();
     const request = await say(name, 'hi', { messageId: '5', untrustedContext: ['x'], media: [{ path: '/a.bin' }] });
-    const [row] = await rig.rows('select parts from holdfast.entries where session_id = $1', [
-      await rig.sessionOf(name),
-    ]);
+    const [row] = await readEntries(rig, { sessionId: await rig.sessionOf(name) }, 'parts');
     const parts = row?.['parts'] as { name: string; origin: string; trust: string; start: number; end: number }[];
     const text = promptOf(request);
     expect(
@@ -99,12 +99,10 @@ describe('the stored description of a prompt', () => {
     await arrange();
     const name = newName();
     const request = await say(name, 'hi');
-    const [row] = await rig.rows(
-      `select s.content from holdfast.turns t join holdfast.snapshots s on s.sha256 = t.view->>'sectionsSha256'
-       where t.session_id = $1`,
-      [await rig.sessionOf(name)],
-    );
-    const sections = row?.['content'] as {
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'view');
+    const { sectionsSha256 } = turn?.view as { sectionsSha256: string };
+    const [snapshot] = await readSnapshots(rig, { sha256: sectionsSha256 }, 'content');
+    const sections = snapshot?.content as {
       name: string;
       trust: string;
       isStable: boolean;

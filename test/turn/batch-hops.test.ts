@@ -9,6 +9,18 @@ import { retryTurn } from '../../src/store/retry-turn.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
+import {
+  addProviderBatches,
+  changeProviderRequests,
+  readProviderRequests,
+  removeProviderBatches,
+} from '../rows/provider-batches.ts';
+import { ago, earlier, now, withFields } from '../rows/table.ts';
+import { changeTurns, readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -41,19 +53,13 @@ const views = () => rig.database.views;
 async function parked(name: string, worker: Worker, more: Partial<InboundMessage> = {}) {
   const messageId = await rig.send(name, `hello ${name}`, { via: 'provider-batch', ...more });
   expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [] } });
-  const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1 order by id desc limit 1', [
-    await rig.sessionOf(name),
-  ]);
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id')).at(-1);
   return { messageId, turnId: String(turn?.['id']) };
 }
 
-const requestsOf = (turnId: string) =>
-  rig.rows('select call_no, status, result from holdfast.provider_requests where turn_id = $1 order by call_no', [
-    turnId,
-  ]);
+const requestsOf = (turnId: string) => readProviderRequests(rig, { turnId }, 'callNo', 'status', 'result');
 
-const doorbellsOf = async (name: string) =>
-  rig.rows('select session_id from holdfast.doorbells where session_id = $1', [await rig.sessionOf(name)]);
+const doorbellsOf = async (name: string) => readDoorbells(rig, { sessionId: await rig.sessionOf(name) }, 'sessionId');
 
 /** Stores an answer to the last request of a turn, as the poller does. */
 async function answer(turnId: string, content: object[], stopReason = 'end_turn') {
@@ -68,7 +74,7 @@ async function answer(turnId: string, content: object[], stopReason = 'end_turn'
     stop_reason: stopReason,
     usage,
   };
-  return await finish(turnId, Number(last?.['call_no']), {
+  return await finish(turnId, Number(last?.['callNo']), {
     status: 'answered',
     result: JSON.stringify(message),
     error: null,
@@ -81,18 +87,18 @@ async function finish(
   end: { status: 'answered' | 'errored'; result: string | null; error: string | null },
 ) {
   const providerBatchId = '01900000-0000-7000-8000-000000000000';
-  await rig.rows(
-    `update holdfast.provider_requests set status = 'assigned', provider_batch_id = $3, request_no = 0 where turn_id = $1 and call_no = $2 and status = 'queued'`,
-    [turnId, callNo, providerBatchId],
+  await changeProviderRequests(
+    rig,
+    { turnId, callNo, status: 'queued' },
+    { status: 'assigned', providerBatchId, requestNo: 0 },
   );
   const stored = await storeResults(rig.database, { providerBatchId, results: [{ requestNo: 0, ...end }] });
-  await rig.rows('update holdfast.provider_requests set provider_batch_id = null where turn_id = $1', [turnId]);
+  await changeProviderRequests(rig, { turnId }, { providerBatchId: null });
   return stored;
 }
 
 /** Makes a message so old that its turn makes live calls from now on. */
-const passDeadline = (messageId: string) =>
-  rig.rows(`update holdfast.inbox set received_at = received_at - interval '3 days' where id = $1`, [messageId]);
+const passDeadline = (messageId: string) => changeInputs(rig, { id: messageId }, { receivedAt: earlier('3 days') });
 
 const text = (words: string) => [{ type: 'text', text: words }];
 
@@ -102,7 +108,7 @@ describe('a turn by way of a batch of the provider', () => {
     const before = rig.scripted.requestCount;
     const { messageId, turnId } = await parked('hop', worker);
     expect(rig.scripted.requestCount).toBe(before);
-    expect(await requestsOf(turnId)).toEqual([{ call_no: 1, status: 'queued', result: null }]);
+    expect(await requestsOf(turnId)).toEqual([{ callNo: 1, status: 'queued', result: null }]);
     expect(await doorbellsOf('hop')).toEqual([]);
     const why = { code: 'provider_batch', by: 'anthropic', until: null };
     expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', attempt: 1, why });
@@ -117,22 +123,19 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await worker.run('tools')).toMatchObject({ kind: 'parked' });
     expect(effects).toContainEqual({ word: 'one' });
     expect(await requestsOf(turnId)).toEqual([
-      { call_no: 1, status: 'answered', result: null },
-      { call_no: 2, status: 'queued', result: null },
+      { callNo: 1, status: 'answered', result: null },
+      { callNo: 2, status: 'queued', result: null },
     ]);
     await answer(turnId, text('done'));
     expect(await worker.run('tools')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
     expect((await requestsOf(turnId)).map((row) => row['status'])).toEqual(['answered', 'answered']);
-    const calls = await rig.rows(
-      'select call_no, tier, input_tokens from holdfast.model_calls where turn_id = $1 order by call_no',
-      [turnId],
-    );
+    const calls = await readModelCalls(rig, { turnId }, 'callNo', 'tier', 'inputTokens');
     expect(calls).toEqual([
-      { call_no: 1, tier: 'batch', input_tokens: '10' },
-      { call_no: 2, tier: 'batch', input_tokens: '10' },
+      { callNo: 1, tier: 'batch', inputTokens: 10 },
+      { callNo: 2, tier: 'batch', inputTokens: 10 },
     ]);
-    const types = await rig.rows('select type from holdfast.events where turn_id = $1 order by id', [turnId]);
+    const types = await readEvents(rig, { turnId }, 'type');
     const count = (type: string) => types.filter((row) => row['type'] === type).length;
     expect([count('turn.parked'), count('turn.resumed'), count('model.started'), count('model.ended')]).toEqual([
       2, 2, 2, 2,
@@ -146,8 +149,8 @@ describe('a turn by way of a batch of the provider', () => {
     const overloaded = JSON.stringify({ type: 'overloaded_error', message: 'Overloaded' });
     await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
     expect(await worker.run('refused')).toMatchObject({ kind: 'parked' });
-    expect(await requestsOf(turnId)).toMatchObject([{ status: 'errored' }, { call_no: 2, status: 'queued' }]);
-    expect(await rig.rows('select retries from holdfast.turns where id = $1', [turnId])).toEqual([{ retries: 1 }]);
+    expect(await requestsOf(turnId)).toMatchObject([{ status: 'errored' }, { callNo: 2, status: 'queued' }]);
+    expect(await readTurns(rig, { id: turnId }, 'retries')).toEqual([{ retries: 1 }]);
     const invalid = JSON.stringify({ type: 'invalid_request_error', message: 'max_tokens is too large' });
     await finish(turnId, 2, { status: 'errored', result: null, error: invalid });
     expect(await worker.run('refused')).toMatchObject({ kind: 'ended' });
@@ -164,21 +167,20 @@ describe('a turn by way of a batch of the provider', () => {
     await finish(turnId, 1, { status: 'errored', result: null, error: overloaded });
     await passDeadline(messageId);
     expect(await worker.run('refused-late')).toMatchObject({ kind: 'ended' });
-    const calls = 'select call_no, status, tier from holdfast.model_calls where turn_id = $1 order by call_no';
-    expect(await rig.rows(calls, [turnId])).toEqual([
-      { call_no: 1, status: 'failed', tier: 'batch' },
-      { call_no: 2, status: 'ok', tier: 'standard' },
+    expect(await readModelCalls(rig, { turnId }, 'callNo', 'status', 'tier')).toEqual([
+      { callNo: 1, status: 'failed', tier: 'batch' },
+      { callNo: 2, status: 'ok', tier: 'standard' },
     ]);
-    const totals = 'select status, calls, retries from holdfast.turns where id = $1';
-    expect(await rig.rows(totals, [turnId])).toEqual([{ status: 'completed', calls: 2, retries: 1 }]);
+
+    expect(await readTurns(rig, { id: turnId }, 'status', 'calls', 'retries')).toEqual([
+      { status: 'completed', calls: 2, retries: 1 },
+    ]);
   });
 
   test('makes no live call after the deadline if it may not fall back to one', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('no-fallback', worker);
-    await rig.rows(`update holdfast.inbox set body = (body::jsonb || '{"fallback": "fail"}')::json where id = $1`, [
-      messageId,
-    ]);
+    await changeInputs(rig, { id: messageId }, { body: withFields({ fallback: 'fail' }) });
     const call = { type: 'tool_use', id: 'toolu_1', name: 'note', input: { word: 'late' } };
     await answer(turnId, [call], 'tool_use');
     await passDeadline(messageId);
@@ -186,18 +188,16 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await worker.run('no-fallback')).toMatchObject({ kind: 'ended' });
     expect(rig.scripted.requestCount).toBe(before);
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'failed', error: { code: 'expired' } });
-    const calls = 'select call_no, status, tier from holdfast.model_calls where turn_id = $1 order by call_no';
-    expect(await rig.rows(calls, [turnId])).toEqual([{ call_no: 1, status: 'ok', tier: 'batch' }]);
+    expect(await readModelCalls(rig, { turnId }, 'callNo', 'status', 'tier')).toEqual([
+      { callNo: 1, status: 'ok', tier: 'batch' },
+    ]);
   });
 
   test('uses an answer that came before the deadline also when it is claimed after it', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('just-in-time', worker);
     await answer(turnId, text('in time'));
-    await rig.rows(
-      `update holdfast.inbox set body = (body::jsonb || '{"fallback": "fail", "expiresAt": 1}')::json where id = $1`,
-      [messageId],
-    );
+    await changeInputs(rig, { id: messageId }, { body: withFields({ fallback: 'fail', expiresAt: 1 }) });
     expect(await worker.run('just-in-time')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'in time' });
   });
@@ -206,14 +206,12 @@ describe('a turn by way of a batch of the provider', () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late-outage', worker, { text: '[[error: 529]] [[reply: back]]' });
     await passDeadline(messageId);
-    await rig.rows(`update holdfast.provider_requests set status = 'live' where turn_id = $1`, [turnId]);
-    await rig.rows(`update holdfast.turns set park_since = park_since - interval '2 days' where id = $1`, [turnId]);
+    await changeProviderRequests(rig, { turnId }, { status: 'live' });
+    await changeTurns(rig, { id: turnId }, { parkSince: earlier('2 days') });
     await rig.send('late-outage', 'wakes it', { mode: 'followup' });
     expect(await worker.run('late-outage')).toMatchObject({ kind: 'parked' });
     expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', why: { code: 'model_away' } });
-    await rig.rows(`update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1`, [
-      await rig.sessionOf('late-outage'),
-    ]);
+    await changeDoorbells(rig, { sessionId: await rig.sessionOf('late-outage') }, { dueAt: now });
     expect(await worker.run('late-outage')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'back' });
   });
@@ -232,26 +230,21 @@ describe('a turn by way of a batch of the provider', () => {
     const worker = rig.worker();
     const leavesBeforeMs = async (name: string) => {
       const { turnId } = await parked(name, worker);
-      const [row] = await rig.rows(
-        `select round(extract(epoch from i.received_at - r.leave_at) * 1000)::int as ms
-         from holdfast.provider_requests r join holdfast.inbox i on i.turn_id = r.turn_id where r.turn_id = $1`,
-        [turnId],
-      );
-      return rig.config.batches.deadlineSeconds * 1000 + Number(row?.['ms']);
+      const [input] = await readInputs(rig, { turnId }, 'receivedAt');
+      const [request] = await readProviderRequests(rig, { turnId }, 'leaveAt');
+      return rig.config.batches.deadlineSeconds * 1000 + Number(input?.receivedAt) - Number(request?.leaveAt);
     };
     expect(await leavesBeforeMs('unknown-time')).toBeCloseTo(15 * 60_000, -1);
-    await rig.rows(
-      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, submit_started_at, ended_at)
-       select gen_random_uuid(), 'a', 'read', 1, 1, '', now() - interval '40 minutes', now() from generate_series(1, 20)`,
-    );
+    for (let n = 0; n < 20; n += 1)
+      await addProviderBatches(rig, { status: 'read', submitStartedAt: ago('40 minutes'), endedAt: now });
     expect(await leavesBeforeMs('known-time')).toBeCloseTo(40 * 60_000, -1);
-    await rig.rows('delete from holdfast.provider_batches');
+    await removeProviderBatches(rig);
   });
 
   test('makes a live call once its deadline is near', async () => {
     const worker = rig.worker();
     const { messageId, turnId } = await parked('late', worker);
-    await rig.rows(`update holdfast.provider_requests set status = 'live' where turn_id = $1`, [turnId]);
+    await changeProviderRequests(rig, { turnId }, { status: 'live' });
     await rig.send('late', 'wakes it', { mode: 'followup' });
     expect(await worker.run('late')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered' });
@@ -312,8 +305,8 @@ describe('a turn that waits for a batch of the provider', () => {
     const { turnId } = await parked('steer', worker);
     const steered = await rig.send('steer', 'and also this', { mode: 'steer' });
     expect(await worker.run('steer')).toMatchObject({ kind: 'parked', after: { rings: [] } });
-    expect(await requestsOf(turnId)).toMatchObject([{ call_no: 1, status: 'queued' }]);
-    expect(await rig.rows('select calls from holdfast.turns where id = $1', [turnId])).toEqual([{ calls: 1 }]);
+    expect(await requestsOf(turnId)).toMatchObject([{ callNo: 1, status: 'queued' }]);
+    expect(await readTurns(rig, { id: turnId }, 'calls')).toEqual([{ calls: 1 }]);
     await answer(turnId, [{ type: 'tool_use', id: 'toolu_2', name: 'note', input: { word: 'two' } }], 'tool_use');
     expect(await worker.run('steer')).toMatchObject({ kind: 'parked' });
     expect(await viewMessage(views(), steered)).toMatchObject({ status: 'claimed', turnId });
@@ -362,9 +355,7 @@ describe('a turn that waits for a batch of the provider', () => {
     await worker.run('retry');
     expect(await retryTurn(rig.database, turnId)).toMatchObject({ kind: 'ok', messageIds: [messageId] });
     expect(await worker.run('retry')).toMatchObject({ kind: 'parked' });
-    const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1 order by id desc limit 1', [
-      await rig.sessionOf('retry'),
-    ]);
+    const turn = (await readTurns(rig, { sessionId: await rig.sessionOf('retry') }, 'id')).at(-1);
     await answer(String(turn?.['id']), text('again'));
     expect(await worker.run('retry')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'again' });

@@ -3,6 +3,10 @@ import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { createBudget, patchBudget } from '../../src/store/budgets/budgets.ts';
 import { storeResults } from '../../src/store/provider-lane/store-results.ts';
+import { changeBudgets, readBudgetWindows } from '../rows/budgets.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { changeProviderRequests } from '../rows/provider-batches.ts';
+import { now, sumOf } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
@@ -33,7 +37,7 @@ shareAmongTests(async (onEnd) => {
 let budgetId: string;
 
 beforeEach(async () => {
-  await rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+  await changeBudgets(rig, { removedAt: null }, { removedAt: now });
   budgetId = newId<string>();
   const settings = {
     scope: 'all',
@@ -53,7 +57,7 @@ beforeEach(async () => {
 
 test('a turn that a budget holds back returns its allowance of the rate limits', async () => {
   const worker = limited.worker();
-  await rig.rows('update holdfast.budgets set limit_micros = 0 where id = $1', [budgetId]);
+  await changeBudgets(rig, { id: budgetId }, { limitMicros: 0 });
   await limited.send('held', '[[reply: Done.]]');
   expect(await worker.run('held')).toMatchObject({ kind: 'parked' });
   const { after } = await patchBudget(rig.database, budgetId, { limitMicros: 1_000_000 });
@@ -64,14 +68,14 @@ test('a turn that a budget holds back returns its allowance of the rate limits',
 
 /** The calls of a session, and the amounts that its budget has counted. */
 async function countedOf(name: string) {
-  const [row] = await rig.rows(
-    `select array_agg(c.purpose order by c.call_no) as purposes, sum(c.cost_micros)::int as cost, w.spent_micros::int as spent,
-       w.reserved_micros::int as reserved
-     from holdfast.budget_windows w, holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id
-     where t.session_id = $1 and w.budget_id = $2 group by w.spent_micros, w.reserved_micros`,
-    [await rig.sessionOf(name), budgetId],
-  );
-  return row;
+  const calls = await readModelCalls(rig, { sessionId: await rig.sessionOf(name) }, 'purpose', 'costMicros');
+  const [window] = await readBudgetWindows(rig, { budgetId }, 'spentMicros', 'reservedMicros');
+  return {
+    purposes: calls.map(({ purpose }) => purpose),
+    cost: sumOf(calls, 'costMicros'),
+    spent: window?.spentMicros,
+    reserved: window?.reservedMicros,
+  };
 }
 
 test('the call after a compaction reserves its cost', async () => {
@@ -107,9 +111,10 @@ test('an unusable answer in a provider batch counts, too', async () => {
     usage,
   };
   const providerBatchId = newId<string>();
-  await rig.rows(
-    `update holdfast.provider_requests set status = 'assigned', provider_batch_id = $2, request_no = 0 where session_id = $1`,
-    [await refusing.sessionOf('cut'), providerBatchId],
+  await changeProviderRequests(
+    rig,
+    { sessionId: await refusing.sessionOf('cut') },
+    { status: 'assigned', providerBatchId, requestNo: 0 },
   );
   const result = { requestNo: 0, status: 'answered', result: JSON.stringify(message), error: null } as const;
   await storeResults(rig.database, { providerBatchId, results: [result] });

@@ -13,6 +13,14 @@ import { createReserveCost, openWindows } from '../../src/store/budgets/reserve-
 import { windowBoundsSql } from '../../src/store/budgets/window-bounds.ts';
 import { settledBudgets } from '../../src/store/budgets/settle-parts.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
+import { changeBudgets, readBudgetWindows, readCostReservations } from '../rows/budgets.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';
+import { readEvents } from '../rows/events.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
+import { ago, earlier, having, now, plus, sumOf } from '../rows/table.ts';
+import { changeTurns, readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
@@ -31,7 +39,7 @@ shareAmongTests(async (onEnd) => {
 const PRICES = [{ model: 'anthropic/claude-sonnet-5-5', inputPerMTok: 1, outputPerMTok: 100 }];
 
 beforeEach(async () => {
-  await rig.rows('update holdfast.budgets set removed_at = clock_timestamp() where removed_at is null');
+  await changeBudgets(rig, { removedAt: null }, { removedAt: now });
   await rig.budgets.read();
 });
 
@@ -58,24 +66,16 @@ async function budget(more: Partial<BudgetSettings> & { limitUsd: number }): Pro
 }
 
 const windowOf = async (id: string) => {
-  const [row] = await rig.rows(
-    'select spent_micros::int as spent, reserved_micros::int as reserved from holdfast.budget_windows where budget_id = $1',
-    [id],
-  );
-  return row;
+  const [row] = await readBudgetWindows(rig, { budgetId: id }, 'spentMicros', 'reservedMicros');
+  return row && { spent: row.spentMicros, reserved: row.reservedMicros };
 };
 
 const costOf = async (names: readonly string[]): Promise<number> => {
   const ids = await Promise.all(names.map((name) => rig.sessionOf(name)));
-  const [row] = await rig.rows(
-    'select coalesce(sum(c.cost_micros), 0)::int as cost from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = any ($1::uuid[])',
-    [ids],
-  );
-  return Number(row?.['cost']);
+  return sumOf(await readModelCalls(rig, { sessionId: ids }, 'costMicros'), 'costMicros');
 };
 
-const eventsOf = async (type: string, id: string) =>
-  rig.rows(`select data from holdfast.events where type = $1 and data ->> 'budgetId' = $2`, [type, id]);
+const eventsOf = async (type: string, id: string) => readEvents(rig, { type, data: having({ budgetId: id }) }, 'data');
 
 test('the spending of a turn is the sum of its calls, and nothing stays reserved', async () => {
   const [all, agent] = [
@@ -95,10 +95,8 @@ test('without room a turn is parked before it asks the model, and resumes when t
   const worker = rig.worker();
   await rig.send('waits', 'hello');
   expect(await worker.run('waits')).toMatchObject({ kind: 'parked', after: { rings: [] } });
-  const [turn] = await rig.rows('select id, calls, park_by from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('waits'),
-  ]);
-  expect(turn).toMatchObject({ park_by: id });
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('waits') }, 'id', 'calls', 'parkBy');
+  expect(turn).toMatchObject({ parkBy: id });
   const shown = await viewTurn(rig.database.views, String(turn?.['id']));
   expect(shown).toMatchObject({ status: 'parked', why: { code: 'budget_reached', by: id } });
   expect(await costOf(['waits'])).toBe(0);
@@ -116,10 +114,8 @@ test('a call that costs more than a whole budget parks its own turn and holds no
   const worker = rig.worker();
   await rig.send('huge', 'hello');
   expect(await worker.run('huge')).toMatchObject({ kind: 'parked' });
-  const [turn] = await rig.rows('select id, park_by from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('huge'),
-  ]);
-  expect(turn).toMatchObject({ park_by: id });
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('huge') }, 'id', 'parkBy');
+  expect(turn).toMatchObject({ parkBy: id });
   const { why } = (await viewTurn(rig.database.views, String(turn?.['id']))) ?? {};
   expect(why?.text).toMatch(/likely to cost \$0\.1\d*, more than the whole budget "all in total" of \$0\.05/);
   await rig.budgets.read();
@@ -140,9 +136,7 @@ test('with the action "fail", only the turn whose call costs more than the whole
   const id = await budget({ limitUsd: 0.05, action: 'fail' });
   await rig.send('huge-fails', 'hello');
   await rig.worker().run('huge-fails');
-  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('huge-fails'),
-  ]);
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('huge-fails') }, 'status', 'error');
   expect(turn).toMatchObject({
     status: 'failed',
     error: { code: 'budget_exceeded', message: expect.stringContaining('more than the whole budget') },
@@ -156,12 +150,11 @@ test('a turn that waits for a window is due at its end, and one whose budget is 
   const worker = rig.worker();
   await rig.send('hour', 'hello');
   expect(await worker.run('hour')).toMatchObject({ kind: 'parked' });
-  const [bell] = await rig.rows(
-    `select d.due_at >= w.ends_at and d.due_at <= w.ends_at + interval '6 seconds' as is_at_end from holdfast.doorbells d, holdfast.budget_windows w
-     where d.session_id = $1 and w.budget_id = $2`,
-    [await rig.sessionOf('hour'), id],
-  );
-  expect(bell).toEqual({ is_at_end: true });
+  const [bell] = await readDoorbells(rig, { sessionId: await rig.sessionOf('hour') }, 'dueAt');
+  const [window] = await readBudgetWindows(rig, { budgetId: id }, 'endsAt');
+  const afterEndMs = Number(bell?.dueAt) - Number(window?.endsAt);
+  expect(afterEndMs).toBeGreaterThanOrEqual(0);
+  expect(afterEndMs).toBeLessThanOrEqual(6000);
   const { after } = await removeBudget(rig.database, id);
   expect(after?.rings).toHaveLength(1);
 });
@@ -173,9 +166,7 @@ test('a turn that was parked right after its budget had changed is woken, and on
   expect(await worker.run('missed')).toMatchObject({ kind: 'parked' });
   expect(await wakeBudgetWaiters(rig.database)).toMatchObject({ woken: 0 });
   // As if the change had been committed between the refusal and the park.
-  await rig.rows('update holdfast.budgets set limit_micros = 10000000, changed_at = clock_timestamp() where id = $1', [
-    id,
-  ]);
+  await changeBudgets(rig, { id }, { limitMicros: 10000000, changedAt: now });
   const { woken, after } = await wakeBudgetWaiters(rig.database);
   expect([woken, after?.rings.length]).toEqual([1, 1]);
 });
@@ -186,17 +177,13 @@ test('the wait for a budget does not count as one for the model, which may be aw
   const message = await rig.send('away', '[[error: 529]] [[reply: back]]');
   expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
   const sessionId = await rig.sessionOf('away');
-  await rig.rows(`update holdfast.turns set park_since = park_since - interval '10 days' where session_id = $1`, [
-    sessionId,
-  ]);
+  await changeTurns(rig, { sessionId }, { parkSince: earlier('10 days') });
   await patchBudget(rig.database, id, { limitMicros: microsOf(10) });
   await rig.budgets.read();
   expect(await worker.run('away')).toMatchObject({ kind: 'parked' });
-  await rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [sessionId]);
+  await changeDoorbells(rig, { sessionId }, { dueAt: now });
   expect(await worker.run('away')).toMatchObject({ kind: 'ended' });
-  expect(await rig.rows('select status from holdfast.inbox where id = $1', [message])).toEqual([
-    { status: 'answered' },
-  ]);
+  expect(await readInputs(rig, { id: message }, 'status')).toEqual([{ status: 'answered' }]);
 });
 
 test.each([
@@ -239,13 +226,13 @@ test('budgets that were read earlier do not replace those that were read later',
       return isLate ? hot : rig.database.hot;
     },
   });
-  const earlier = book.read();
+  const first = book.read();
   await isRead.promise;
   const id = await budget({ limitUsd: 1 });
   isLate = false;
   await book.read();
   mayArrive.resolve();
-  await earlier;
+  await first;
   expect(book.all.map((known) => known.id)).toEqual([id]);
 });
 
@@ -275,9 +262,7 @@ test('with the action "fail" a turn without room fails with budget_exceeded', as
   await budget({ limitUsd: 0, action: 'fail' });
   await rig.send('fails', 'hello');
   await rig.worker().run('fails');
-  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('fails'),
-  ]);
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('fails') }, 'status', 'error');
   expect(turn).toMatchObject({ status: 'failed', error: { code: 'budget_exceeded' } });
 });
 
@@ -289,9 +274,7 @@ test('a strict budget allows no call of a model without a price; any other reser
   await budget({ limitUsd: 100, strict: true });
   await rig.send('strict', 'hello', { model: 'anthropic/mystery-1' });
   await rig.worker().run('strict');
-  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('strict'),
-  ]);
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('strict') }, 'status', 'error');
   expect(turn).toMatchObject({
     status: 'failed',
     error: { code: 'budget_exceeded', message: expect.stringContaining('has no price') },
@@ -317,15 +300,13 @@ test('a retry that a budget holds back is charged to the retry budget of its tur
   const { reserveCost } = store;
   store.reserveCost = async (request) => {
     const verdict = await reserveCost(request);
-    await rig.rows('update holdfast.budgets set limit_micros = 0 where id = $1', [id]);
+    await changeBudgets(rig, { id }, { limitMicros: 0 });
     return verdict;
   };
   await rig.send('retried', '[[error: 500 times=always]]');
   expect(await worker.run('retried')).toMatchObject({ kind: 'parked' });
-  const [turn] = await rig.rows('select park_code, retries from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('retried'),
-  ]);
-  expect(turn).toEqual({ park_code: 'budget_reached', retries: 1 });
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('retried') }, 'parkCode', 'retries');
+  expect(turn).toEqual({ parkCode: 'budget_reached', retries: 1 });
 });
 
 test('a call has no room beside what another call has reserved', async () => {
@@ -363,11 +344,8 @@ describe('64 sessions at once on four workers', () => {
     const cost = await costOf(names('likely'));
     expect(cost).toBeLessThanOrEqual(microsOf(1.05));
     expect(await windowOf(id)).toEqual({ spent: cost, reserved: 0 });
-    const [refused] = await rig.rows(
-      `select (data ->> 'spentMicros')::int as spent from holdfast.events where type = 'budget.reached' and data ->> 'budgetId' = $1`,
-      [id],
-    );
-    expect(Number(refused?.['spent'])).toBeGreaterThanOrEqual(microsOf(0.9));
+    const [refused] = await readEvents(rig, { type: 'budget.reached', data: having({ budgetId: id }) }, 'data');
+    expect((refused?.data as { spentMicros: number }).spentMicros).toBeGreaterThanOrEqual(microsOf(0.9));
   });
 });
 
@@ -397,13 +375,10 @@ describe('a reservation of a lost worker', () => {
     const id = await budget({ limitUsd: 100 });
     const sessionId = (await rig.sessionOf('stalled')) as SessionId;
     // As if a worker had claimed it and been stopped for two minutes.
-    const [row] = await rig.rows(
-      `update holdfast.sessions set owner = 'stopped', lease_expires_at = clock_timestamp() - interval '2 minutes' where id = $1
-       returning turn_id, epoch::int as epoch`,
-      [sessionId],
-    );
-    const turnId = row?.['turn_id'] as TurnId;
-    const call = { sessionId, turnId, callNo: 1, epoch: Number(row?.['epoch']), isLive: true };
+    await changeSessions(rig, { id: sessionId }, { owner: 'stopped', leaseExpiresAt: ago('2 minutes') });
+    const [row] = await readSessions(rig, { id: sessionId }, 'turnId', 'epoch');
+    const turnId = row?.turnId as TurnId;
+    const call = { sessionId, turnId, callNo: 1, epoch: Number(row?.epoch), isLive: true };
     await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] });
     expect(await releaseReservations(rig.database)).toBe(false);
     expect(await windowOf(id)).toEqual({ spent: 0, reserved: 0 });
@@ -412,9 +387,9 @@ describe('a reservation of a lost worker', () => {
     await createReserveCost(rig.database)({ ...call, callNo: 2, asks: [{ budgetId: id, micros: 500 }] });
     await releaseReservations(rig.database);
     // The next claim of the turn shows that the worker is lost.
-    await rig.rows('update holdfast.sessions set epoch = epoch + 1 where id = $1', [sessionId]);
+    await changeSessions(rig, { id: sessionId }, { epoch: plus(1) });
     await releaseReservations(rig.database);
-    expect(await rig.rows('select call_no from holdfast.cost_reservations where turn_id = $1', [turnId])).toEqual([]);
+    expect(await readCostReservations(rig, { turnId }, 'callNo')).toEqual([]);
     expect(await windowOf(id)).toEqual({ spent: 300, reserved: 0 });
   });
 });

@@ -1,6 +1,15 @@
 // Goal: messages that each fit into the context of their model do not fail because they wait together. Method: 20 messages of 60 kB, a model
 // server with the window of the configuration, and one with half of it, which refuses what the estimate allows.
 import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { changeDoorbells } from '../rows/doorbells.ts';
+import { countEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { addSystemEvents, readSystemEvents } from '../rows/system-events.ts';
+import { grouped, not, now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { longText } from './seed-history.ts';
@@ -26,16 +35,14 @@ shareAmongTests(async (onEnd) => {
 async function turnsOf(rig: TurnRig, name: string): Promise<(number[] | string)[]> {
   const worker = rig.worker();
   for (;;) {
-    await rig.rows('update holdfast.doorbells set due_at = now(), gather_until = now()');
+    await changeDoorbells(rig, {}, { dueAt: now, gatherUntil: now });
     if ((await worker.run(name)).kind === 'idle') break;
   }
   worker.stop();
-  const rows = await rig.rows(
-    `select t.error, (select json_agg(i.seq::int order by i.seq) from holdfast.inbox i where i.turn_id = t.id) as seqs
-     from holdfast.turns t where t.session_id = $1 order by t.started_at`,
-    [await rig.sessionOf(name)],
-  );
-  return rows.map(({ error, seqs }) => (error as { code: string } | null)?.code ?? (seqs as number[]));
+  const sessionId = await rig.sessionOf(name);
+  const inputs = await readInputs(rig, { sessionId }, 'seq', 'turnId');
+  const turns = await readTurns(rig, { sessionId }, 'id', 'code');
+  return turns.map(({ id, code }) => code ?? inputs.filter(({ turnId }) => turnId === id).map(({ seq }) => seq));
 }
 
 async function sendAll(rig: TurnRig, name: string): Promise<void> {
@@ -43,9 +50,7 @@ async function sendAll(rig: TurnRig, name: string): Promise<void> {
 }
 
 const statusesOf = async (rig: TurnRig, name: string): Promise<unknown> =>
-  rig.rows('select status, count(*)::int as n from holdfast.inbox where session_id = $1 group by status', [
-    await rig.sessionOf(name),
-  ]);
+  grouped(await readInputs(rig, { sessionId: await rig.sessionOf(name) }, 'status'), 'status');
 
 const all = Array.from({ length: count }, (_, index) => index + 1);
 
@@ -62,26 +67,27 @@ test('when the model refuses the prompt of several messages for its length, they
   const rig = rigs.tight;
   await sendAll(rig, 'too-long');
   const sessionId = await rig.sessionOf('too-long');
-  await rig.rows(
-    `insert into holdfast.system_events (id, session_id, text, is_trusted, state) values (gen_random_uuid(), $1, 'The door opened.', true, 'queued')`,
-    [sessionId],
-  );
+  await addSystemEvents(rig, {
+    id: newId<string>(),
+    sessionId,
+    text: 'The door opened.',
+    isTrusted: true,
+    state: 'queued',
+  });
   const turns = await turnsOf(rig, 'too-long');
   expect(turns[0]).toBe('split');
   expect(await statusesOf(rig, 'too-long')).toEqual([{ status: 'answered', n: count }]);
   expect(turns.filter((turn) => turn !== 'split').flat()).toEqual(all);
-  expect(await rig.rows('select * from holdfast.dead_letters where session_id = $1', [sessionId])).toEqual([]);
-  expect(await rig.rows('select waiting, collect_max from holdfast.sessions where id = $1', [sessionId])).toEqual([
-    { waiting: 0, collect_max: null },
+  expect(await readDeadLetters(rig, { sessionId })).toEqual([]);
+  expect(await readSessions(rig, { id: sessionId }, 'waiting', 'collectMax')).toEqual([
+    { waiting: 0, collectMax: null },
   ]);
   // The event is in the prompt that was answered.
-  expect(
-    await rig.rows(`select t.status from holdfast.system_events e join holdfast.turns t on t.id = e.turn_id`),
-  ).toEqual([{ status: 'completed' }]);
+  const [event] = await readSystemEvents(rig, { turnId: not(null) }, 'turnId');
+  expect(await readTurns(rig, { id: event!.turnId! }, 'status')).toEqual([{ status: 'completed' }]);
   // Nothing of the refused prompt is in a later request.
-  const hidden = `select count(*)::int as n from holdfast.entries e join holdfast.turns t on t.id = e.turn_id
-    where e.session_id = $1 and t.status = 'aborted' and e.state = 'active'`;
-  expect(await rig.rows(hidden, [sessionId])).toEqual([{ n: 0 }]);
+  const refused = (await readTurns(rig, { sessionId, status: 'aborted' }, 'id')).map(({ id }) => id);
+  expect(await countEntries(rig, { turnId: refused, state: 'active' })).toBe(0);
 });
 
 test('a single message that does not fit fails, and the message after it is answered', async () => {

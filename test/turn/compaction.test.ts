@@ -10,6 +10,12 @@ import type { MessageId } from '../../src/core/ids.ts';
 import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
+import { countToolCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';
+import { readCompactions, readEntries } from '../rows/entries.ts';
+import { readInputsWithTurns } from '../rows/inputs.ts';
+import { removeModelBlocks } from '../rows/pauses.ts';
+import { expireLeases } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { longText, seedHistory } from './seed-history.ts';
@@ -73,13 +79,11 @@ function textOf(message: Message | undefined): string {
 }
 
 async function compactionsOf(rig: TurnRig, name: string): Promise<Record<string, unknown>[]> {
-  return rig.rows('select * from holdfast.compactions where session_id = $1 order by id', [await rig.sessionOf(name)]);
+  return readCompactions(rig, { sessionId: await rig.sessionOf(name) });
 }
 
 async function entriesOf(rig: TurnRig, name: string): Promise<{ kind: string; state: string }[]> {
-  const rows = await rig.rows('select seq, kind, state from holdfast.entries where session_id = $1 order by seq', [
-    await rig.sessionOf(name),
-  ]);
+  const rows = await readEntries(rig, { sessionId: await rig.sessionOf(name) }, 'seq', 'kind', 'state');
   return rows as { kind: string; state: string }[];
 }
 
@@ -91,11 +95,10 @@ async function memoryOf(rig: TurnRig): Promise<string> {
 }
 
 async function replyOf(rig: TurnRig, messageId: string): Promise<Record<string, unknown>> {
-  const [row] = await rig.rows(
-    'select i.status, t.reply, t.error, t.kind from holdfast.inbox i join holdfast.turns t on t.id = i.turn_id where i.id = $1',
-    [messageId],
-  );
-  return row ?? {};
+  const [input] = await readInputsWithTurns(rig, { id: messageId });
+  if (!input?.turn) return {};
+  const { reply, error, kind } = input.turn;
+  return { status: input.status, reply, error, kind };
 }
 
 describe('a history of 180,000 tokens', () => {
@@ -133,8 +136,8 @@ describe('a history of 180,000 tokens', () => {
     expect(JSON.stringify(messages).length / 4).toBeLessThan(30_000);
     const [compaction] = await compactionsOf(rig, 'long');
     expect(compaction).toMatchObject({ status: 'completed', reason: 'threshold', attempt: 1 });
-    expect(Number(compaction!['tokens_before'])).toBeGreaterThan(180_000);
-    expect(Number(compaction!['tokens_after'])).toBeLessThan(40_000);
+    expect(Number(compaction!['tokensBefore'])).toBeGreaterThan(180_000);
+    expect(Number(compaction!['tokensAfter'])).toBeLessThan(40_000);
   });
 
   test('keeps its rows, and its call is recorded, charged and derivable (G15, G16)', async () => {
@@ -143,24 +146,20 @@ describe('a history of 180,000 tokens', () => {
     expect(entries).toHaveLength(203);
     expect(entries.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
     expect(entries.filter(({ state }) => state === 'compacted').length).toBeGreaterThan(150);
-    const calls = await rig.rows(
-      `select c.turn_id, c.call_no, c.purpose, c.status, c.input_tokens, c.request_sha256, t.calls
-       from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1 order by c.call_no`,
-      [await rig.sessionOf('long')],
-    );
+    const calls = await readModelCalls(rig, { sessionId: await rig.sessionOf('long') });
     expect(calls.map(({ purpose, status }) => [purpose, status])).toEqual([
       ['compaction', 'ok'],
       ['answer', 'ok'],
     ]);
-    expect(calls[0]).toMatchObject({ calls: 2 });
-    expect(Number(calls[0]!['input_tokens'])).toBeGreaterThan(100_000);
+    expect(await readTurns(rig, { id: calls[0]!.turnId }, 'calls')).toEqual([{ calls: 2 }]);
+    expect(calls[0]!.inputTokens).toBeGreaterThan(100_000);
     for (const call of calls) {
       const derived = await deriveRequest(rig.database, {
-        turnId: String(call['turn_id']),
-        callNo: Number(call['call_no']),
+        turnId: call.turnId,
+        callNo: call.callNo,
         defaultThinking: () => 'off',
       });
-      expect(derived).toMatchObject({ purpose: call['purpose'], matches: true });
+      expect(derived).toMatchObject({ purpose: call.purpose, matches: true });
     }
   });
 
@@ -225,11 +224,7 @@ describe('in a small window', () => {
     const { messages } = requests.at(-1)!;
     expect(textOf(messages[0])).toContain(SUMMARY_START);
     expect(textOf(messages[0])).toContain(text);
-    const results = await rig.rows(
-      `select count(*)::int as calls from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1`,
-      [await rig.sessionOf('steps')],
-    );
-    expect(results[0]).toEqual({ calls: 6 });
+    expect(await countToolCalls(rig, { sessionId: await rig.sessionOf('steps') })).toBe(6);
   });
 
   test('an answer that takes too long is abandoned, and the turn continues with the unchanged transcript (G25)', async () => {
@@ -325,7 +320,7 @@ describe('in a small window', () => {
     expect(models).toEqual(['claude-haiku-4-5', 'claude-sonnet-5-5']);
     // The payload log names the session of both calls.
     const log = join(cheap.config.runtime.dataDir, 'payloads.jsonl');
-    const [turn] = await cheap.rows('select id from holdfast.turns');
+    const [turn] = await readTurns(cheap, {}, 'id');
     const linesOf = async () => (await readFile(log, 'utf8').catch(() => '')).trim().split('\n');
     await expect.poll(async () => (await linesOf()).length).toBe(2);
     const lines = await linesOf();
@@ -358,22 +353,18 @@ describe('in a small window', () => {
     expect(await converse('busy', '<<error: 529>> ')).toMatchObject({ status: 'answered', reply: 'Done.' });
     const compactions = await compactionsOf(rig, 'busy');
     expect(compactions.map(({ status }) => status)).toEqual(['failed', 'completed']);
-    const [turn] = await rig.rows('select calls, retries from holdfast.turns where session_id = $1', [
-      await rig.sessionOf('busy'),
-    ]);
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('busy') }, 'calls', 'retries');
     expect(turn).toEqual({ calls: 3, retries: 1 });
   });
 
   test('a provider that asks for a longer wait than a worker accepts is not called: the turn is parked', async () => {
     expect(await converse('later', '<<error: 529 retry-after=120>> ')).toMatchObject({ status: 'claimed' });
-    expect(
-      await rig.rows('select status, park_code from holdfast.turns where session_id = $1', [
-        await rig.sessionOf('later'),
-      ]),
-    ).toEqual([{ status: 'parked', park_code: 'model_blocked' }]);
+    expect(await readTurns(rig, { sessionId: await rig.sessionOf('later') }, 'status', 'parkCode')).toEqual([
+      { status: 'parked', parkCode: 'model_blocked' },
+    ]);
     expect((await compactionsOf(rig, 'later')).map(({ status }) => status)).toEqual(['failed']);
     expect(requestsOf(rig, 'later')).toHaveLength(1);
-    await rig.rows('delete from holdfast.model_blocks');
+    await removeModelBlocks(rig);
   });
 
   test('a request that the provider refuses for its length is compacted and sent again', async () => {
@@ -448,12 +439,8 @@ describe('in a small window', () => {
     const requests = requestsOf(tight, 'growing');
     expect(requests.filter(({ status }) => status === 400).length).toBeGreaterThan(0);
     expect(textOf(requests.at(-1)!.messages[0])).toContain(text);
-    const [tools] = await tight.rows(
-      `select count(*)::int as calls, max(c.runs) as runs from holdfast.tool_calls c
-       join holdfast.turns t on t.id = c.turn_id where t.session_id = $1`,
-      [await tight.sessionOf('growing')],
-    );
-    expect(tools).toEqual({ calls: 7, runs: 1 });
+    const tools = await readToolCalls(tight, { sessionId: await tight.sessionOf('growing') }, 'runs');
+    expect(tools.map(({ runs }) => runs)).toEqual(Array.from({ length: 7 }, () => 1));
   });
 
   test('an answer that ends because the window is full is requested again, until nothing can be compacted', async () => {
@@ -559,9 +546,7 @@ describe('after a worker was lost', () => {
     const lost = sleepy.run('lost');
     await expect.poll(() => requestsOf(rig, 'lost').length).toBe(1);
     sleepy.stop();
-    await rig.rows("update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 s' where id = $1", [
-      await rig.sessionOf('lost'),
-    ]);
+    await expireLeases(rig, { id: await rig.sessionOf('lost') });
     const heir = rig.worker();
     expect((await heir.run('lost')).kind).toBe('ended');
     heir.stop();
@@ -606,15 +591,13 @@ describe('on request', () => {
     await worker.run('hard');
     worker.stop();
     expect(await replyOf(rig, message)).toMatchObject({ status: 'failed', error: { code: 'empty_summary' } });
-    const calls = await rig.rows(
-      `select c.call_no, c.status, t.calls from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id
-       where t.session_id = $1 order by c.call_no`,
-      [await rig.sessionOf('hard')],
-    );
+    const sessionId = await rig.sessionOf('hard');
+    const calls = await readModelCalls(rig, { sessionId }, 'callNo', 'status');
     expect(calls).toEqual([
-      { call_no: 1, status: 'ok', calls: 2 },
-      { call_no: 2, status: 'ok', calls: 2 },
+      { callNo: 1, status: 'ok' },
+      { callNo: 2, status: 'ok' },
     ]);
+    expect(await readTurns(rig, { sessionId }, 'calls')).toEqual([{ calls: 2 }]);
   });
 
   test('a session with nothing to compact says so without a model call', async () => {

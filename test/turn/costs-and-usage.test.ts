@@ -4,6 +4,10 @@ import { priceBookOf } from '../../src/config.ts';
 import { priceCall } from '../../src/core/prices/price-table.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { sumOf } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -58,11 +62,9 @@ test('calls, turns, sessions, usage and the requests that the server received ha
   const bill = received.reduce((sum, micros) => sum + micros, 0);
   expect(bill).toBeGreaterThan(0);
 
-  const [sums] = await rig.rows(
-    `select (select sum(cost_micros)::int from holdfast.model_calls) as calls, (select sum(cost_micros)::int from holdfast.turns) as turns,
-       (select sum(cost_micros)::int from holdfast.sessions) as sessions`,
-  );
-  expect(sums).toEqual({ calls: bill, turns: bill, sessions: bill });
+  expect(sumOf(await readModelCalls(rig), 'costMicros')).toBe(bill);
+  expect(sumOf(await readTurns(rig), 'costMicros')).toBe(bill);
+  expect(sumOf(await readSessions(rig), 'costMicros')).toBe(bill);
   const span = { from: new Date(0), to: new Date(Date.now() + 86_400_000) };
   const usage = await viewUsage(rig.database.views, { by: 'day', group: null, ...span });
   expect(usage.reduce((sum, { costMicros }) => sum + (costMicros ?? 0), 0)).toBe(bill);

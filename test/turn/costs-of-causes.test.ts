@@ -8,6 +8,11 @@ import { retryTurn } from '../../src/store/retry-turn.ts';
 import { spawnSubagent } from '../../src/service/spawn-subagent.ts';
 import { listFires } from '../../src/store/views/crons.ts';
 import { viewTopCosts } from '../../src/store/views/top-costs.ts';
+import { readBudgetWindows } from '../rows/budgets.ts';
+import { endGathering } from '../rows/doorbells.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { above, atLeast, sumOf } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -31,9 +36,9 @@ shareAmongTests(async (onEnd) => {
 async function workAll(): Promise<void> {
   const worker = rig.worker();
   for (;;) {
-    const rows = await rig.rows('select id from holdfast.sessions where waiting > 0');
+    const rows = await readSessions(rig, { waiting: above(0) }, 'id');
     if (rows.length === 0) break;
-    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now()');
+    await endGathering(rig);
     for (const { id } of rows) await worker.runSession(id as SessionId);
   }
   worker.stop();
@@ -50,19 +55,14 @@ async function keyBudget(name: string): Promise<string> {
 }
 
 async function spentOf(budgetId: string): Promise<number> {
-  const [row] = await rig.rows('select spent_micros::int as spent from holdfast.budget_windows where budget_id = $1', [
-    budgetId,
-  ]);
-  return Number(row?.['spent'] ?? 0);
+  const [row] = await readBudgetWindows(rig, { budgetId }, 'spentMicros');
+  return row?.spentMicros ?? 0;
 }
 
 /** The cost of the turns of all sessions whose keys do not begin with `but`. */
 async function costOfAll(since: Date): Promise<{ cost: number; turns: number }> {
-  const [row] = await rig.rows(
-    'select sum(cost_micros)::int as cost, count(*)::int as turns from holdfast.turns where started_at >= $1',
-    [since],
-  );
-  return row as { cost: number; turns: number };
+  const turns = await readTurns(rig, { startedAt: atLeast(since) }, 'costMicros');
+  return { cost: sumOf(turns, 'costMicros'), turns: turns.length };
 }
 
 async function now(): Promise<Date> {
@@ -97,7 +97,7 @@ test('a subagent that a request spawns counts for its API key, also when it is s
   const spawned = await spawnSubagent(service, origin, { task: '[[error: 400 times=1]] [[reply: done]]' });
   expect(spawned).toMatchObject({ kind: 'spawned' });
   await workAll();
-  const [failed] = await rig.rows("select id from holdfast.turns where status = 'failed' order by id desc limit 1");
+  const failed = (await readTurns(rig, { status: 'failed' }, 'id')).at(-1);
   expect(await retryTurn(rig.database, String(failed?.['id']))).toMatchObject({ kind: 'ok' });
   await workAll();
   const { cost, turns } = await costOfAll(since);

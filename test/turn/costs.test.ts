@@ -4,6 +4,11 @@ import { priceCall } from '../../src/core/prices/price-table.ts';
 import { createLogger } from '../../src/logger.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { priceBookOf } from '../../src/config.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { countEvents, readEvents } from '../rows/events.ts';
+import { refuseWrites } from '../rows/refuse-writes.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
@@ -44,20 +49,33 @@ async function turnOf(name: string, text: string, model?: string) {
 
 async function storedOf(name: string) {
   const sessionId = await rig.sessionOf(name);
-  const [turn] = await rig.rows(
-    `select id, status, input_tokens::int, output_tokens::int, cost_micros::int, unpriced_calls, is_simulated
-     from holdfast.turns where session_id = $1 order by id desc limit 1`,
-    [sessionId],
+  const turn = (
+    await readTurns(
+      rig,
+      { sessionId },
+      'id',
+      'status',
+      'inputTokens',
+      'outputTokens',
+      'costMicros',
+      'unpricedCalls',
+      'isSimulated',
+    )
+  ).at(-1);
+  const calls = await readModelCalls(
+    rig,
+    { turnId: turn?.['id'] },
+    'model',
+    'status',
+    'inputTokens',
+    'outputTokens',
+    'costMicros',
+    'priceVersion',
+    'tier',
+    'isEstimated',
+    'isSimulated',
   );
-  const calls = await rig.rows(
-    `select model, status, input_tokens::int, output_tokens::int, cost_micros::int, price_version, tier, is_estimated, is_simulated
-     from holdfast.model_calls where turn_id = $1 order by call_no`,
-    [turn?.['id']],
-  );
-  const [session] = await rig.rows(
-    'select cost_micros::int, unpriced_calls, is_simulated from holdfast.sessions where id = $1',
-    [sessionId],
-  );
+  const [session] = await readSessions(rig, { id: sessionId }, 'costMicros', 'unpricedCalls', 'isSimulated');
   return { turn, calls, session };
 }
 
@@ -92,11 +110,11 @@ describe('a turn', () => {
     );
     const received = receivedMicros('loop');
     expect(received).toHaveLength(3);
-    expect(calls.map((call) => call['cost_micros'])).toEqual(received);
-    expect(turn).toMatchObject({ cost_micros: sumOf(received), unpriced_calls: 0, is_simulated: true });
-    expect(session).toEqual({ cost_micros: sumOf(received), unpriced_calls: 0, is_simulated: true });
+    expect(calls.map((call) => call['costMicros'])).toEqual(received);
+    expect(turn).toMatchObject({ costMicros: sumOf(received), unpricedCalls: 0, isSimulated: true });
+    expect(session).toEqual({ costMicros: sumOf(received), unpricedCalls: 0, isSimulated: true });
     const { version } = priceBookOf(rig.config);
-    expect(calls[0]).toMatchObject({ model: MODEL, tier: 'standard', price_version: version, is_estimated: false });
+    expect(calls[0]).toMatchObject({ model: MODEL, tier: 'standard', priceVersion: version, isEstimated: false });
   });
 
   test('adds to the cost of its session, and a reset subtracts nothing', async () => {
@@ -104,17 +122,17 @@ describe('a turn', () => {
     await turnOf('kept', '/new');
     const { session } = await turnOf('kept', '[[reply: two]]');
     const received = receivedMicros('kept');
-    expect(session?.['cost_micros']).toBe(sumOf(received));
+    expect(session?.['costMicros']).toBe(sumOf(received));
     expect(received.length).toBeGreaterThan(1);
   });
 
   test('of a model without a price has no known cost, and its calls are counted', async () => {
     const { turn, calls, session } = await turnOf('unpriced', '[[reply: ok]]', 'anthropic/scripted-1');
-    expect(calls).toMatchObject([{ cost_micros: null, price_version: null }]);
-    expect(turn).toMatchObject({ cost_micros: null, unpriced_calls: 1 });
-    expect(session).toMatchObject({ cost_micros: null, unpriced_calls: 1 });
+    expect(calls).toMatchObject([{ costMicros: null, priceVersion: null }]);
+    expect(turn).toMatchObject({ costMicros: null, unpricedCalls: 1 });
+    expect(session).toMatchObject({ costMicros: null, unpricedCalls: 1 });
     const next = await turnOf('unpriced', '[[reply: ok]]');
-    expect(next.session).toMatchObject({ cost_micros: next.turn?.['cost_micros'], unpriced_calls: 1 });
+    expect(next.session).toMatchObject({ costMicros: next.turn?.['costMicros'], unpricedCalls: 1 });
   });
 
   test('that falls back is charged for each model at its own prices', async () => {
@@ -123,10 +141,10 @@ describe('a turn', () => {
       '[[error: 404 times=1]] [[usage: input=10 output=10 cache-read=0 cache-write=0]] [[reply: ok]]',
     );
     expect(calls).toMatchObject([
-      { model: MODEL, status: 'failed', cost_micros: 0, is_estimated: false },
-      { model: 'anthropic/claude-haiku-5-5', status: 'ok', cost_micros: 770 },
+      { model: MODEL, status: 'failed', costMicros: 0, isEstimated: false },
+      { model: 'anthropic/claude-haiku-5-5', status: 'ok', costMicros: 770 },
     ]);
-    expect(turn?.['cost_micros']).toBe(770);
+    expect(turn?.['costMicros']).toBe(770);
   });
 });
 
@@ -139,20 +157,20 @@ describe('an interrupted call', () => {
     expect(calls).toMatchObject([
       {
         status: 'failed',
-        input_tokens: 1000,
-        output_tokens: 1,
-        cost_micros: 2010,
-        is_estimated: true,
-        is_simulated: true,
+        inputTokens: 1000,
+        outputTokens: 1,
+        costMicros: 2010,
+        isEstimated: true,
+        isSimulated: true,
       },
-      { status: 'ok', input_tokens: 1000, output_tokens: 50, cost_micros: 2500, is_estimated: false },
+      { status: 'ok', inputTokens: 1000, outputTokens: 50, costMicros: 2500, isEstimated: false },
     ]);
-    expect(turn).toMatchObject({ input_tokens: 2000, output_tokens: 51, cost_micros: 4510 });
+    expect(turn).toMatchObject({ inputTokens: 2000, outputTokens: 51, costMicros: 4510 });
   });
 
   test('without reported usage has no known cost', async () => {
     const { calls } = await turnOf('silent', '[[cut: after=0]] [[reply: whole]]');
-    expect(calls[0]).toMatchObject({ status: 'failed', cost_micros: 0, is_estimated: true });
+    expect(calls[0]).toMatchObject({ status: 'failed', costMicros: 0, isEstimated: true });
   });
 
   test('of a stopped turn is charged, too', async () => {
@@ -162,12 +180,12 @@ describe('an interrupted call', () => {
       '[[stall: after=5 times=always]] [[usage: input=1000 output=50 cache-read=0 cache-write=0]] [[reply: partial]]',
     );
     const running = worker.run('stopped');
-    const shown = `select from holdfast.events where session_id = $1 and type = 'model.delta'`;
-    await expect.poll(async () => await rig.rows(shown, [await rig.sessionOf('stopped')])).not.toEqual([]);
+    const sessionId = await rig.sessionOf('stopped');
+    await expect.poll(() => countEvents(rig, { sessionId, type: 'model.delta' })).toBeGreaterThan(0);
     worker.context.locks.stopAll({ kind: 'stopped', message: 'Stopped by the test.' });
     await running;
     worker.stop();
-    expect((await storedOf('stopped')).turn).toMatchObject({ status: 'aborted', cost_micros: 2010 });
+    expect((await storedOf('stopped')).turn).toMatchObject({ status: 'aborted', costMicros: 2010 });
   });
 });
 
@@ -179,20 +197,19 @@ test('a call that a draining worker interrupts is charged before the turn is rel
   );
   const running = first.run('moved');
   const sessionId = await rig.sessionOf('moved');
-  const eventsOf = (type: string) =>
-    rig.rows('select data from holdfast.events where session_id = $1 and type = $2 order by id', [sessionId, type]);
+  const eventsOf = (type: string) => readEvents(rig, { sessionId, type }, 'data');
   await expect.poll(() => eventsOf('model.delta')).not.toEqual([]);
   first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
   expect(await running).toMatchObject({ kind: 'released' });
   first.stop();
   expect(await storedOf('moved')).toMatchObject({
-    turn: { cost_micros: 2010 },
-    calls: [{ status: 'aborted', cost_micros: 2010, is_estimated: true }],
+    turn: { costMicros: 2010 },
+    calls: [{ status: 'aborted', costMicros: 2010, isEstimated: true }],
   });
   const second = rig.worker();
   await second.run('moved');
   second.stop();
-  expect((await storedOf('moved')).turn).toMatchObject({ status: 'completed', cost_micros: 2010 + 2500 });
+  expect((await storedOf('moved')).turn).toMatchObject({ status: 'completed', costMicros: 2010 + 2500 });
   expect((await eventsOf('model.ended')).map(({ data }) => (data as { costMicros: number }).costMicros)).toEqual([
     2010, 2500,
   ]);
@@ -202,17 +219,14 @@ test('a draining worker also releases its session when the database refuses to s
   const first = rig.worker();
   await rig.send('refused', '[[stall: after=5]] [[reply: whole]]');
   const sessionId = await rig.sessionOf('refused');
-  await rig.rows(`create function holdfast.refuse_call() returns trigger language plpgsql as $$
-begin raise exception 'not here' using errcode = '22003'; end $$`);
-  await rig.rows(`create trigger refuse_call before insert on holdfast.model_calls for each row
-when (new.status = 'aborted' and new.stop_reason is null) execute function holdfast.refuse_call()`);
+  const when = `new.status = 'aborted' and new.stop_reason is null`;
+  const accept = await refuseWrites(rig, { table: 'model_calls', when });
   const running = first.run('refused');
-  const deltas = `select 1 from holdfast.events where session_id = $1 and type = 'model.delta'`;
-  await expect.poll(() => rig.rows(deltas, [sessionId])).not.toEqual([]);
+  await expect.poll(() => countEvents(rig, { sessionId, type: 'model.delta' })).toBeGreaterThan(0);
   first.context.locks.stopAll({ kind: 'shutdown', message: 'The worker leaves.' });
   expect(await running).toMatchObject({ kind: 'released' });
   first.stop();
-  await rig.rows('drop function holdfast.refuse_call() cascade');
+  await accept();
   const second = rig.worker();
   expect(await second.run('refused')).toMatchObject({ kind: 'ended' });
   second.stop();
@@ -224,8 +238,8 @@ test('the calls of a compaction cost their turn and their session', async () => 
   expect(calls.length).toBeGreaterThan(0);
   const received = receivedMicros('long');
   expect(sumOf(received)).toBeGreaterThan(0);
-  expect(turn).toMatchObject({ cost_micros: sumOf(received) });
-  expect(session).toMatchObject({ cost_micros: sumOf(received) });
+  expect(turn).toMatchObject({ costMicros: sumOf(received) });
+  expect(session).toMatchObject({ costMicros: sumOf(received) });
 });
 
 describe('an impossible figure of the provider', () => {
@@ -243,12 +257,12 @@ describe('an impossible figure of the provider', () => {
     await worker.run(name);
     worker.stop();
     const { turn, calls } = await storedOf(name);
-    expect(turn).toMatchObject({ status: 'completed', unpriced_calls: 0 });
-    expect(calls).toMatchObject([{ is_estimated: true, status: 'ok' }]);
-    expect(calls[0]?.['input_tokens']).toBeLessThan(100_000);
-    expect(calls[0]?.['output_tokens']).toBeLessThan(1_000);
-    expect(turn?.['cost_micros']).toBeLessThan(1_000_000);
-    expect(turn?.['cost_micros']).toBeGreaterThan(0);
+    expect(turn).toMatchObject({ status: 'completed', unpricedCalls: 0 });
+    expect(calls).toMatchObject([{ isEstimated: true, status: 'ok' }]);
+    expect(calls[0]?.['inputTokens']).toBeLessThan(100_000);
+    expect(calls[0]?.['outputTokens']).toBeLessThan(1_000);
+    expect(turn?.['costMicros']).toBeLessThan(1_000_000);
+    expect(turn?.['costMicros']).toBeGreaterThan(0);
     expect(lines.map(({ msg }) => msg)).toEqual([
       'Provider reported tokens that the request cannot have used; an estimate is charged',
     ]);

@@ -3,6 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { createLogger } from '../../src/logger.ts';
 import { abortSession } from '../../src/store/control.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { changeDoorbells } from '../rows/doorbells.ts';
+import { countInputs, readInputs } from '../rows/inputs.ts';
+import { changeSessions, expireLeases } from '../rows/sessions.ts';
+import { grouped, noLaterThanNow, now } from '../rows/table.ts';
+import { changeTurns, readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
@@ -47,11 +53,8 @@ async function openRig() {
     /** The state after a process was killed: its leases have expired, its turns are open. */
     kill: async (worker: Worker): Promise<void> => {
       worker.stop();
-      await rig.rows(
-        `update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where owner = $1`,
-        [worker.context.locks.owner],
-      );
-      await rig.rows('update holdfast.doorbells set due_at = clock_timestamp()');
+      await expireLeases(rig, { owner: worker.context.locks.owner });
+      await changeDoorbells(rig, {}, { dueAt: now });
     },
     close: async (): Promise<void> => {
       await rig.close();
@@ -61,7 +64,7 @@ async function openRig() {
 }
 
 async function statusesOf(rig: TurnRig): Promise<unknown[]> {
-  return await rig.rows('select status, count(*)::int as n from holdfast.inbox group by status order by status');
+  return grouped(await readInputs(rig, {}, 'status'), 'status');
 }
 
 const names = Array.from({ length: 12 }, (_, index) => `crowd-${index}`);
@@ -87,15 +90,13 @@ describe('a process that is killed', () => {
       gate.state.isClosed = false;
       const worker = rig.worker();
       const left = async (): Promise<unknown> => {
-        await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+        await changeDoorbells(rig, {}, { dueAt: noLaterThanNow });
         for (const name of names) await worker.run(name);
-        return (
-          await rig.rows(`select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`)
-        )[0]?.['n'];
+        return await countInputs(rig, { status: ['waiting', 'claimed'] });
       };
       await expect.poll(left, { timeout: generousMs, interval: 5 }).toBe(0);
       expect(await statusesOf(rig)).toEqual([{ status: 'answered', n: names.length }]);
-      expect(await rig.rows('select * from holdfast.dead_letters')).toEqual([]);
+      expect(await readDeadLetters(rig)).toEqual([]);
       worker.stop();
       await close();
     },
@@ -110,15 +111,13 @@ describe('a process that is killed', () => {
       await rig.send('poison', '[[tool: gate {"key":"poison"}]]');
       const all = [...names, 'poison'];
       const poisonStatus = async (): Promise<unknown> =>
-        (
-          await rig.rows('select status from holdfast.turns where session_id = $1', [await rig.sessionOf('poison')])
-        )[0]?.['status'];
+        (await readTurns(rig, { sessionId: await rig.sessionOf('poison') }, 'status'))[0]?.['status'];
       let deaths = 0;
       for (; deaths < 10 && (await poisonStatus()) !== 'failed'; deaths += 1) {
         const worker = rig.worker();
         const before = gate.entered.filter((key) => key === 'poison').length;
         const killer = async (): Promise<boolean> => {
-          await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+          await changeDoorbells(rig, {}, { dueAt: noLaterThanNow });
           void Promise.all(all.map((name) => worker.run(name)));
           const isIn = gate.entered.filter((key) => key === 'poison').length > before;
           // It kills the process whenever it runs; the first time while all others run there.
@@ -134,18 +133,16 @@ describe('a process that is killed', () => {
       expect(deaths).toBeLessThanOrEqual(6);
       const last = rig.worker();
       const left = async (): Promise<unknown> => {
-        await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+        await changeDoorbells(rig, {}, { dueAt: noLaterThanNow });
         for (const name of all) await last.run(name);
-        return (
-          await rig.rows(`select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`)
-        )[0]?.['n'];
+        return await countInputs(rig, { status: ['waiting', 'claimed'] });
       };
       await expect.poll(left, { timeout: generousMs, interval: 5 }).toBe(0);
       expect(await statusesOf(rig)).toEqual([
         { status: 'answered', n: names.length },
         { status: 'failed', n: 1 },
       ]);
-      expect(await rig.rows('select code from holdfast.dead_letters')).toEqual([{ code: 'poison' }]);
+      expect(await readDeadLetters(rig, {}, 'code')).toEqual([{ code: 'poison' }]);
       last.stop();
       await close();
     },
@@ -165,10 +162,10 @@ describe('a process that is killed', () => {
       }
       const worker = rig.worker();
       await worker.run('alone');
-      expect((await rig.rows('select status, error from holdfast.inbox where id = $1', [message]))[0]).toMatchObject({
+      expect((await readInputs(rig, { id: message }, 'status', 'error'))[0]).toMatchObject({
         status: 'failed',
       });
-      expect(await rig.rows('select code from holdfast.dead_letters')).toEqual([{ code: 'poison' }]);
+      expect(await readDeadLetters(rig, {}, 'code')).toEqual([{ code: 'poison' }]);
       worker.stop();
       await close();
     },
@@ -192,7 +189,7 @@ test(
     const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
     const worker = rig.worker({ logger: createLogger({ level: 'info', format: 'json', name: 'test', destination }) });
     expect(await worker.run('taken')).toMatchObject({ kind: 'ended' });
-    const [turn] = await rig.rows('select id from holdfast.turns');
+    const [turn] = await readTurns(rig, {}, 'id');
     expect(lines.filter(({ msg }) => msg === 'Turn taken over')).toMatchObject([
       {
         turnId: turn?.['id'],
@@ -221,7 +218,7 @@ test(
     for (const name of suspects) void dying.run(name);
     await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(2);
     await kill(dying);
-    await rig.rows('update holdfast.turns set crowd_deaths = 2');
+    await changeTurns(rig, {}, { crowdDeaths: 2 });
     const worker = rig.worker();
     void worker.run('first');
     await expect.poll(() => gate.entered.length, { timeout: generousMs, interval: 5 }).toBe(3);
@@ -240,7 +237,7 @@ test(
 describe('a process that stalls before it has opened its turns', () => {
   /** A process that claims sessions and opens no turn before their leases have run out; it may be the same one each time. */
   async function stall(rig: TurnRig, owner: string, sessions: readonly string[]): Promise<string[]> {
-    await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+    await changeDoorbells(rig, {}, { dueAt: noLaterThanNow });
     const { store } = rig.worker().context;
     const kinds = [];
     for (const name of sessions) {
@@ -248,12 +245,12 @@ describe('a process that stalls before it has opened its turns', () => {
       const { kind } = await store.claim({ sessionId, owner, leaseMs: 60_000, known: { version: -1, seq: 0 } });
       kinds.push(kind);
     }
-    await rig.rows(`update holdfast.sessions set lease_expires_at = clock_timestamp() where owner = $1`, [owner]);
+    await changeSessions(rig, { owner }, { leaseExpiresAt: now });
     return kinds;
   }
 
   async function runAll(rig: TurnRig, sessions: readonly string[]): Promise<void> {
-    await rig.rows('update holdfast.doorbells set due_at = least(due_at, clock_timestamp())');
+    await changeDoorbells(rig, {}, { dueAt: noLaterThanNow });
     const worker = rig.worker();
     for (const name of sessions) await worker.run(name);
     worker.stop();
@@ -275,7 +272,7 @@ describe('a process that stalls before it has opened its turns', () => {
       expect(claimedOnes).toEqual([names.length, names.length, 1, 1]);
       await runAll(rig, names);
       expect(await statusesOf(rig)).toEqual([{ status: 'answered', n: names.length }]);
-      expect(await rig.rows('select * from holdfast.dead_letters')).toEqual([]);
+      expect(await readDeadLetters(rig)).toEqual([]);
       await close();
     },
   );
@@ -295,7 +292,7 @@ describe('a process that stalls before it has opened its turns', () => {
         { status: 'answered', n: names.length },
         { status: 'failed', n: 1 },
       ]);
-      expect(await rig.rows('select code from holdfast.dead_letters')).toEqual([{ code: 'poison' }]);
+      expect(await readDeadLetters(rig, {}, 'code')).toEqual([{ code: 'poison' }]);
       await close();
     },
   );

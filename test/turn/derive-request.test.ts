@@ -8,6 +8,10 @@ import type { RequestPart } from '../../src/core/request-parts.ts';
 import { retryTurn } from '../../src/store/retry-turn.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest, type DerivedRequest } from '../../src/turn/open/derive-request.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -59,11 +63,7 @@ async function say(name: string, text: string, more: Partial<InboundMessage> = {
 
 /** Every call of a session, derived, with the body that the model server received for it. */
 async function derived(name: string): Promise<DerivedRequest[]> {
-  const calls = await rig.rows(
-    `select c.turn_id as "turnId", c.call_no as "callNo" from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id
-     where t.session_id = $1 order by t.id, c.call_no`,
-    [await rig.sessionOf(name)],
-  );
+  const calls = await readModelCalls(rig, { sessionId: await rig.sessionOf(name) }, 'turnId', 'callNo');
   const received = rig.scripted.requests.filter(
     ({ headers }) => headers['x-holdfast-session'] === `agent:main:${name}`,
   );
@@ -120,9 +120,7 @@ test('a refused prompt is in its own request and in none after it', async () => 
 
 test('a retried turn keeps its first request', async () => {
   await say('retried', 'flaky [[error: 403 times=1]] [[reply: done]]');
-  const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('retried'),
-  ]);
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('retried') }, 'id');
   expect(await retryTurn(rig.database, String(turn?.['id']))).toMatchObject({ kind: 'ok' });
   await worker.run('retried');
   const requests = await derived('retried');
@@ -142,14 +140,11 @@ describe('a prompt without an answer', () => {
       true,
       false,
     ]);
-    const rows = await rig.rows(
-      `select seq::int, kind, state, parent_seq::int as parent, retired_seq::int as retired from holdfast.entries
-       where session_id = $1 order by seq`,
-      [await rig.sessionOf('orphan')],
-    );
+    const sessionId = await rig.sessionOf('orphan');
+    const rows = await readEntries(rig, { sessionId }, 'seq', 'kind', 'state', 'parentSeq', 'retiredSeq');
     expect(rows.slice(2, 4)).toEqual([
-      { seq: 3, kind: 'prompt', state: 'hidden', parent: 2, retired: 4 },
-      { seq: 4, kind: 'prompt', state: 'active', parent: 2, retired: null },
+      { seq: 3, kind: 'prompt', state: 'hidden', parentSeq: 2, retiredSeq: 4 },
+      { seq: 4, kind: 'prompt', state: 'active', parentSeq: 2, retiredSeq: null },
     ]);
     // The worker continues with the transcript in the rows.
     await say('orphan', 'third');
@@ -187,7 +182,7 @@ test('thinking of the model before a change is not sent to the next model, and i
     false,
     false,
   ]);
-  const [session] = await rig.rows('select view from holdfast.sessions where id = $1', [await rig.sessionOf('models')]);
+  const [session] = await readSessions(rig, { id: await rig.sessionOf('models') }, 'view');
   expect(session?.['view']).toMatchObject({
     models: [
       { seq: 1, model: 'claude-sonnet-5-5' },
@@ -205,16 +200,10 @@ test('what was pruned in a call is pruned when it is derived, and unchanged in t
     ),
   );
   expect(JSON.stringify(results.at(-1))).toContain('[Tool result trimmed: kept first 1500 chars');
-  const views = await rig.rows(
-    `select c.view from holdfast.model_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1 order by t.id, c.call_no`,
-    [await rig.sessionOf('pruned')],
-  );
+  const views = await readModelCalls(rig, { sessionId: await rig.sessionOf('pruned') }, 'view');
   expect(views.filter(({ view }) => view !== null).length).toBeGreaterThan(0);
-  const [stored] = await rig.rows(
-    `select count(*)::int as whole from holdfast.entries where session_id = $1 and kind = 'results' and length(content::text) > 20000`,
-    [await rig.sessionOf('pruned')],
-  );
-  expect(stored).toEqual({ whole: 6 });
+  const stored = await readEntries(rig, { sessionId: await rig.sessionOf('pruned'), kind: 'results' }, 'contentText');
+  expect(stored.filter(({ contentText }) => contentText.length > 20_000)).toHaveLength(6);
 });
 
 describe('turns that no user message caused', () => {

@@ -3,24 +3,26 @@ import type { SessionId } from '../../src/core/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createSessionTools } from '../../src/tools/session-tools.ts';
 import { createSessionsPort } from '../../workers/sessions-port.ts';
+import { endGathering } from '../rows/doorbells.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readSubagentRuns } from '../rows/subagents.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 export type FamilyRig = Awaited<ReturnType<typeof createFamilyRig>>;
 
-export interface RunRow {
-  id: string;
-  child_id: SessionId;
-  child_key: string;
-  parent_id: SessionId;
-  root_id: SessionId;
-  depth: number;
-  label: string | null;
-  status: string;
-  result: string | null;
-  error: string | null;
-  announcement_id: string | null;
-  announced_to: string | null;
+export type RunRow = Awaited<ReturnType<typeof readRuns>>[number];
+
+/** All runs, in the order in which they were spawned. */
+async function readRuns(rig: TurnRig) {
+  const runs = await readSubagentRuns(rig);
+  const keys = await readSessions(rig, { id: runs.map(({ childId }) => childId) }, 'id', 'key');
+  return runs.map((run) => ({
+    ...run,
+    childId: run.childId as SessionId,
+    childKey: keys.find(({ id }) => id === run.childId)!.key,
+  }));
 }
 
 interface LastBody {
@@ -40,32 +42,34 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
   }
 
   /** All runs, in the order in which they were spawned. */
-  async function runs(): Promise<RunRow[]> {
-    const sql = `select r.*, c.key as child_key from holdfast.subagent_runs r join holdfast.sessions c on c.id = r.child_id
-      order by r.created_at, r.id`;
-    return (await rig.rows(sql)) as unknown as RunRow[];
-  }
+  const runs = (): Promise<RunRow[]> => readRuns(rig);
 
   /** The runs that a session has spawned. */
   async function runsOf(name: string): Promise<RunRow[]> {
     const parentId = await rig.sessionOf(name);
-    return (await runs()).filter((run) => run.parent_id === parentId);
+    return (await runs()).filter((run) => run.parentId === parentId);
   }
 
   /** The announcements in the inbox of a session. */
   async function announcements(sessionId: SessionId): Promise<Record<string, unknown>[]> {
-    return rig.rows(
-      `select id, status, disposition, mode, route, cause_key, turn_id, error ->> 'code' as code, body -> 'announcement' as announcement
-       from holdfast.inbox where session_id = $1 and kind = 'announcement' order by seq`,
-      [sessionId],
+    return readInputs(
+      rig,
+      { sessionId, kind: 'announcement' },
+      'id',
+      'status',
+      'disposition',
+      'mode',
+      'route',
+      'causeKey',
+      'turnId',
+      'code',
+      'announcement',
     );
   }
 
   /** Makes all waiting messages of a session due now, without gathering. */
   async function gathered(sessionId: SessionId): Promise<void> {
-    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now() where session_id = $1', [
-      sessionId,
-    ]);
+    await endGathering(rig, { sessionId });
   }
 
   /** The body of the last model request of a session. */
@@ -87,10 +91,8 @@ export async function createFamilyRig(databaseUrl: string, settings: object = {}
   }
 
   /** The counts of its family in the session's row. */
-  async function counts(sessionId: SessionId): Promise<Record<string, unknown> | undefined> {
-    const sql =
-      'select waiting, live_children, live_descendants, run_id, owner, turn_id from holdfast.sessions where id = $1';
-    return (await rig.rows(sql, [sessionId]))[0];
+  async function counts(sessionId: SessionId) {
+    return (await readSessions(rig, { id: sessionId }))[0];
   }
 
   return {

@@ -6,6 +6,10 @@ import { withoutPlugins } from '../../src/plugins/plugins.ts';
 import { readHarness } from '../../src/plugins/read-harness.ts';
 import { createLogger } from '../../src/logger.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readModelCalls, readToolCalls } from '../rows/calls.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -58,24 +62,18 @@ async function play(name: string, text: string, more: { model?: string; worker?:
 }
 
 async function turnOf(name: string) {
-  const [turn] = await rig.rows('select * from holdfast.turns where session_id = $1 order by id desc limit 1', [
-    await rig.sessionOf(name),
-  ]);
-  return turn as {
-    id: string;
-    status: string;
-    reply: string | null;
-    error: { code: string; message: string } | null;
-    view: { harness?: object };
-    calls: number;
-    output_tokens: string;
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) })).at(-1);
+  return {
+    ...turn!,
+    view: turn!.view as { harness?: object },
+    error: turn!.error as { code: string; message: string } | null,
   };
 }
 
 test('a model that it supports is answered by it, and the answer is committed like any other', async () => {
   answer = () => ({ content: 'From the helper.', usage: { outputTokens: 7 } });
   const turn = await play('plain', 'hello');
-  expect(turn).toMatchObject({ status: 'completed', reply: 'From the helper.', error: null, output_tokens: '7' });
+  expect(turn).toMatchObject({ status: 'completed', reply: 'From the helper.', error: null, outputTokens: 7 });
   expect(turn.view.harness).toEqual({ id: 'helper', reason: 'auto_plugin' });
   const attempt = attempts.at(-1)!;
   expect(attempt).toMatchObject({
@@ -92,8 +90,8 @@ test('a model that it supports is answered by it, and the answer is committed li
   });
   expect(Object.isFrozen(attempt.messages[0])).toBe(true);
   expect(attempt.tools.map(({ name }) => name)).toEqual(['probe']);
-  const calls = await rig.rows('select status, stop_reason from holdfast.model_calls where turn_id = $1', [turn.id]);
-  expect(calls).toEqual([{ status: 'ok', stop_reason: 'end_turn' }]);
+  const calls = await readModelCalls(rig, { turnId: turn.id }, 'status', 'stopReason');
+  expect(calls).toEqual([{ status: 'ok', stopReason: 'end_turn' }]);
   expect(rig.scripted.requests).toEqual([]);
 });
 
@@ -109,8 +107,8 @@ test('its tool calls are run by the ledger, with ids of our own, and it is asked
       : JSON.stringify(messages.at(-1)?.content);
   const turn = await play('tools', 'look');
   expect(turn.reply).toContain('"content":"seen"');
-  const [ledger] = await rig.rows('select call_id, status from holdfast.tool_calls where turn_id = $1', [turn.id]);
-  expect(ledger).toEqual({ call_id: probed.at(-1), status: 'done' });
+  const [ledger] = await readToolCalls(rig, { turnId: turn.id }, 'callId', 'status');
+  expect(ledger).toEqual({ callId: probed.at(-1), status: 'done' });
   expect(probed.at(-1)).toMatch(/^toolu_[0-9a-f]{32}$/);
 });
 
@@ -122,15 +120,9 @@ test('half characters and NULs of its answers are not kept, and a character in t
   };
   const turn = await play('torn', 'hello');
   expect(turn).toMatchObject({ status: 'completed', reply: 'done' });
-  const [stored] = await rig.rows(
-    `select content from holdfast.entries where turn_id = $1 and kind = 'answer' order by seq limit 1`,
-    [turn.id],
-  );
+  const [stored] = await readEntries(rig, { turnId: turn.id, kind: 'answer' }, 'content');
   expect(stored).toMatchObject({ content: [{ input: { path: 'x\ufffd', 'k\ufffd': [] } }] });
-  const shown = await rig.rows(
-    `select data ->> 'text' as text from holdfast.events where turn_id = $1 and type = 'model.delta' order by id`,
-    [turn.id],
-  );
+  const shown = await readEvents(rig, { turnId: turn.id, type: 'model.delta' }, 'text');
   expect(shown.map(({ text }) => text).join('')).toContain('a😀b\ufffdc');
 });
 
@@ -142,9 +134,9 @@ test('other models are answered by the built-in loop', async () => {
 
 test('an answer costs what the harness reports; without a report, the cost is unknown', async () => {
   answer = () => ({ content: 'Paid.', usage: { outputTokens: 7 }, costUsd: 0.0000015 });
-  expect(await play('paid', 'hello')).toMatchObject({ cost_micros: '2', unpriced_calls: 0 });
+  expect(await play('paid', 'hello')).toMatchObject({ costMicros: 2, unpricedCalls: 0 });
   answer = () => ({ content: 'Free?', usage: { outputTokens: 7 } });
-  expect(await play('unpaid', 'hello')).toMatchObject({ cost_micros: null, unpriced_calls: 1 });
+  expect(await play('unpaid', 'hello')).toMatchObject({ costMicros: null, unpricedCalls: 1 });
 });
 
 test('its error fails the turn, and no other harness answers instead (G11)', async () => {
@@ -153,7 +145,7 @@ test('its error fails the turn, and no other harness answers instead (G11)', asy
   const turn = await play('throws', 'hello');
   expect(turn.error).toEqual({ code: 'harness_failed', message: 'The harness helper failed: out of order' });
   expect(attempts).toHaveLength(asked + 1);
-  const [call] = await rig.rows('select status, error from holdfast.model_calls where turn_id = $1', [turn.id]);
+  const [call] = await readModelCalls(rig, { turnId: turn.id }, 'status', 'error');
   expect(call).toMatchObject({ status: 'failed', error: { code: 'harness_failed' } });
 });
 
@@ -214,9 +206,7 @@ test('a pinned harness that is missing fails the turn before any call', async ()
     await pinned.send('pinned', 'hello');
     await worker.run('pinned');
     worker.stop();
-    const [turn] = await pinned.rows('select status, error from holdfast.turns where session_id = $1', [
-      await pinned.sessionOf('pinned'),
-    ]);
+    const [turn] = await readTurns(pinned, { sessionId: await pinned.sessionOf('pinned') }, 'status', 'error');
     expect(turn).toMatchObject({ status: 'failed', error: { code: 'harness_missing' } });
     expect(pinned.scripted.requests).toEqual([]);
   } finally {

@@ -1,6 +1,12 @@
 // Unusual polls, on a real database with a real worker: a message that joins one, one that uses tools, one that fails.
 import { expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readEntries } from '../rows/entries.ts';
+import { addHeartbeats, readHeartbeats } from '../rows/heartbeats.ts';
+import { readInputsWithTurns } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -31,22 +37,24 @@ shareAmongTests(async (onEnd) => {
 /** A poll in the inbox of a session, with its row. */
 async function poll(name: string, text: string): Promise<string> {
   const id = await rig.send(name, text, {}, 'heartbeat');
-  await rig.rows(
-    `insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, message_id)
-     values (gen_random_uuid(), 'main', $1, clock_timestamp(), 'manual', 'fired', $2)`,
-    [await rig.sessionOf(name), id],
-  );
+  await addHeartbeats(rig, {
+    id: newId<string>(),
+    agentId: 'main',
+    sessionId: await rig.sessionOf(name),
+    scheduledFor: now,
+    trigger: 'manual',
+    status: 'fired',
+    messageId: id,
+  });
   return id;
 }
 
 async function resultOf(messageId: string): Promise<unknown> {
-  return (await rig.rows('select result from holdfast.heartbeats where message_id = $1', [messageId]))[0]?.['result'];
+  return (await readHeartbeats(rig, { messageId }, 'result'))[0]?.['result'];
 }
 
 async function states(name: string): Promise<string[]> {
-  const rows = await rig.rows('select kind, state from holdfast.entries where session_id = $1 order by seq', [
-    await rig.sessionOf(name),
-  ]);
+  const rows = await readEntries(rig, { sessionId: await rig.sessionOf(name) }, 'kind', 'state');
   return rows.map(({ kind, state }) => `${String(kind)} ${String(state)}`);
 }
 
@@ -58,10 +66,8 @@ test('a poll that used tools is pruned with all its steps', async () => {
   await rig.worker().run('tools');
   expect(await resultOf(id)).toBe('acknowledged');
   expect(await states('tools')).toEqual(['prompt pruned', 'answer pruned', 'results pruned', 'answer pruned']);
-  const [session] = await rig.rows('select leaf_seq, waiting, turn_id from holdfast.sessions where id = $1', [
-    await rig.sessionOf('tools'),
-  ]);
-  expect(session).toEqual({ leaf_seq: null, waiting: 0, turn_id: null });
+  const [session] = await readSessions(rig, { id: await rig.sessionOf('tools') }, 'leafSeq', 'waiting', 'turnId');
+  expect(session).toEqual({ leafSeq: null, waiting: 0, turnId: null });
 });
 
 test('a message that joined a poll is answered like any other, and the poll is kept', async () => {
@@ -74,11 +80,8 @@ test('a message that joined a poll is answered like any other, and the poll is k
   const message = await rig.send('steered', 'What time is it?', { mode: 'steer' });
   gate.resolve();
   await running;
-  const [row] = await rig.rows(
-    'select i.status, t.reply from holdfast.inbox i join holdfast.turns t on t.id = i.turn_id where i.id = $1',
-    [message],
-  );
-  expect(row).toMatchObject({ status: 'answered', reply: expect.stringContaining('Noon it is.') });
+  const [input] = await readInputsWithTurns(rig, { id: message });
+  expect(input).toMatchObject({ status: 'answered', turn: { reply: expect.stringContaining('Noon it is.') } });
   expect(await resultOf(id)).toBe('alert');
   expect((await states('steered')).every((state) => state.endsWith('active'))).toBe(true);
 });

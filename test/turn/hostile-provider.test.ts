@@ -7,6 +7,8 @@ import { storeCallerResults } from '../../src/store/caller-results.ts';
 import type { Tool, ToolOutcome } from '../../src/tools/tool.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { png } from '../requests/rig/png.ts';
+import { readCompactions } from '../rows/entries.ts';
+import { readInputsWithTurns } from '../rows/inputs.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { startHostileProvider } from './hostile-provider.ts';
@@ -39,14 +41,6 @@ function messageOf(random: () => number, no: number): Partial<InboundMessage> & 
   return kind === 2 ? { text, caller: { tools: [weather] } } : { text };
 }
 
-interface Settled {
-  status: string;
-  code: string | null;
-  turn: string;
-  steps: number;
-  park: string | null;
-}
-
 test('every session answers its next message after mistakes of every kind', { timeout: 1_200_000 }, async () => {
   const seed = seedOfRun();
   const database = await withTestDatabase();
@@ -67,17 +61,13 @@ test('every session answers its next message after mistakes of every kind', { ti
     const id = await rig.send(name, text, more);
     const settled = async () => {
       await worker.run(name);
-      const [row] = (await rig.rows(
-        `select i.status, i.error ->> 'code' as code, t.id as turn, t.steps, t.park_code as park from holdfast.inbox i
-         left join holdfast.turns t on t.id = i.turn_id where i.id = $1`,
-        [id],
-      )) as unknown as Settled[];
-      if (row?.park !== 'caller') return row;
+      const [row] = await readInputsWithTurns(rig, { id });
+      if (row?.turn?.parkCode !== 'caller') return row;
       const results = Array.from({ length: 5 }, (_, index) => ({ ordinal: index + 1, content: 'rain' }));
-      await storeCallerResults(rig.database, { turnId: row.turn, step: row.steps, results });
+      await storeCallerResults(rig.database, { turnId: row.turn.id, step: row.turn.steps, results });
       return row;
     };
-    let last: Settled | undefined;
+    let last: { status: string; code: string | null } | undefined;
     await expect
       .poll(async () => ['waiting', 'claimed'].includes((last = await settled())?.status ?? ''), { interval: 10 })
       .toBe(false);
@@ -97,7 +87,7 @@ test('every session answers its next message after mistakes of every kind', { ti
     }),
   );
   provider.calm();
-  const compactions = await rig.rows('select status from holdfast.compactions');
+  const compactions = await readCompactions(rig, {}, 'status');
   const about = JSON.stringify({ seed, ends, compactions: compactions.length, provider: provider.counts });
   const last = await Promise.all(names.map((name) => say(name, { text: 'And now?' })));
   expect(

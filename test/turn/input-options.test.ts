@@ -9,6 +9,10 @@ import { wakeOverdue } from '../../src/store/yields.ts';
 import { createCronTool } from '../../src/tools/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createCronPort } from '../../workers/cron-port.ts';
+import { readCrons } from '../rows/crons.ts';
+import { changeYields } from '../rows/doorbells.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { recordedService } from '../service/recorded-service.ts';
@@ -67,10 +71,7 @@ function toolsOf(key: string): string[] {
 }
 
 async function lastInput(session: string): Promise<Record<string, unknown>> {
-  const [row] = await rig.rows(
-    `select kind, body -> 'options' as options from holdfast.inbox where session_id = $1 order by seq desc limit 1`,
-    [await rig.sessionOf(session)],
-  );
+  const row = (await readInputs(rig, { sessionId: await rig.sessionOf(session) }, 'kind', 'options')).at(-1);
   return row ?? {};
 }
 
@@ -92,9 +93,9 @@ test('a subagent has no more tools than the turn that spawned it, nor has the tu
   await rig.send(name, `${spawnCall('[[reply: found]]')} [[reply: started]]`, { options: OPTIONS });
   await worker.run(name);
   const [run] = await rig.runsOf(name);
-  await worker.runSession(run!.child_id);
-  expect(toolsOf(run!.child_key)).toContain('pause');
-  expect(toolsOf(run!.child_key)).not.toContain('order');
+  await worker.runSession(run!.childId);
+  expect(toolsOf(run!.childKey)).toContain('pause');
+  expect(toolsOf(run!.childKey)).not.toContain('order');
   await rig.gathered(await rig.sessionOf(name));
   await worker.run(name);
   expect(await lastInput(name)).toEqual({ kind: 'announcement', options: OPTIONS });
@@ -131,7 +132,7 @@ test('an exchange with another session has the options of the turn that began it
 test('the end of a wait has the options of the turn that waits', async () => {
   await rig.send(name, '[[tool: sessions_yield {"timeoutSeconds": 1}]] [[reply: never]]', { options: OPTIONS });
   await worker.run(name);
-  await rig.rows('update holdfast.yields set due_at = now()');
+  await changeYields(rig, {}, { dueAt: now });
   await wakeOverdue(rig.database);
   expect(await lastInput(name)).toEqual({ kind: 'announcement', options: OPTIONS });
 });
@@ -143,7 +144,7 @@ test('a cron that a turn makes or changes has the options of that turn', async (
       schedule: { kind: 'every', everyMs: 60_000 },
       payload: { kind: 'agentTurn', message: text },
     });
-  const optionsOf = async () => rig.rows('select id, options from holdfast.crons where name = $1', [name]);
+  const optionsOf = async () => readCrons(rig, { name }, 'id', 'options');
   await rig.send(name, `[[tool: cron {"action": "add", "job": ${job('one')}}]] [[reply: done]]`);
   await worker.run(name);
   const [cron] = await optionsOf();
@@ -156,11 +157,7 @@ test('a cron that a turn makes or changes has the options of that turn', async (
 
 test('messages with other options do not share a turn, and none joins a turn that has others (G6)', async () => {
   const statuses = async () =>
-    (
-      await rig.rows('select status from holdfast.inbox where session_id = $1 order by seq', [
-        await rig.sessionOf(name),
-      ])
-    ).map(({ status }) => status);
+    (await readInputs(rig, { sessionId: await rig.sessionOf(name) }, 'status')).map(({ status }) => status);
   await rig.send(name, 'one', { options: OPTIONS });
   await rig.send(name, 'two');
   await worker.run(name);

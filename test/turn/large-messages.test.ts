@@ -1,6 +1,8 @@
 // Messages of the maximum size, made of the texts that the prompt code searches for, through a whole turn with the default lease. Before the
 // patterns were bounded, one of them blocked its process for longer than the lease, and so did every later claim.
 import { expect, test } from 'vitest';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -26,11 +28,10 @@ test.each([
   const worker = rig.worker();
   const message = await rig.send(session, `${piece.repeat(Math.ceil(1_000_000 / piece.length))} end`);
   expect(await worker.run(session)).toMatchObject({ kind: 'ended' });
-  const rows = await rig.rows(
-    'select i.status, s.epoch from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where i.id = $1',
-    [message],
-  );
   // A message larger than the model's window fails, which also settles it.
-  expect(rows).toEqual([{ status: expect.stringMatching(/^(?:answered|failed)$/), epoch: '1' }]);
+  expect(await readInputs(rig, { id: message }, 'status')).toEqual([
+    { status: expect.stringMatching(/^(?:answered|failed)$/) },
+  ]);
+  expect(await readSessions(rig, { id: await rig.sessionOf(session) }, 'epoch')).toEqual([{ epoch: 1 }]);
   worker.stop();
 });

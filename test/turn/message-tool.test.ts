@@ -10,6 +10,9 @@ import { createLogger } from '../../src/logger.ts';
 import { createMessageTool } from '../../src/tools/message-tool.ts';
 import type { ToolCall } from '../../src/tools/tool.ts';
 import { createToolPorts } from '../../workers/tool-ports.ts';
+import { countDeliveries, readDeliveries } from '../rows/deliveries.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
@@ -66,15 +69,12 @@ async function play(name: string, inputs: object[], reply: string, more: Partial
   await rig.send(name, `${tools}[[reply: ${reply}]]`, { ...more, ...(more.messageId && { messageId: id }) });
   await worker.run(name);
   worker.stop();
-  const session = [await rig.sessionOf(name)];
-  const deliveries = await rig.rows('select * from holdfast.deliveries where session_id = $1 order by seq', session);
-  const results = await rig.rows(
-    `select content from holdfast.entries where session_id = $1 and kind = 'results' order by seq`,
-    session,
-  );
+  const sessionId = await rig.sessionOf(name);
+  const deliveries = await readDeliveries(rig, { sessionId });
+  const results = await readEntries(rig, { sessionId, kind: 'results' }, 'content');
   return {
     id,
-    deliveries: deliveries as { payload: Record<string, unknown>; target: object; seq: string; turn_id: string }[],
+    deliveries: deliveries.map((row) => ({ ...row, payload: row.payload as Record<string, unknown> })),
     results: results.flatMap((row) => row['content'] as { content: string; is_error?: boolean }[]),
   };
 }
@@ -83,8 +83,8 @@ describe('a message', () => {
   test('is sent before the reply, to the chat of the session', async () => {
     const { deliveries, results } = await play('plain', [{ action: 'send', message: 'On it.' }], 'Done.');
     expect(deliveries.map(({ seq, payload }) => [seq, payload['type'], payload['text']])).toEqual([
-      ['1', 'message', 'On it.'],
-      ['2', 'reply', 'Done.'],
+      [1, 'message', 'On it.'],
+      [2, 'reply', 'Done.'],
     ]);
     expect(deliveries[0]).toMatchObject({
       target: { url: 'http://127.0.0.1:9/hook' },
@@ -114,9 +114,7 @@ describe('a message', () => {
     const last = calls.at(-1)!;
     const outcome = await messageTool().run({ action: 'send', message: 'Once.' }, last);
     expect(outcome.content).toMatch(/^Queued for telegram 42/);
-    const [{ n }] = (await rig.rows('select count(*)::int as n from holdfast.deliveries where session_id = $1', [
-      await rig.sessionOf('twice'),
-    ])) as [{ n: number }];
+    const n = await countDeliveries(rig, { sessionId: await rig.sessionOf('twice') });
     expect(n).toBe(deliveries.length);
   });
 
@@ -252,9 +250,7 @@ describe('a reply with the same text', () => {
     const name = `same-${title.replaceAll(/[^a-z]/g, '')}`;
     const { deliveries } = await play(name, inputs, reply);
     expect(deliveries).toHaveLength(sent);
-    const [turn] = await rig.rows('select status, reply from holdfast.turns where session_id = $1', [
-      await rig.sessionOf(name),
-    ]);
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'status', 'reply');
     expect(turn).toEqual({ status: 'completed', reply });
   });
 });

@@ -4,6 +4,8 @@ import { newId } from '../../src/ids.ts';
 import { createBudget } from '../../src/store/budgets/budgets.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
+import { readEvents } from '../rows/events.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -59,9 +61,7 @@ describe('a model whose provider has asked to wait', () => {
     const reason = await why(other);
     expect(reason).toMatchObject({ code: 'model_blocked', by: model });
     expect(Date.parse(reason?.until ?? '') - Date.now()).toBeGreaterThan(590_000);
-    const [counts] = await rig.rows(`select calls, retries from holdfast.turns where session_id = $1`, [
-      await rig.sessionOf('heard-of-it'),
-    ]);
+    const [counts] = await readTurns(rig, { sessionId: await rig.sessionOf('heard-of-it') }, 'calls', 'retries');
     // Opening the turn charged its first call, which was not made.
     expect(counts).toEqual({ calls: 1, retries: 0 });
     const spared = await rig.send('another-model', '[[reply: here]]', { model: 'anthropic/not-held-back' });
@@ -130,17 +130,12 @@ describe('a model whose provider has asked to wait', () => {
     const worker = rig.worker();
     await rig.send('short', '[[error: 429 retry-after=0.2 times=2]] [[reply: at last]]', { model: 'anthropic/short' });
     expect(await worker.run('short')).toMatchObject({ kind: 'ended' });
-    const [turn] = await rig.rows('select calls, retries, status from holdfast.turns where session_id = $1', [
-      await rig.sessionOf('short'),
-    ]);
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('short') }, 'calls', 'retries', 'status');
     expect(turn).toEqual({ calls: 3, retries: 0, status: 'completed' });
     const times = requestsOf('short').map(({ receivedAt }) => Date.parse(receivedAt));
     for (const [index, time] of times.slice(1).entries())
       expect(time - (times[index] ?? 0)).toBeGreaterThanOrEqual(199);
-    const events = await rig.rows(
-      `select data ->> 'code' as code from holdfast.events where session_id = $1 and type = 'model.blocked'`,
-      [await rig.sessionOf('short')],
-    );
+    const events = await readEvents(rig, { sessionId: await rig.sessionOf('short'), type: 'model.blocked' }, 'code');
     expect(events).toEqual([{ code: 'rate_limited' }, { code: 'rate_limited' }]);
     worker.stop();
   });

@@ -12,6 +12,12 @@ import { viewTurn } from '../../src/store/views/turns.ts';
 import { findTurnIds } from '../../src/store/views/turn-filter.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeModelBlocks } from '../rows/pauses.ts';
+import { expireLeases } from '../rows/sessions.ts';
+import { ago } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -91,9 +97,8 @@ beforeEach(() => {
 async function turnOf(
   name: string,
 ): Promise<{ id: string; status: string; reply: string | null; error: { code: string } | null }> {
-  const [turn] = await rig.rows(
-    'select id, status, reply, error from holdfast.turns where session_id = $1 order by id desc limit 1',
-    [await rig.sessionOf(name)],
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id', 'status', 'reply', 'error')).at(
+    -1,
   );
   return turn as Awaited<ReturnType<typeof turnOf>>;
 }
@@ -116,13 +121,10 @@ describe('a model that does not answer', () => {
     expect(asked.map(({ provider, model }) => `${provider}/${model}`)).toEqual(['spare/first']);
     // Thinking is signed by the model that produced it.
     expect(JSON.stringify(asked[0]?.messages)).not.toContain('"type":"thinking"');
-    const calls = await rig.rows(
-      'select call_no, status, error from holdfast.model_calls where turn_id = $1 order by 1',
-      [turn.id],
-    );
+    const calls = await readModelCalls(rig, { turnId: turn.id }, 'callNo', 'status', 'error');
     expect(calls.map(({ status }) => status)).toEqual(['ok', 'failed', 'failed', 'failed', 'ok']);
     expect(calls[3]).toMatchObject({ error: { code: 'model_overloaded', fallback: 'spare/first' } });
-    const events = await rig.rows(`select type, data from holdfast.events where turn_id = $1 order by id`, [turn.id]);
+    const events = await readEvents(rig, { turnId: turn.id }, 'type', 'data');
     const blocked = events.find(({ type }) => type === 'model.blocked');
     expect(blocked).toMatchObject({ data: { code: 'model_away', provider: 'anthropic', fallback: 'spare/first' } });
     worker.stop();
@@ -141,10 +143,7 @@ describe('a model that does not answer', () => {
     expect(names).toEqual([asked, asked, asked, asked, 'spare/first']);
     const found = await findTurnIds(db, { model: 'spare/first' }, { limit: 10, after: null });
     expect(found.items).toContain(id);
-    const [ended] = await rig.rows(
-      `select data ->> 'model' as model from holdfast.events where turn_id = $1 and type = 'turn.ended'`,
-      [id],
-    );
+    const [ended] = await readEvents(rig, { turnId: id, type: 'turn.ended' }, 'model');
     expect(ended).toEqual({ model: 'spare/first' });
     const derived = await deriveRequest(rig.database, { turnId: id, callNo: 1, defaultThinking: () => 'off' });
     expect(derived).toMatchObject({ matches: true, request: { model: asked } });
@@ -204,10 +203,7 @@ test('a worker that takes over after the step down asks the fallback, not the fi
   void dying.run('taken-over');
   await expect.poll(() => asked.length, { interval: 5 }).toBe(1);
   dying.stop();
-  await rig.rows(
-    `update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
-    [await rig.sessionOf('taken-over')],
-  );
+  await expireLeases(rig, { id: await rig.sessionOf('taken-over') });
   spare = 'answers';
   const next = rig.worker();
   expect(await next.run('taken-over')).toMatchObject({ kind: 'ended' });
@@ -240,10 +236,8 @@ test('when the first model refuses while the fallback is unavailable, the turn w
     }
   await rig.send('refused-meanwhile', '[[error: 404 times=always]]');
   expect(await worker.run('refused-meanwhile')).toMatchObject({ kind: 'parked' });
-  const [waiting] = await rig.rows('select park_code, park_by from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('refused-meanwhile'),
-  ]);
-  expect(waiting).toEqual({ park_code: 'model_away', park_by: 'spare' });
+  const [waiting] = await readTurns(rig, { sessionId: await rig.sessionOf('refused-meanwhile') }, 'parkCode', 'parkBy');
+  expect(waiting).toEqual({ parkCode: 'model_away', parkBy: 'spare' });
   if (early.kind === 'pass') early.answered();
   await expect.poll(async () => (await worker.run('refused-meanwhile')).kind, { interval: 5 }).toBe('ended');
   expect(await turnOf('refused-meanwhile')).toMatchObject({ status: 'completed' });
@@ -265,8 +259,7 @@ describe('a model that is away for everybody', () => {
   }
 
   /** Another process, which has heard of the outage from the database alone, when the next probe is due. */
-  const probeIsDue = async () =>
-    await slowRig.rows(`update holdfast.model_blocks set probe_at = clock_timestamp() - interval '1 second'`);
+  const probeIsDue = async () => await changeModelBlocks(slowRig, {}, { probeAt: ago('1 second') });
 
   test('is asked by no message of any worker but one probe at a time, which ends that for all; another model of its provider does not', async () => {
     const [first, second] = [slowRig.worker(), slowRig.worker()];

@@ -9,6 +9,11 @@ import { viewTurn } from '../../src/store/views/turns.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import type { TurnOutcome } from '../../src/turn/turn-state.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readEvents } from '../rows/events.ts';
+import { countModelBlocks } from '../rows/pauses.ts';
+import { refuseWrites } from '../rows/refuse-writes.ts';
+import { above, ago, ahead, below, earlier, like, not } from '../rows/table.ts';
+import { changeTurns, countTurns, readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
@@ -40,10 +45,7 @@ async function runToEnd(worker: Worker, name: string): Promise<TurnOutcome> {
 }
 
 async function openTurnOf(of: TurnRig, name: string): Promise<{ id: string; calls: number; retries: number }> {
-  const [turn] = await of.rows(
-    'select id, calls, retries from holdfast.turns where session_id = $1 order by id desc limit 1',
-    [await of.sessionOf(name)],
-  );
+  const turn = (await readTurns(of, { sessionId: await of.sessionOf(name) }, 'id', 'calls', 'retries')).at(-1);
   return turn as { id: string; calls: number; retries: number };
 }
 
@@ -82,10 +84,7 @@ describe('a turn whose model is unavailable', () => {
     expect(requestsOf(patientRig, 'away')).toHaveLength(10);
     await runToEnd(worker, 'away');
     expect(await viewMessage(views(patientRig), behind)).toMatchObject({ status: 'answered' });
-    const types = await patientRig.rows(
-      `select type, data ->> 'code' as code from holdfast.events where turn_id = $1 and type like 'turn.%' order by id`,
-      [id],
-    );
+    const types = await readEvents(patientRig, { turnId: id, type: like('turn.%') }, 'type', 'code');
     expect(types.filter(({ type }) => type === 'turn.parked')).toHaveLength(7);
     expect(types.filter(({ type }) => type === 'turn.resumed')).toHaveLength(7);
     expect(types.at(-1)).toMatchObject({ type: 'turn.ended' });
@@ -95,10 +94,8 @@ describe('a turn whose model is unavailable', () => {
   test('fails when the database refuses to park it, and its session takes the next message', async () => {
     const worker = patientRig.worker();
     const sessionId = await patientRig.sessionOf('unparkable');
-    await patientRig.rows(`create function holdfast.refuse_park() returns trigger language plpgsql as $$
-begin raise exception 'not here' using errcode = '22003'; end $$`);
-    await patientRig.rows(`create trigger refuse_park before update on holdfast.turns for each row
-when (new.session_id = '${sessionId}' and new.status = 'parked') execute function holdfast.refuse_park()`);
+    const when = `new.session_id = '${sessionId}' and new.status = 'parked'`;
+    await refuseWrites(patientRig, { table: 'turns', on: 'update', when });
     const message = await patientRig.send('unparkable', '[[error: 529 times=3]]');
     expect(await worker.run('unparkable')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(patientRig), message)).toMatchObject({
@@ -155,14 +152,9 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     expect(await worker.run(name)).toMatchObject({ kind: 'parked' });
     const view = await viewMessage(views(patientRig), message);
     expect(Date.parse(view?.why?.until ?? '') - Date.now()).toBeLessThanOrEqual(86_400_000 + 60_000);
-    const blocks = await patientRig.rows(
-      `select from holdfast.model_blocks where until > clock_timestamp() + interval '24 hours'`,
-    );
-    expect(blocks).toEqual([]);
-    const worst = await patientRig.rows(
-      `select from holdfast.turns where status = 'parked' and park_not_before > clock_timestamp() + interval '24 hours'`,
-    );
-    expect(worst).toEqual([]);
+    const dayAhead = above(ahead('24 hours'));
+    expect(await countModelBlocks(patientRig, { until: dayAhead })).toBe(0);
+    expect(await countTurns(patientRig, { status: 'parked', parkNotBefore: dayAhead })).toBe(0);
     worker.stop();
   });
 
@@ -173,15 +165,11 @@ when (new.session_id = '${sessionId}' and new.status = 'parked') execute functio
     });
     expect(await worker.run('alternating')).toMatchObject({ kind: 'parked' });
     const { id } = await openTurnOf(patientRig, 'alternating');
-    await patientRig.rows(`update holdfast.turns set park_since = park_since - interval '23 hours' where id = $1`, [
-      id,
-    ]);
+    await changeTurns(patientRig, { id }, { parkSince: earlier('23 hours') });
     await expect.poll(async () => (await worker.run('alternating')).kind, { interval: 5 }).toBe('parked');
-    const [turn] = await patientRig.rows(
-      `select park_code, parks, park_since < clock_timestamp() - interval '22 hours' as is_old from holdfast.turns where id = $1`,
-      [id],
-    );
-    expect(turn).toEqual({ park_code: 'rate_limited', parks: 2, is_old: true });
+    expect(await readTurns(patientRig, { id, parkSince: below(ago('22 hours')) }, 'parkCode', 'parks')).toEqual([
+      { parkCode: 'rate_limited', parks: 2 },
+    ]);
     worker.stop();
   });
 
@@ -277,10 +265,7 @@ test('a compaction that is interrupted before its call holds back no other sessi
   const early = await gate.enter(probed, 'early');
   await seedHistory(patientRig, 'probing', { turns: 10, tokens: 60_000 });
   const sessionId = await patientRig.sessionOf('probing');
-  await patientRig.rows(`create function holdfast.refuse_compactions() returns trigger language plpgsql as $$
-begin raise exception 'not here' using errcode = '22003'; end $$`);
-  await patientRig.rows(`create trigger refuse_compactions before insert on holdfast.compactions for each row
-when (new.session_id = '${sessionId}') execute function holdfast.refuse_compactions()`);
+  await refuseWrites(patientRig, { table: 'compactions', when: `new.session_id = '${sessionId}'` });
   for (const session of ['one', 'other']) {
     const pass = await gate.enter(probed, session);
     if (pass.kind === 'pass') pass.failed(0, 'away');
@@ -290,11 +275,10 @@ when (new.session_id = '${sessionId}') execute function holdfast.refuse_compacti
   expect(await worker.run('probing')).toMatchObject({ kind: 'ended' });
   expect(gate.isOpen(probed)).toBe(true);
   // The other tests use the model.
-  const blocks = async () =>
-    await patientRig.rows('select from holdfast.model_blocks where probe_at is not null and lifted_at is null');
-  await expect.poll(async () => (await blocks()).length, { interval: 5 }).toBe(1);
+  const blocks = () => countModelBlocks(patientRig, { probeAt: not(null), liftedAt: null });
+  await expect.poll(blocks, { interval: 5 }).toBe(1);
   if (early.kind === 'pass') early.answered();
-  await expect.poll(blocks, { interval: 5 }).toEqual([]);
+  await expect.poll(blocks, { interval: 5 }).toBe(0);
   worker.stop();
 });
 

@@ -2,6 +2,8 @@
 // check every connection and every lock of the database, and write to the row of the session, which a lock would block.
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { lockEveryRow } from '../rows/whole-tables.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -21,7 +23,7 @@ async function look(during: string): Promise<void> {
        and pid in (select pid from pg_stat_activity where datname = current_database() and state <> 'active')`,
   );
   found.push({ during, held });
-  await rig.rows(`set lock_timeout = '10s'; update holdfast.sessions set updated_at = updated_at; reset lock_timeout`);
+  await lockEveryRow(rig, 'sessions', 'updated_at');
 }
 
 const lookup: Tool = {
@@ -55,7 +57,5 @@ test('no transaction and no lock is held while a model answers or a tool runs (G
   expect(await worker.run('free')).toMatchObject({ kind: 'ended' });
   worker.stop();
   expect(found).toEqual(['a model call', 'a tool call', 'a model call'].map((during) => ({ during, held: [] })));
-  expect(await rig.rows('select status from holdfast.inbox where id = $1', [message])).toEqual([
-    { status: 'answered' },
-  ]);
+  expect(await readInputs(rig, { id: message }, 'status')).toEqual([{ status: 'answered' }]);
 });

@@ -7,6 +7,12 @@ import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';
+import { countInputs, readInputs } from '../rows/inputs.ts';
+import { changeModelBlocks } from '../rows/pauses.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { above, atMost, earlier, grouped, now } from '../rows/table.ts';
+import { changeTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
@@ -58,23 +64,16 @@ test(
     /** A second passes: the clocks of the workers advance, and all times in the database move closer. */
     const passSecond = async (): Promise<void> => {
       secondsPassed += 1;
-      await rig.rows(
-        `update holdfast.doorbells set due_at = due_at - interval '1 second' where due_at > clock_timestamp()`,
-      );
-      await rig.rows(
-        `update holdfast.turns set park_not_before = park_not_before - interval '1 second' where status = 'parked'`,
-      );
-      await rig.rows(
-        `update holdfast.model_blocks set until = until - interval '1 second', probe_at = probe_at - interval '1 second'`,
-      );
+      await changeDoorbells(rig, { dueAt: above(now) }, { dueAt: earlier('1 second') });
+      await changeTurns(rig, { status: 'parked' }, { parkNotBefore: earlier('1 second') });
+      await changeModelBlocks(rig, {}, { until: earlier('1 second'), probeAt: earlier('1 second') });
     };
     /** Each worker looks at its share of the sessions that are due, as many concurrently as it has slots. */
     const look = async (living: readonly Worker[]): Promise<void> => {
-      const due = await rig.rows(
-        `select s.key from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id
-         where d.due_at <= clock_timestamp() and s.owner is null order by d.due_at`,
-      );
-      const keys = due.map((row) => String(row['key']).replace('agent:main:', ''));
+      const due = await readDoorbells(rig, { dueAt: atMost(now) }, 'sessionId', 'dueAt');
+      const free = await readSessions(rig, { id: due.map(({ sessionId }) => sessionId), owner: null }, 'id', 'key');
+      const dueMs = (id: string) => Number(due.find(({ sessionId }) => sessionId === id)?.dueAt);
+      const keys = free.toSorted((a, b) => dueMs(a.id) - dueMs(b.id)).map(({ key }) => key.replace('agent:main:', ''));
       for (let from = 0; from < keys.length; from += SLOTS * living.length) {
         const some = keys.slice(from, from + SLOTS * living.length);
         await Promise.all(some.map(async (name, index) => living[index % living.length]?.run(name)));
@@ -97,17 +96,14 @@ test(
       await look(living);
     }
     provider.state.isAway = false;
-    const waiting = async (): Promise<unknown> =>
-      (await rig.rows(`select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`))[0]?.[
-        'n'
-      ];
+    const waiting = async (): Promise<unknown> => await countInputs(rig, { status: ['waiting', 'claimed'] });
     let secondsToRecover = 0;
     for (; secondsToRecover < 120 && (await waiting()) !== 0; secondsToRecover += 1) {
       await passSecond();
       await look(living);
     }
 
-    const statuses = await rig.rows('select status, count(*)::int as n from holdfast.inbox group by status');
+    const statuses = grouped(await readInputs(rig, {}, 'status'), 'status');
     expect(statuses).toEqual([{ status: 'answered', n: 2 * SESSIONS }]);
     expect(secondsToRecover).toBeLessThanOrEqual(90);
     const answered = provider.calls.filter(({ isAway }) => !isAway);

@@ -7,6 +7,9 @@ import type { Model } from '../../src/model/model.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { refuseWrites } from '../rows/refuse-writes.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -44,25 +47,15 @@ shareAmongTests(async (onEnd) => {
 });
 
 async function turnOf(name: string): Promise<Record<string, unknown> | undefined> {
-  const [turn] = await rig.rows('select * from holdfast.turns where session_id = $1 order by id desc limit 1', [
-    await rig.sessionOf(name),
-  ]);
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) })).at(-1);
   return turn;
 }
 
 async function messageOf(id: string): Promise<Record<string, unknown> | undefined> {
-  return (await rig.rows('select status, error from holdfast.inbox where id = $1', [id]))[0];
+  return (await readInputs(rig, { id }, 'status', 'error'))[0];
 }
 
 const callsOf = (name: string): number => asked.filter((session) => session === `agent:main:${name}`).length;
-
-/** Makes inserts into a table of the journal that meet a condition fail. */
-async function refuse(rule: string, table: 'entries' | 'model_calls', condition: string, sqlstate: string) {
-  await rig.rows(`create function holdfast.refuse_${rule}() returns trigger language plpgsql as $$
-begin raise exception 'not here' using errcode = '${sqlstate}'; end $$`);
-  await rig.rows(`create trigger refuse_${rule} before insert on holdfast.${table} for each row when (${condition})
-execute function holdfast.refuse_${rule}()`);
-}
 
 describe('a provider that reports no figures', () => {
   test.each([
@@ -86,13 +79,14 @@ describe('a commit that the database refuses permanently', () => {
   test('ends the turn as failed after one call, and the session continues with the next message', async () => {
     const worker = rig.worker();
     const sessionId = await rig.sessionOf('refused');
-    await refuse('answers', 'entries', `new.session_id = '${sessionId}' and new.kind = 'answer'`, '22003');
+    const when = `new.session_id = '${sessionId}' and new.kind = 'answer'`;
+    const accept = await refuseWrites(rig, { table: 'entries', when });
     const message = await rig.send('refused', 'hello', { model: 'wire/m' });
     expect(await worker.run('refused')).toMatchObject({ kind: 'ended' });
     expect(await messageOf(message)).toMatchObject({ status: 'failed' });
     expect(await turnOf('refused')).toMatchObject({ status: 'failed', error: { code: 'commit_failed' } });
     expect(callsOf('refused')).toBe(1);
-    await rig.rows('drop trigger refuse_answers on holdfast.entries');
+    await accept();
     const next = await rig.send('refused', 'again', { model: 'wire/m' });
     await worker.run('refused');
     expect(await messageOf(next)).toMatchObject({ status: 'answered' });
@@ -101,12 +95,12 @@ describe('a commit that the database refuses permanently', () => {
 
   test('also ends the turn when it refuses what is stored with the end of a failed turn', async () => {
     const worker = rig.worker();
-    await refuse('every_call', 'model_calls', 'true', '22003');
+    const accept = await refuseWrites(rig, { table: 'model_calls', when: 'true' });
     const message = await rig.send('twice', '[[error: 400]]');
     expect(await worker.run('twice')).toMatchObject({ kind: 'ended' });
     expect(await messageOf(message)).toMatchObject({ status: 'failed' });
     expect(await turnOf('twice')).toMatchObject({ status: 'failed', error: { code: 'commit_failed' } });
-    await rig.rows('drop trigger refuse_every_call on holdfast.model_calls');
+    await accept();
     worker.stop();
   });
 });

@@ -12,6 +12,11 @@ import { abortSession, abortTurn } from '../../src/store/control.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { countEvents } from '../rows/events.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -102,11 +107,9 @@ type Worker = ReturnType<TurnRig['worker']>;
 const views = () => rig.database.views;
 const statusOf = async (messageId: string) => (await viewMessage(views(), messageId))?.status;
 
-const eventsOf = async (turnId: string, type: string): Promise<number> =>
-  (await rig.rows('select from holdfast.events where turn_id = $1 and type = $2', [turnId, type])).length;
+const eventsOf = async (turnId: string, type: string): Promise<number> => await countEvents(rig, { turnId, type });
 
-const callsOf = async (turnId: string): Promise<unknown> =>
-  (await rig.rows('select call_no from holdfast.model_calls where turn_id = $1', [turnId])).length;
+const callsOf = async (turnId: string): Promise<unknown> => (await readModelCalls(rig, { turnId }, 'callNo')).length;
 
 describe.each(WAITS)('a turn that waits for $name', (wait) => {
   const nameOf = (what: string) => `${wait.code}-${what}`;
@@ -116,7 +119,7 @@ describe.each(WAITS)('a turn that waits for $name', (wait) => {
     const { message, endWait } = await wait.prepare(name);
     const messageId = await rig.send(name, message.text, message);
     expect(await worker.run(name)).toMatchObject({ kind: 'parked', after: { rings: [] } });
-    const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1', [await rig.sessionOf(name)]);
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id');
     const turnId = String(turn?.['id']);
     expect(await viewTurn(views(), turnId)).toMatchObject({ status: 'parked', why: { code: wait.code } });
     return { messageId, turnId, endWait: () => endWait(turnId) };
@@ -136,15 +139,16 @@ describe.each(WAITS)('a turn that waits for $name', (wait) => {
     const known = { version: -1, seq: 0 };
     const claim = createClaim(rig.database);
     expect(await claim({ sessionId, owner: 'crashed', leaseMs: 60_000, known })).toMatchObject({ kind: 'claimed' });
-    await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
+    await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
   }
 
   test('holds no lock, and one of two workers resumes it once its wait is over', async () => {
     const name = nameOf('once');
     const [first, second] = [rig.worker(), rig.worker()];
     const turn = await parked(name, first);
-    const lock = 'select owner, lease_expires_at from holdfast.sessions where key = $1';
-    expect(await rig.rows(lock, [`agent:main:${name}`])).toEqual([{ owner: null, lease_expires_at: null }]);
+    expect(await readSessions(rig, { key: `agent:main:${name}` }, 'owner', 'leaseExpiresAt')).toEqual([
+      { owner: null, leaseExpiresAt: null },
+    ]);
     expect(await second.run(name)).toMatchObject({ kind: wait.found });
     expect(await turn.endWait()).toBe(1);
     const outcomes = await Promise.all([first.run(name), second.run(name)]);
@@ -212,9 +216,7 @@ describe.each(WAITS)('a turn that waits for $name', (wait) => {
       expect(effects).not.toContain(name);
       const next = how === 'interrupt' ? null : await rig.send(name, 'again [[reply: again]]');
       expect(await worker.run(name)).toMatchObject({ kind: 'ended' });
-      const [last] = await rig.rows('select reply from holdfast.turns where session_id = $1 order by id desc limit 1', [
-        await rig.sessionOf(name),
-      ]);
+      const last = (await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'reply')).at(-1);
       expect(last).toEqual({ reply: next === null ? 'this' : 'again' });
     }
   });

@@ -4,6 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { sumOf } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -43,14 +45,13 @@ function shareOf({ read, written, uncached }: Omit<TurnUsage, 'turn'>): number {
 }
 
 async function usageByTurn(name: string): Promise<TurnUsage[]> {
-  const rows = await rig.rows(
-    `select row_number() over (order by t.id)::int as turn, sum(c.cache_read_tokens)::int as read,
-       sum(c.cache_write_tokens)::int as written, sum(c.input_tokens)::int as uncached
-     from holdfast.turns t join holdfast.model_calls c on c.turn_id = t.id and c.status = 'ok'
-     where t.session_id = $1 group by t.id order by t.id`,
-    [await rig.sessionOf(name)],
-  );
-  return rows as unknown as TurnUsage[];
+  const calls = await readModelCalls(rig, { sessionId: await rig.sessionOf(name), status: 'ok' });
+  return [...Map.groupBy(calls, ({ turnId }) => turnId).values()].map((own, index) => ({
+    turn: index + 1,
+    read: sumOf(own, 'cacheReadTokens'),
+    written: sumOf(own, 'cacheWriteTokens'),
+    uncached: sumOf(own, 'inputTokens'),
+  }));
 }
 
 /** The n-th message: two steps with tools and an answer; once many tools in one step, once a call that fails first. */

@@ -12,6 +12,7 @@ import { toWireRequest } from '../../src/model/wire-request.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -80,10 +81,7 @@ async function play(provider: string) {
   await rig.send(provider, 'go', { model: `${provider}/m` });
   await worker.run(provider);
   worker.stop();
-  const [turn] = await rig.rows(
-    'select id, status from holdfast.turns where session_id = $1 order by id desc limit 1',
-    [await rig.sessionOf(provider)],
-  );
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(provider) }, 'id', 'status')).at(-1);
   expect(turn).toMatchObject({ status: 'completed' });
   const blocks: ContentBlock[] = asked.at(-1)?.request.messages.flatMap(({ content }) => content) ?? [];
   return { turnId: String(turn?.['id']), blocks };
@@ -155,9 +153,7 @@ test('a turn that steps down to a model of another family sends it the history i
   const { called, answered } = idsOf(request.messages.flatMap(({ content }) => content));
   expect(called).toEqual([expect.stringMatching(/^[a-zA-Z0-9]{9}$/)]);
   expect(answered).toEqual(called);
-  const [turn] = await rig.rows('select id, calls from holdfast.turns where session_id = $1', [
-    await rig.sessionOf('stepped'),
-  ]);
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('stepped') }, 'id', 'calls');
   const derived = await deriveRequest(rig.database, {
     turnId: String(turn?.['id']),
     callNo: Number(turn?.['calls']),

@@ -2,6 +2,11 @@
 // tool; messages that arrive then are processed when the tool continues.
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readToolCalls } from '../rows/calls.ts';
+import { endGathering } from '../rows/doorbells.ts';
+import { countEntries, readEntries } from '../rows/entries.ts';
+import { readInputsWithTurns } from '../rows/inputs.ts';
+import { changeSessions } from '../rows/sessions.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -75,23 +80,22 @@ async function busySession(name: string) {
 
 /** Ends the time in which waiting messages are gathered. */
 async function gathered(name: string): Promise<void> {
-  const sql = 'update holdfast.doorbells set gather_until = now(), due_at = now() where session_id = $1';
-  await rig.rows(sql, [await rig.sessionOf(name)]);
+  await endGathering(rig, { sessionId: await rig.sessionOf(name) });
 }
 
 async function inboxOf(name: string): Promise<Record<string, unknown>[]> {
-  return rig.rows(
-    `select i.kind, i.status, i.disposition, i.body ->> 'text' as text, t.status as turn from holdfast.inbox i
-     left join holdfast.turns t on t.id = i.turn_id where i.session_id = $1 order by i.seq`,
-    [await rig.sessionOf(name)],
-  );
+  const inputs = await readInputsWithTurns(rig, { sessionId: await rig.sessionOf(name) });
+  return inputs.map(({ kind, status, disposition, text, turn }) => ({
+    kind,
+    status,
+    disposition,
+    text,
+    turn: turn?.status ?? null,
+  }));
 }
 
 async function entriesOf(name: string, state = 'active'): Promise<unknown[]> {
-  const rows = await rig.rows('select kind from holdfast.entries where session_id = $1 and state = $2 order by seq', [
-    await rig.sessionOf(name),
-    state,
-  ]);
+  const rows = await readEntries(rig, { sessionId: await rig.sessionOf(name), state }, 'kind');
   return rows.map(({ kind }) => kind);
 }
 
@@ -134,12 +138,9 @@ describe('steer', () => {
     await running;
     expect(runs).toEqual([]);
     expect(lastSent(name)).toMatch(/Skipped due to queued user message.*stop that/);
-    expect(
-      await rig.rows(
-        'select c.status from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id where t.session_id = $1',
-        [await rig.sessionOf(name)],
-      ),
-    ).toEqual([{ status: 'skipped' }]);
+    expect(await readToolCalls(rig, { sessionId: await rig.sessionOf(name) }, 'status')).toEqual([
+      { status: 'skipped' },
+    ]);
     worker.stop();
   });
 
@@ -247,10 +248,7 @@ describe('waiting messages', () => {
     });
     await gathered('wait');
     expect(await busy.worker.run('wait')).toMatchObject({ kind: 'ended', after: { rings: [] } });
-    const prompts = await rig.rows(
-      "select content from holdfast.entries where session_id = $1 and kind = 'prompt' order by seq",
-      [await rig.sessionOf('wait')],
-    );
+    const prompts = await readEntries(rig, { sessionId: await rig.sessionOf('wait'), kind: 'prompt' }, 'content');
     const taken = prompts.map(({ content }) => JSON.stringify(content).match(/note \d+\./g) ?? []);
     expect(taken.map(({ length }) => length)).toEqual([0, 20, 20, 5]);
     expect(taken.flat()).toEqual(sent);
@@ -277,7 +275,7 @@ describe('waiting messages', () => {
 
   test('join a running turn `cap` messages at a time when they steer, and none is left out (G1, G3)', async () => {
     const busy = await busySession('steer-many');
-    await rig.rows('update holdfast.sessions set queue_cap = 20 where id = $1', [await rig.sessionOf('steer-many')]);
+    await changeSessions(rig, { id: await rig.sessionOf('steer-many') }, { queueCap: 20 });
     const sent = Array.from({ length: 60 }, (_, index) => `steer ${index + 1}.`);
     for (const text of sent) await rig.send('steer-many', text, { mode: 'steer' });
     await busy.goOn();
@@ -285,10 +283,7 @@ describe('waiting messages', () => {
       await gathered('steer-many');
       await busy.worker.run('steer-many');
     }
-    const entries = await rig.rows(
-      "select content from holdfast.entries where session_id = $1 and role = 'user' order by seq",
-      [await rig.sessionOf('steer-many')],
-    );
+    const entries = await readEntries(rig, { sessionId: await rig.sessionOf('steer-many'), role: 'user' }, 'content');
     expect(entries.flatMap(({ content }) => JSON.stringify(content).match(/steer \d+\./g) ?? [])).toEqual(sent);
     expect((await inboxOf('steer-many')).filter(({ status }) => status !== 'answered')).toEqual([]);
     busy.worker.stop();
@@ -296,9 +291,7 @@ describe('waiting messages', () => {
 
   test('over the cap are dropped with a line for each where the policy is `summarize` (G5)', async () => {
     const busy = await busySession('collect');
-    await rig.rows("update holdfast.sessions set queue_drop = 'summarize' where id = $1", [
-      await rig.sessionOf('collect'),
-    ]);
+    await changeSessions(rig, { id: await rig.sessionOf('collect') }, { queueDrop: 'summarize' });
     for (let n = 1; n <= 23; n += 1) await rig.send('collect', `note ${n}`);
     const outcome = await busy.goOn();
     expect(outcome).toMatchObject({
@@ -357,11 +350,7 @@ describe('a message that begins a new session', () => {
     expect(JSON.stringify(sent?.body)).not.toContain('blue door');
     expect(sent?.body).toMatchObject({ messages: [{ role: 'user' }] });
     expect(lastSent('new')).toMatch(/hello"/);
-    const kept = await rig.rows(
-      'select count(*)::int as n from holdfast.entries where session_id = $1 and transcript_no = 1',
-      [await rig.sessionOf('new')],
-    );
-    expect(kept).toEqual([{ n: 2 }]);
+    expect(await countEntries(rig, { sessionId: await rig.sessionOf('new'), transcriptNo: 1 })).toBe(2);
     await rig.send('new', '/reset');
     await worker.run('new');
     expect(lastSent('new')).toContain('A new session was started via /new or /reset.');

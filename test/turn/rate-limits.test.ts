@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
+import { addRateWindows } from '../rows/pauses.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { startLimitedProvider, type LimitedRequest } from './limited-provider.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -41,10 +42,7 @@ test(
     const workers = Array.from({ length: WORKERS }, () => rig.worker({ modelUrl: provider.url }));
     const account = workers[0]?.context.model.accountOf({});
     // The limit begins empty.
-    await rig.rows('insert into holdfast.rate_windows (limit_id, unit, amount) values ($1, $2, 0)', [
-      `${account} anthropic/*`,
-      'requests',
-    ]);
+    await addRateWindows(rig, { limitId: `${account} anthropic/*`, unit: 'requests', amount: 0 });
     const beganAtMs = performance.now();
     let isOver = false;
     const sessions = workers.flatMap((worker, no) =>

@@ -12,6 +12,11 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
 import { png } from '../requests/rig/png.ts';
+import { readCompactions, readEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { not } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -80,7 +85,7 @@ shareAmongTests(async (onEnd) => {
 async function say(name: string, text: string, kind: 'message' | 'compaction' = 'message'): Promise<unknown> {
   const id = await rig.send(name, text, { model: 'picky/m' }, kind);
   await worker.run(name);
-  const [row] = await rig.rows('select status, error from holdfast.inbox where id = $1', [id]);
+  const [row] = await readInputs(rig, { id }, 'status', 'error');
   return row;
 }
 
@@ -107,9 +112,7 @@ test.each([
     expect(await say(name, `poison ${text}`)).toMatchObject(REFUSED);
     expect(await say(name, 'and now?')).toMatchObject(ANSWERED);
     expect(sent.at(-1)).toContain('hello');
-    const rows = await rig.rows('select kind, state from holdfast.entries where session_id = $1 order by seq', [
-      await rig.sessionOf(name),
-    ]);
+    const rows = await readEntries(rig, { sessionId: await rig.sessionOf(name) }, 'kind', 'state');
     const kept = [
       { kind: 'prompt', state: 'active' },
       { kind: 'answer', state: 'active' },
@@ -127,9 +130,7 @@ test('a refused request can be derived after its entries are hidden', async () =
   await say('derived', `poison ${blocks(call({ returns: 'text' }))}`);
   const refused = sent.at(-1);
   await say('derived', 'and now?');
-  const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1 order by id limit 1', [
-    await rig.sessionOf('derived'),
-  ]);
+  const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('derived') }, 'id');
   const derived = await deriveRequest(rig.database, {
     turnId: String(turn?.['id']),
     callNo: 2,
@@ -172,7 +173,7 @@ describe('a summary that is refused', () => {
   async function compacted(name: string, ...says: string[]): Promise<void> {
     summaries.push(...says);
     for (const start of ['zero', 'first']) await say(name, `${start} ${'lorem ipsum '.repeat(300)}`);
-    await rig.rows(`update holdfast.sessions set model = 'picky/m' where id = $1`, [await rig.sessionOf(name)]);
+    await changeSessions(rig, { id: await rig.sessionOf(name) }, { model: 'picky/m' });
     expect(await compact(name)).toMatchObject(ANSWERED);
   }
 
@@ -184,14 +185,9 @@ describe('a summary that is refused', () => {
     expect(await say(name, 'third')).toMatchObject(ANSWERED);
     for (const text of ['zero', 'first', 'done']) expect(sent.at(-1)).toContain(text);
     expect(sent.at(-1)).not.toContain('second');
-    const [compaction] = await rig.rows('select status from holdfast.compactions where session_id = $1', [
-      await rig.sessionOf(name),
-    ]);
+    const [compaction] = await readCompactions(rig, { sessionId: await rig.sessionOf(name) }, 'status');
     expect(compaction).toEqual({ status: 'restored' });
-    const [turn] = await rig.rows(
-      `select id from holdfast.turns where session_id = $1 and error is not null order by id limit 1`,
-      [await rig.sessionOf(name)],
-    );
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf(name), error: not(null) }, 'id');
     const call = { turnId: String(turn?.['id']), callNo: 1, defaultThinking: () => 'high' as const };
     expect(await deriveRequest(rig.database, call)).toMatchObject({ request: JSON.parse(refused ?? '') });
     summaries.push('All is well');

@@ -1,5 +1,9 @@
 // The parts of an answer that are sent: reasoning and tags are removed from the reply and from its streamed text, and kept in the transcript.
 import { expect, test } from 'vitest';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -22,11 +26,8 @@ async function answer(name: string, text: string, kind: 'message' | 'heartbeat' 
   await worker.run(name);
   worker.stop();
   const session = [await rig.sessionOf(name)];
-  const [delivery] = await rig.rows('select payload from holdfast.deliveries where session_id = $1', session);
-  const [entry] = await rig.rows(
-    'select content from holdfast.entries where session_id = $1 order by seq desc limit 1',
-    session,
-  );
+  const [delivery] = await readDeliveries(rig, { sessionId: session[0] }, 'payload');
+  const entry = (await readEntries(rig, { sessionId: session[0] }, 'content')).at(-1);
   const [block] = (entry?.['content'] ?? []) as { text: string }[];
   return { payload: (delivery?.['payload'] ?? null) as Record<string, unknown> | null, said: block?.text };
 }
@@ -62,11 +63,8 @@ test('an acknowledged poll sends nothing, one that finds something sends it', as
 async function streamed(name: string, text: string, kind: 'message' | 'heartbeat' = 'message') {
   await answer(name, text, kind);
   const session = [await rig.sessionOf(name)];
-  const events = await rig.rows(
-    `select data ->> 'text' as text from holdfast.events where session_id = $1 and type = 'model.delta' order by id`,
-    session,
-  );
-  const [turn] = await rig.rows('select reply from holdfast.turns where session_id = $1 order by id desc', session);
+  const events = await readEvents(rig, { sessionId: session[0], type: 'model.delta' }, 'text');
+  const turn = (await readTurns(rig, { sessionId: session[0] }, 'reply')).at(-1);
   return { deltas: events.map((event) => String(event['text'])), reply: turn?.['reply'] ?? null };
 }
 

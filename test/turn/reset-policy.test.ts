@@ -1,6 +1,10 @@
 // Sessions that the configuration resets automatically (G15): the old transcript is kept and linked, every
 // subscriber receives the reason, and neither heartbeats nor time alone reset a session.
 import { expect, test } from 'vitest';
+import { readEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeInputs } from '../rows/inputs.ts';
+import { earlier } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -24,23 +28,14 @@ async function play(name: string, text: string, kind: 'message' | 'heartbeat' = 
 
 /** Makes everything that was received so far this many minutes older. */
 async function pass(name: string, minutes: number): Promise<void> {
-  await rig.rows(
-    `update holdfast.inbox set received_at = received_at - $2 * interval '1 minute' where session_id = $1`,
-    [await rig.sessionOf(name), minutes],
-  );
+  await changeInputs(rig, { sessionId: await rig.sessionOf(name) }, { receivedAt: earlier(`${minutes} minutes`) });
 }
 
 async function transcripts(name: string) {
   const session = [await rig.sessionOf(name)];
-  const entries = await rig.rows(
-    'select transcript_no from holdfast.entries where session_id = $1 order by seq',
-    session,
-  );
-  const events = await rig.rows(
-    `select data from holdfast.events where session_id = $1 and type = 'session.reset' order by id`,
-    session,
-  );
-  return { entries: entries.map((row) => row['transcript_no']), resets: events.map((row) => row['data']) };
+  const entries = await readEntries(rig, { sessionId: session[0] }, 'transcriptNo');
+  const events = await readEvents(rig, { sessionId: session[0], type: 'session.reset' }, 'data');
+  return { entries: entries.map((row) => row['transcriptNo']), resets: events.map((row) => row['data']) };
 }
 
 test('the first message after an idle time starts a new transcript, once, and says why', async () => {

@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readToolCalls } from '../rows/calls.ts';
+import { countDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { changeSessions, expireLeases } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
@@ -69,23 +75,18 @@ function lastRequest(name: string): { role: string; content: { type: string; [ke
 }
 
 async function statusOf(messageId: string): Promise<unknown> {
-  const [row] = await rig.rows('select status from holdfast.inbox where id = $1', [messageId]);
+  const [row] = await readInputs(rig, { id: messageId }, 'status');
   return row?.['status'];
 }
 
 async function entriesOf(name: string): Promise<unknown[]> {
-  const rows = await rig.rows('select kind from holdfast.entries where session_id = $1 order by seq', [
-    await rig.sessionOf(name),
-  ]);
+  const rows = await readEntries(rig, { sessionId: await rig.sessionOf(name) }, 'kind');
   return rows.map((row) => row['kind']);
 }
 
 /** The state after a worker crashed: its lease has expired, its turn is open. */
 async function letLeaseRunOut(name: string): Promise<void> {
-  await rig.rows(
-    "update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1",
-    [await rig.sessionOf(name)],
-  );
+  await expireLeases(rig, { id: await rig.sessionOf(name) });
 }
 
 describe('a turn', () => {
@@ -110,9 +111,13 @@ describe('a turn', () => {
       .at(-1)
       ?.content.map((block) => block['content']);
     expect(results).toEqual(['ran b', 'ran c']);
-    const ledger = await rig.rows(
-      'select t.name, t.status, t.step::int, t.ordinal::int from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1 order by 3, 4',
-      [await rig.sessionOf('tools')],
+    const ledger = await readToolCalls(
+      rig,
+      { sessionId: await rig.sessionOf('tools') },
+      'name',
+      'status',
+      'step',
+      'ordinal',
     );
     expect(ledger).toEqual([
       { name: 'effect', status: 'done', step: 1, ordinal: 1 },
@@ -176,9 +181,7 @@ describe('a model that fails', () => {
     const message = await rig.send('overloaded', '[[error: 529 times=2]] [[reply: at last]]');
     await worker.run('overloaded');
     expect(await statusOf(message)).toBe('answered');
-    const [turn] = await rig.rows('select calls, retries from holdfast.turns where session_id = $1', [
-      await rig.sessionOf('overloaded'),
-    ]);
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('overloaded') }, 'calls', 'retries');
     expect(turn).toEqual({ calls: 3, retries: 2 });
     worker.stop();
   });
@@ -254,10 +257,7 @@ describe('a worker that crashes', () => {
     open();
     await Promise.all([heir, dying]);
     expect(lookup.runs.filter((key) => key === 'repeatable')).toHaveLength(2);
-    const [call] = await rig.rows(
-      'select status, runs from holdfast.tool_calls where call_id in (select call_id from holdfast.tool_calls t join holdfast.turns u on u.id = t.turn_id where u.session_id = $1)',
-      [await rig.sessionOf('again')],
-    );
+    const [call] = await readToolCalls(rig, { sessionId: await rig.sessionOf('again') }, 'status', 'runs');
     expect(call).toEqual({ status: 'done', runs: 2 });
     second.stop();
   });
@@ -288,9 +288,7 @@ describe('a worker that crashes', () => {
     open();
     await Promise.all(dying);
     expect(await statusOf(message)).toBe('failed');
-    expect(await rig.rows('select code from holdfast.dead_letters where session_id = $1', [sessionId])).toEqual([
-      { code: 'poison' },
-    ]);
+    expect(await readDeadLetters(rig, { sessionId }, 'code')).toEqual([{ code: 'poison' }]);
     const next = await rig.send('poison', 'are you there?');
     await last.run('poison');
     expect(await statusOf(next)).toBe('answered');
@@ -321,9 +319,7 @@ describe('a message that keeps workers from opening its turn', () => {
     expect(await worker.run('unopened')).toMatchObject({ kind: 'ended' });
     expect(await statusOf(message)).toBe('failed');
     expect(await statusOf(rest)).toBe('waiting');
-    const [letter] = await rig.rows('select code, reason from holdfast.dead_letters where session_id = $1', [
-      await rig.sessionOf('unopened'),
-    ]);
+    const [letter] = await readDeadLetters(rig, { sessionId: await rig.sessionOf('unopened') }, 'code', 'reason');
     expect(letter).toMatchObject({ code: 'poison', reason: expect.stringContaining('claimed 3 times') });
     await worker.run('unopened');
     expect(await statusOf(rest)).toBe('answered');
@@ -349,8 +345,8 @@ describe('a message that keeps workers from opening its turn', () => {
     const worker = rig.worker();
     expect(await worker.run('unopened-twice')).toMatchObject({ kind: 'ended' });
     expect(await statusOf(message)).toBe('failed');
-    const letters = 'select count(*)::int as n from holdfast.dead_letters where session_id = $1';
-    expect(await rig.rows(letters, [await rig.sessionOf('unopened-twice')])).toEqual([{ n: 1 }]);
+
+    expect(await countDeadLetters(rig, { sessionId: await rig.sessionOf('unopened-twice') })).toBe(1);
     worker.stop();
   });
 
@@ -375,9 +371,7 @@ describe('a turn that is stopped', () => {
     const running = worker.run('stop');
     await effect.entered('stopped');
     const stoppedAt = performance.now();
-    await rig.rows("update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1", [
-      await rig.sessionOf('stop'),
-    ]);
+    await changeSessions(rig, { id: await rig.sessionOf('stop') }, { stopReason: 'stopped by the user' });
     expect(await running).toMatchObject({ kind: 'ended' });
     expect(performance.now() - stoppedAt).toBeLessThan(1_000 * SLOWNESS_MAX);
     open();
@@ -398,16 +392,11 @@ describe('a turn that is stopped', () => {
     const session = await rig.sessionOf('half');
     await rig.send('half', '[[tool: lookup {"key":"found"}]] & [[tool: effect {"key":"half"}]] [[reply: never]]');
     const running = worker.run('half');
-    const ledger = () =>
-      rig.rows(
-        `select c.status, c.runs from holdfast.tool_calls c join holdfast.turns t on t.id = c.turn_id
-         where t.session_id = $1 order by c.ordinal`,
-        [session],
-      );
+    const ledger = () => readToolCalls(rig, { sessionId: session }, 'status', 'runs');
     await expect
       .poll(ledger, { interval: 5 })
       .toEqual([expect.objectContaining({ status: 'done' }), expect.objectContaining({ status: 'intent' })]);
-    await rig.rows("update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1", [session]);
+    await changeSessions(rig, { id: session }, { stopReason: 'stopped by the user' });
     await running;
     open();
     expect(await ledger()).toEqual([
@@ -443,9 +432,7 @@ describe('a turn that is stopped', () => {
     expect(await next.run('drain')).toMatchObject({ kind: 'ended' });
     expect(effect.runs.filter((key) => key === 'drained')).toHaveLength(1);
     expect(await statusOf(message)).toBe('answered');
-    const [turn] = await rig.rows('select attempt, deaths from holdfast.turns where session_id = $1', [
-      await rig.sessionOf('drain'),
-    ]);
+    const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('drain') }, 'attempt', 'deaths');
     expect(turn).toEqual({ attempt: 2, deaths: 0 });
     next.stop();
   });

@@ -1,5 +1,7 @@
 // Inserts a history by SQL: creating it message by message would take longer than the tests.
 import { randomUUID } from 'node:crypto';
+import { addEntries } from '../rows/entries.ts';
+import { changeSessions } from '../rows/sessions.ts';
 import type { TurnRig } from './turn-rig.ts';
 
 const FILL = 'The quick brown fox jumps over the lazy dog. ';
@@ -20,15 +22,15 @@ export async function seedHistory(
   const contents = Array.from({ length: turns * 2 }, (_, index) => [
     { type: 'text', text: longText(each, `${index === 0 ? first : ''}${index % 2 === 0 ? every : ''}${index}: `) },
   ]);
-  await rig.database.views.query(
-    `insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id)
-     select $1, seq, gen_random_uuid(), 1, nullif(seq - 1, 0), case seq % 2 when 1 then 'prompt' else 'answer' end,
-       case seq % 2 when 1 then 'user' else 'assistant' end, content, $2
-     from json_array_elements($3) with ordinality as list (content, seq)`,
-    [sessionId, randomUUID(), JSON.stringify(contents)],
-  );
-  await rig.database.views.query('update holdfast.sessions set entry_seq = $2, leaf_seq = $2 where id = $1', [
+  const turnId = randomUUID();
+  const entries = contents.map((content, index) => ({
     sessionId,
-    contents.length,
-  ]);
+    seq: index + 1,
+    parentSeq: index === 0 ? null : index,
+    ...(index % 2 === 0 ? { kind: 'prompt', role: 'user' } : { kind: 'answer', role: 'assistant' }),
+    content,
+    turnId,
+  }));
+  await addEntries(rig, ...entries);
+  await changeSessions(rig.database.views, { id: sessionId }, { entrySeq: contents.length, leafSeq: contents.length });
 }

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { createSessionStatusTool } from '../../src/tools/session-status-tool.ts';
 import { createSessionStatusPort } from '../../workers/tool-ports.ts';
+import { readEntries } from '../rows/entries.ts';
+import { readSessions } from '../rows/sessions.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { aToolCall } from '../tools/workspace.ts';
@@ -32,16 +34,13 @@ async function status(session: string, input: object, more: object = {}) {
   await rig.send(session, `${usage} [[tool: session_status ${JSON.stringify(input)}]] [[reply: ok]]`, more);
   await worker.run(session);
   worker.stop();
-  const [row] = await rig.rows(
-    `select content from holdfast.entries where session_id = $1 and kind = 'results' order by seq desc limit 1`,
-    [await rig.sessionOf(session)],
-  );
+  const row = (await readEntries(rig, { sessionId: await rig.sessionOf(session), kind: 'results' }, 'content')).at(-1);
   const [block] = (row?.['content'] ?? []) as { content: string; is_error?: boolean }[];
   return { lines: (block?.content ?? '').split('\n'), isError: block?.is_error ?? false };
 }
 
 const modelOf = async (session: string) =>
-  (await rig.rows('select model from holdfast.sessions where id = $1', [await rig.sessionOf(session)]))[0]?.['model'];
+  (await readSessions(rig, { id: await rig.sessionOf(session) }, 'model'))[0]?.['model'];
 
 test('the status shows tokens, cache, context and queue mode, and where model and thinking come from', async () => {
   await status('shown', {});

@@ -1,6 +1,12 @@
 // Agents that list, read and message other sessions, on a real database with real turns.
 import { describe, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
+import type { InboundMessage } from '../../src/core/inbound.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { withFields } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createFamilyRig, spawnCall, type FamilyRig } from './family-rig.ts';
@@ -28,11 +34,11 @@ function results(name: string): string {
 }
 
 async function inboxOf(id: SessionId): Promise<Record<string, unknown>[]> {
-  return rig.rows(
-    `select kind, status, mode, body ->> 'text' as text, (body -> 'exchange' ->> 'turn')::int as turn, body -> 'deliver' as deliver
-     from holdfast.inbox where session_id = $1 order by seq`,
-    [id],
-  );
+  const inputs = await readInputs(rig, { sessionId: id }, 'kind', 'status', 'mode', 'body');
+  return inputs.map(({ body, ...input }) => {
+    const { text = null, exchange, deliver = null } = body as InboundMessage & { exchange?: { turn: number } };
+    return { ...input, text, turn: exchange?.turn ?? null, deliver };
+  });
 }
 
 describe('a message to another session', () => {
@@ -59,10 +65,10 @@ describe('a message to another session', () => {
     expect((await inboxOf(asked)).map(({ turn }) => turn)).toEqual([0, 2]);
     expect((await inboxOf(asker)).map(({ turn }) => turn)).toEqual([null, 1, 3]);
     // The messages in between are not delivered; the first answer and the last text go to the user who asked.
-    const delivered = await rig.rows('select session_id, target from holdfast.deliveries order by seq');
+    const delivered = await readDeliveries(rig, {}, 'sessionId', 'target');
     expect(delivered).toEqual([
-      { session_id: asker, target: { url: 'http://127.0.0.1:9/user' } },
-      { session_id: asker, target: { url: 'http://127.0.0.1:9/user' } },
+      { sessionId: asker, target: { url: 'http://127.0.0.1:9/user' } },
+      { sessionId: asker, target: { url: 'http://127.0.0.1:9/user' } },
     ]);
   });
 
@@ -75,19 +81,13 @@ describe('a message to another session', () => {
     await worker.run('skips');
     await worker.run('skipped');
     const id = await rig.sessionOf('skips');
-    await rig.rows(
-      `update holdfast.inbox set body = jsonb_set(body::jsonb, '{text}', '"[[reply: REPLY_SKIP]] [[reply: There are three.]]"')::json
-       where session_id = $1 and status = 'waiting'`,
-      [id],
-    );
+    const text = '[[reply: REPLY_SKIP]] [[reply: There are three.]]';
+    await changeInputs(rig, { sessionId: id, status: 'waiting' }, { body: withFields({ text }) });
     await worker.run('skips');
     expect(await worker.run('skipped')).toMatchObject({ kind: 'idle' });
-    const replies = await rig.rows('select reply from holdfast.turns where session_id = $1 order by id', [id]);
+    const replies = await readTurns(rig, { sessionId: id }, 'reply');
     expect(replies.at(-1)?.['reply']).toContain('There are three.');
-    const sent = await rig.rows(
-      "select payload ->> 'text' as text from holdfast.deliveries where session_id = $1 order by seq",
-      [id],
-    );
+    const sent = await readDeliveries(rig, { sessionId: id }, 'text');
     expect(sent.at(-1)).toEqual({ text: 'There are three.' });
   });
 
@@ -128,7 +128,7 @@ describe('a message to another session', () => {
     await worker.run('boss');
     const send = (input: object) => `[[tool: sessions_send ${JSON.stringify({ message: 'x', ...input })}]]`;
     await rig.sessionOf('agent:helper:far');
-    await rig.rows("update holdfast.sessions set agent_id = 'helper' where key = 'agent:helper:far'");
+    await changeSessions(rig, { key: 'agent:helper:far' }, { agentId: 'helper' });
     const calls = [
       { sessionKey: 'boss' },
       { label: 'mate' },
@@ -164,8 +164,8 @@ describe('lists', () => {
     );
     const [run] = await rig.runsOf('lister');
     // A subagent sees only the runs below it, whatever its agent is allowed to see.
-    const call = { sessionKey: run!.child_key, turnId: run!.id } as Parameters<FamilyRig['port']['list']>[0];
-    expect((await rig.port.list(call)).map(({ key }) => key)).toEqual([run!.child_key]);
+    const call = { sessionKey: run!.childKey, turnId: run!.id } as Parameters<FamilyRig['port']['list']>[0];
+    expect((await rig.port.list(call)).map(({ key }) => key)).toEqual([run!.childKey]);
   });
 
   test('the history of another session is bounded, and has no tool calls unless they are requested', async () => {

@@ -4,6 +4,7 @@ import { newId } from '../../src/ids.ts';
 import { openDatabase, type Database } from '../../src/store/database.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import { SnapshotCache, snapshotOf } from '../../src/turn/snapshot-cache.ts';
+import { addSnapshots } from '../rows/entries.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 
 let server: Awaited<ReturnType<typeof withTestDatabase>>;
@@ -32,7 +33,7 @@ test('what a worker has kept costs no round trip', async () => {
 
 test('what another worker has stored is read once, byte for byte', async () => {
   const { sha256, content } = snapshotOf({ b: 'ü', a: [1, null], c: newId<string>() });
-  await database.views.query('insert into holdfast.snapshots (sha256, content) values ($1, $2)', [sha256, content]);
+  await addSnapshots(database.views, { sha256, content });
   const cache = new SnapshotCache();
   const [value] = (await cache.recall(database, [sha256, '0'.repeat(64)])).values();
   expect(snapshotOf(value ?? {})).toEqual({ sha256, content });

@@ -3,6 +3,11 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { abortSession } from '../../src/store/control.ts';
 import { migrate } from '../../src/store/migrate.ts';
 import type { Tool } from '../../src/tools/tool.ts';
+import { readEntries } from '../rows/entries.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
+import { ago, grouped } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
+import { removeColumn } from '../rows/whole-tables.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -47,11 +52,9 @@ async function heldTurn(name: string) {
 /** How the first turn of a session ended, and which of its entries the next prompt still contains. */
 async function endOf(name: string) {
   const sessionId = await rig.sessionOf(name);
-  const [turn] = await rig.rows('select status, error from holdfast.turns where session_id = $1', [sessionId]);
-  const states = await rig.rows('select distinct state from holdfast.entries where session_id = $1', [sessionId]);
-  const [session] = await rig.rows('select was_aborted, stop_kind, stop_reason from holdfast.sessions where id = $1', [
-    sessionId,
-  ]);
+  const [turn] = await readTurns(rig, { sessionId }, 'status', 'error');
+  const states = grouped(await readEntries(rig, { sessionId }, 'state'), 'state');
+  const [session] = await readSessions(rig, { id: sessionId }, 'wasAborted', 'stopKind', 'stopReason');
   return { ...turn, states: states.map(({ state }) => state), ...session };
 }
 
@@ -63,7 +66,7 @@ test('a stop whose text reads like that of a rollback hides no entry (G24)', asy
   expect(await endOf('sentence')).toMatchObject({
     error: { code: 'aborted', message: reason },
     states: ['active'],
-    was_aborted: true,
+    wasAborted: true,
   });
   worker.stop();
 });
@@ -78,11 +81,11 @@ describe('a turn that was stopped before the migration of the stop kinds, and wh
     const { worker } = await heldTurn(name);
     // It no longer renews its lease and no longer polls for stops.
     worker.stop();
-    await rig.rows('alter table holdfast.sessions drop column stop_kind');
-    await rig.rows("delete from holdfast.migrations where name = '0014_stop_kind.sql'");
-    await rig.rows(
-      `update holdfast.sessions set stop_reason = $2, lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
-      [await rig.sessionOf(name), reason],
+    await removeColumn(rig, { table: 'sessions', column: 'stop_kind', migration: '0014_stop_kind.sql' });
+    await changeSessions(
+      rig,
+      { id: await rig.sessionOf(name) },
+      { stopReason: reason, leaseExpiresAt: ago('1 second') },
     );
     expect(await migrate(url)).toMatchObject({ applied: ['0014_stop_kind.sql'] });
     const next = rig.worker();
@@ -92,9 +95,9 @@ describe('a turn that was stopped before the migration of the stop kinds, and wh
       status: 'aborted',
       error: { code, message: reason },
       states,
-      was_aborted: wasAborted,
-      stop_kind: null,
-      stop_reason: null,
+      wasAborted: wasAborted,
+      stopKind: null,
+      stopReason: null,
     });
   });
 });

@@ -8,6 +8,10 @@ import { HookTable } from '../../src/plugins/hook-table.ts';
 import { Plugins } from '../../src/plugins/plugins.ts';
 import { createLogger } from '../../src/logger.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readModelCalls, readToolCalls } from '../rows/calls.ts';
+import { readEvents } from '../rows/events.ts';
+import { expireLeases } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -71,26 +75,17 @@ async function play(name: string, text: string): Promise<Ended> {
 }
 
 async function lastTurn(name: string): Promise<Ended & { id: string }> {
-  const [row] = await rig.rows(
-    'select id, status, reply, error from holdfast.turns where session_id = $1 order by id desc limit 1',
-    [await rig.sessionOf(name)],
-  );
+  const row = (await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id', 'status', 'reply', 'error')).at(-1);
   return row as unknown as Ended & { id: string };
 }
 
 async function callsOf(name: string): Promise<Record<string, unknown>[]> {
-  return await rig.rows(
-    `select c.call_no::int as call, c.status, c.stop_reason, c.error, c.notes from holdfast.model_calls c
-     join holdfast.turns t on t.id = c.turn_id where t.session_id = $1 order by c.turn_id, c.call_no`,
-    [await rig.sessionOf(name)],
-  );
+  const sessionId = await rig.sessionOf(name);
+  return await readModelCalls(rig, { sessionId }, 'callNo', 'status', 'stopReason', 'error', 'notes');
 }
 
 async function eventsOf(name: string, type: string): Promise<Record<string, unknown>[]> {
-  const rows = await rig.rows('select data from holdfast.events where session_id = $1 and type = $2 order by id', [
-    await rig.sessionOf(name),
-    type,
-  ]);
+  const rows = await readEvents(rig, { sessionId: await rig.sessionOf(name), type }, 'data');
   return rows.map((row) => row['data'] as Record<string, unknown>);
 }
 
@@ -151,10 +146,8 @@ describe('a tool call', () => {
 
   test('in each of two answers with one id is two calls, with two idempotency keys', async () => {
     await play('twice', '[[tool: effect {"key":"1"} id=same]] [[tool: effect {"key":"2"} id=same]] [[reply: done]]');
-    const rows = await rig.rows('select call_id from holdfast.tool_calls where turn_id = $1 order by step', [
-      (await lastTurn('twice')).id,
-    ]);
-    expect(rows).toEqual([{ call_id: 'same' }, { call_id: 'call_auto_1001' }]);
+    const rows = await readToolCalls(rig, { turnId: (await lastTurn('twice')).id }, 'callId');
+    expect(rows).toEqual([{ callId: 'same' }, { callId: 'call_auto_1001' }]);
   });
 
   test('has a result of at most 40,000 characters, start and end', async () => {
@@ -190,7 +183,7 @@ describe('a tool that does not exist', () => {
     const turn = await play('ghost', '[[repeat: 9 tool ghost {"n":"$i"}]] [[reply: never]]');
     expect(turn).toMatchObject({ status: 'completed', reply: expect.stringContaining('"ghost" is not available') });
     const calls = await callsOf('ghost');
-    expect(calls.map((call) => call['stop_reason'])).toEqual(['tool_use', 'tool_use', 'end_turn']);
+    expect(calls.map((call) => call['stopReason'])).toEqual(['tool_use', 'tool_use', 'end_turn']);
     expect(calls.at(-1)?.['notes']).toMatchObject({ repairs: [{ step: 'unknown-tools', was: 'ghost' }] });
   });
 
@@ -260,9 +253,7 @@ describe('a tool that ends the turn', () => {
     dying.context.store.finishTurn = Object.assign(() => Promise.reject(new Error('gone')), commits) as typeof commits;
     await expect(dying.run('yield-again')).rejects.toThrow('gone');
     dying.stop();
-    await rig.rows("update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 s' where id = $1", [
-      await rig.sessionOf('yield-again'),
-    ]);
+    await expireLeases(rig, { id: await rig.sessionOf('yield-again') });
     const before = rig.scripted.requestCount;
     await worker.run('yield-again');
     expect(await lastTurn('yield-again')).toMatchObject({ status: 'silent' });

@@ -8,6 +8,7 @@ import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { toWireRequest } from '../../src/model/wire-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -59,9 +60,7 @@ shareAmongTests(async (onEnd) => {
 });
 
 async function turnOf(name: string) {
-  const [turn] = await rig.rows('select * from holdfast.turns where session_id = $1 order by id desc limit 1', [
-    await rig.sessionOf(name),
-  ]);
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) })).at(-1);
   return turn as { id: string; reply: string | null; error: { code: string; message: string } | null };
 }
 

@@ -6,6 +6,9 @@ import type { ModelMessage } from '../../src/core/model-request.ts';
 import type { HookHandlers, LlmInputEvent } from '../../src/plugins/plugin-api.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readEntries } from '../rows/entries.ts';
+import { expireLeases } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -58,10 +61,7 @@ async function say(name: string, text: string, plugins?: ReturnType<typeof plugi
 }
 
 async function derivedAs(name: string): Promise<unknown> {
-  const [turn] = await rig.rows(
-    'select id from holdfast.turns where session_id = $1 order by started_at desc, id desc limit 1',
-    [await rig.sessionOf(name)],
-  );
+  const turn = (await readTurns(rig, { sessionId: await rig.sessionOf(name) }, 'id')).at(-1);
   const wanted = { turnId: String(turn?.['id']), callNo: 1, defaultThinking: () => 'off' as const };
   const derived = await deriveRequest(rig.database, wanted);
   return { matches: derived?.matches, messages: derived?.request.messages };
@@ -125,9 +125,7 @@ describe('injected messages', () => {
       ['I remember that Ada likes tea.', 'I remember that Ada lives in Turin.'],
       ['first'],
     ]);
-    const rows = await rig.rows(`select content::text from holdfast.entries where session_id = $1`, [
-      await rig.sessionOf('injected'),
-    ]);
+    const rows = await readEntries(rig, { sessionId: await rig.sessionOf('injected') }, 'contentText');
     expect(JSON.stringify(rows)).not.toContain('I remember');
   });
 
@@ -224,10 +222,7 @@ test('a retry after a crash reuses the results of the hooks and runs none of the
   void dead.run('crashed');
   await expect.poll(() => requestsOf('crashed').length).toBe(1);
   dead.stop();
-  await rig.rows(
-    `update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1`,
-    [session],
-  );
+  await expireLeases(rig, { id: session });
 
   const heir = rig.worker({ plugins });
   expect(await heir.run('crashed')).toMatchObject({ kind: 'ended' });
@@ -327,9 +322,7 @@ test('text transforms change requests and answers, and the request can still be 
   });
   await say('transformed', 'What does Ada drink? [[reply: Tea, or tea.]]', plugins);
   expect(promptOf(lastRequest('transformed'))).toBe('A. is here.\n\nWhat does A. drink? [[reply: Tea, or tea.]]');
-  const [answer] = await rig.rows(`select content from holdfast.entries where session_id = $1 and kind = 'answer'`, [
-    await rig.sessionOf('transformed'),
-  ]);
+  const [answer] = await readEntries(rig, { sessionId: await rig.sessionOf('transformed'), kind: 'answer' }, 'content');
   expect(answer).toEqual({ content: [{ type: 'text', text: 'Tea, or cocoa.' }] });
   expect(await derivedAs('transformed')).toEqual({ matches: true, messages: lastRequest('transformed').messages });
 });

@@ -7,6 +7,8 @@ import type { InboundMessage } from '../../src/core/inbound.ts';
 import type { ModelMessage } from '../../src/core/model-request.ts';
 import { deriveRequest } from '../../src/turn/open/derive-request.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { readEntries, readSnapshots } from '../rows/entries.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -66,11 +68,7 @@ async function say(name: string, text: string, more: Partial<InboundMessage> = {
 
 /** Whether each request of a session can still be derived with the bytes that were sent. */
 async function matchesOf(name: string): Promise<unknown[]> {
-  const calls = await rig.rows(
-    `select c.turn_id as "turnId", c.call_no::int as "callNo" from holdfast.model_calls c
-     join holdfast.turns t on t.id = c.turn_id where t.session_id = $1 order by 1, 2`,
-    [await rig.sessionOf(name)],
-  );
+  const calls = await readModelCalls(rig, { sessionId: await rig.sessionOf(name) }, 'turnId', 'callNo');
   const derived = calls.map(({ turnId, callNo }) =>
     deriveRequest(rig.database, { turnId: String(turnId), callNo: Number(callNo), defaultThinking: () => 'off' }),
   );
@@ -169,14 +167,14 @@ test('the transcript stays small: an image is a snapshot, kept once', async () =
   const data = await picture(join(workspace, 'kept.png'), 30);
   await say('kept-a', 'see ./kept.png');
   await say('kept-b', 'see ./kept.png');
-  const entries = await rig.rows('select content::text from holdfast.entries where session_id = any ($1)', [
-    [await rig.sessionOf('kept-a'), await rig.sessionOf('kept-b')],
-  ]);
+  const entries = await readEntries(
+    rig,
+    { sessionId: [await rig.sessionOf('kept-a'), await rig.sessionOf('kept-b')] },
+    'contentText',
+  );
   expect(JSON.stringify(entries)).not.toContain(data);
-  const snapshots = await rig.rows(`select count(*)::int from holdfast.snapshots where content::text like $1`, [
-    `%${data}%`,
-  ]);
-  expect(snapshots).toEqual([{ count: 1 }]);
+  const snapshots = await readSnapshots(rig, {}, 'content');
+  expect(snapshots.filter(({ content }) => JSON.stringify(content).includes(data))).toHaveLength(1);
 });
 
 test('a turn that is resumed shows what was loaded when it was opened', async () => {

@@ -5,6 +5,11 @@ import * as fc from 'fast-check';
 import type { QueueMode } from '../../../src/core/queue-mode.ts';
 import { abortSession } from '../../../src/store/control.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
+import { countDoorbells } from '../../rows/doorbells.ts';
+import { readInputsWithTurns } from '../../rows/inputs.ts';
+import { changeSessions, readSessions } from '../../rows/sessions.ts';
+import { now } from '../../rows/table.ts';
+import { readTurns } from '../../rows/turns.ts';
 import type { TurnRig } from '../turn-rig.ts';
 import { ReferenceSession } from './reference-session.ts';
 import { wrongReasons, wrongReasonsPaused } from './wrong-reasons.ts';
@@ -134,7 +139,7 @@ export async function playScenario(
         const end = await Promise.race([worker.run(name), died.promise]);
         if (end === 'died') {
           died = Promise.withResolvers();
-          await rig.rows('update holdfast.sessions set lease_expires_at = now() where id = $1', [sessionId]);
+          await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
           await askWhy('lock_of_lost_worker');
           session.takeOver();
           isOwed = !session.isBusy;
@@ -156,39 +161,30 @@ async function difference(
   sessionId: string,
   { session, names }: { session: ReferenceSession; names: Map<string, string> },
 ): Promise<string | null> {
-  const rows = await rig.rows(
-    `select i.id, i.seq::int, i.kind, i.status, i.error, i.cause_key, i.turn_id, t.error as turn_error from holdfast.inbox i
-     left join holdfast.turns t on t.id = i.turn_id where i.session_id = $1 order by i.seq`,
-    [sessionId],
-  );
-  const nameOf = ({ id, cause_key: cause }: Record<string, unknown>): string =>
-    names.get(String(id)) ?? `${names.get(String(cause).replace('follow-up:', '')) ?? '?'} again`;
-  const fates = Object.fromEntries(rows.map((row) => [nameOf(row), row['status']]));
+  const rows = await readInputsWithTurns(rig, { sessionId });
+  const nameOf = ({ id, causeKey }: { id: string; causeKey: string | null }): string =>
+    names.get(id) ?? `${names.get(String(causeKey).replace('follow-up:', '')) ?? '?'} again`;
+  const fates = Object.fromEntries(rows.map((row) => [nameOf(row), row.status]));
   const expected = Object.fromEntries(session.fates);
   if (JSON.stringify(sorted(fates)) !== JSON.stringify(sorted(expected))) {
     return `messages ended ${JSON.stringify(fates)}, expected ${JSON.stringify(expected)}`;
   }
   const unexplained = rows.filter(
-    ({ status, error, turn_error: turnError }) =>
-      ['cancelled', 'dropped', 'failed'].includes(String(status)) && error === null && turnError === null,
+    ({ status, error, turn }) =>
+      ['cancelled', 'dropped', 'failed'].includes(status) && error === null && (turn?.error ?? null) === null,
   );
   if (unexplained.length > 0) return `no reason is given for ${unexplained.map(nameOf).join(', ')}`;
-  const turns = await rig.rows('select id, status, error from holdfast.turns where session_id = $1 order by id', [
-    sessionId,
-  ]);
+  const turns = await readTurns(rig, { sessionId }, 'id', 'status', 'error');
   // The model server refuses what the real one would refuse, and the turn fails.
   const failed = turns.find(({ status }) => status === 'failed');
   if (failed !== undefined) return `a turn failed: ${JSON.stringify(failed['error'])}`;
-  const took = turns.map(({ id }) => rows.filter((row) => row['turn_id'] === id).map(nameOf));
+  const took = turns.map(({ id }) => rows.filter(({ turnId }) => turnId === id).map(nameOf));
   if (JSON.stringify(took) !== JSON.stringify(session.turns)) {
     return `turns took ${JSON.stringify(took)}, expected ${JSON.stringify(session.turns)}`;
   }
-  const [left] = await rig.rows(
-    `select s.waiting, s.turn_id, s.owner, (select count(*)::int from holdfast.doorbells d where d.session_id = s.id) as bells
-     from holdfast.sessions s where s.id = $1`,
-    [sessionId],
-  );
-  const rest = { waiting: 0, turn_id: null, owner: null, bells: 0 };
+  const [row] = await readSessions(rig, { id: sessionId }, 'waiting', 'turnId', 'owner');
+  const left = { ...row, bells: await countDoorbells(rig, { sessionId }) };
+  const rest = { waiting: 0, turnId: null, owner: null, bells: 0 };
   return JSON.stringify(left) === JSON.stringify(rest) ? null : `left behind: ${JSON.stringify(left)}`;
 }
 

@@ -3,6 +3,8 @@ import { pause, resume } from '../../../src/store/pauses.ts';
 import { listWaiting } from '../../../src/store/views/waiting.ts';
 import { reportWorker } from '../../../src/store/workers/report-worker.ts';
 import { newId } from '../../../src/ids.ts';
+import { ahead } from '../../rows/table.ts';
+import { changeWorkers } from '../../rows/workers.ts';
 import type { TurnRig } from '../turn-rig.ts';
 
 /** More than a scenario has. */
@@ -13,7 +15,7 @@ export async function reportFreeWorker(rig: TurnRig): Promise<void> {
   const identity = { id: newId<string>(), name: 'free', host: 'host', pid: 1, roles: ['worker'], version: '1.0.0' };
   const facts = { isQueueAway: false, isDraining: false, isReconcilerStalled: false };
   await reportWorker(rig.database, identity, { lanes: { main: { slots: 10_000, inUse: 0 } }, ...facts });
-  await rig.rows(`update holdfast.workers set seen_at = clock_timestamp() + interval '1 day'`);
+  await changeWorkers(rig, {}, { seenAt: ahead('1 day') });
 }
 
 /** Resolves with how the reasons of what waits in a session differ from the expected one; null: each message has it. */

@@ -1,0 +1,67 @@
+import { newId } from '../../src/ids.ts';
+import { table } from './table.ts';
+
+export const { add: addProviderBatches, remove: removeProviderBatches } = table(
+  'provider_batches',
+  'id',
+  {
+    id: 'text',
+    account: 'text',
+    status: 'text',
+    requestCount: 'int',
+    bodyBytes: 'int',
+    bodySha256: 'text',
+    submitStartedAt: 'time',
+    providerId: 'text?',
+    isAdopted: 'bool',
+    isProved: 'bool',
+    expiresAt: 'time?',
+    counts: 'json?',
+    dueAt: 'time',
+    looks: 'int',
+    owner: 'text?',
+    leaseExpiresAt: 'time?',
+    error: 'json?',
+    wasted: 'json?',
+    createdAt: 'time',
+    endedAt: 'time?',
+    hops: 'json?',
+  },
+  {
+    ordinary: () => ({
+      id: newId<string>(),
+      account: 'a',
+      status: 'submitted',
+      requestCount: 1,
+      bodyBytes: 1,
+      bodySha256: '',
+    }),
+  },
+);
+
+export const { read: readProviderRequests, change: changeProviderRequests } = table(
+  'provider_requests',
+  'turn_id, call_no',
+  {
+    turnId: 'text',
+    callNo: 'int',
+    sessionId: 'text',
+    batchId: 'text?',
+    model: 'text',
+    status: 'text',
+    providerBatchId: 'text?',
+    requestNo: 'int?',
+    params: 'bytes?',
+    result: 'json?',
+    error: 'json?',
+    leaveAt: 'time',
+    fallback: 'text',
+    returns: 'int',
+    split: 'text?',
+    queuedAt: 'time',
+    settledAt: 'time?',
+    hop: 'int?',
+    reason: 'text?',
+    cache: 'text?',
+  },
+);
