@@ -50,28 +50,10 @@ export function formatMessageTime(epochMs: number, zone: EnvelopeZone): string |
   return `${weekday} ${year}-${month}-${day} ${hour}:${minute} ${timeZoneName}`;
 }
 
-const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
-const MONTHS = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
-];
-
 /** A time in words, in the zone of a user: `Friday, February 27th, 2026 — 01:56 (Europe/Berlin)`. The zone must exist. */
 export function formatUserTime(epochMs: number, timezone: string): string {
-  const { weekday = '', year, month, day, hour, minute } = partsOf(epochMs, timezone);
-  const dayName = WEEKDAYS.find((name) => name.startsWith(weekday));
-  const monthName = MONTHS[Number(month) - 1];
-  return `${dayName}, ${monthName} ${ordinal(Number(day))}, ${year} — ${hour}:${minute} (${timezone})`;
+  const { weekday, year, month, day, hour, minute } = partsOf(epochMs, timezone, { weekday: 'long', month: 'long' });
+  return `${weekday}, ${month} ${ordinal(Number(day))}, ${year} — ${hour}:${minute} (${timezone})`;
 }
 
 function ordinal(day: number): string {
@@ -85,22 +67,26 @@ function isTime(epochMs: number): boolean {
 
 type Parts = Partial<Record<Intl.DateTimeFormatPartTypes, string>>;
 
-function partsOf(epochMs: number, zone: EnvelopeZone): Parts {
+type Names = Pick<Intl.DateTimeFormatOptions, 'weekday' | 'month'>;
+const SHORT: Names = { weekday: 'short', month: '2-digit' };
+
+function partsOf(epochMs: number, zone: EnvelopeZone, names = SHORT): Parts {
   const parts: Parts = {};
-  for (const { type, value } of formatterOf(zone === 'utc' ? 'UTC' : zone).formatToParts(epochMs)) parts[type] = value;
+  for (const { type, value } of formatterOf(zone === 'utc' ? 'UTC' : zone, names).formatToParts(epochMs))
+    parts[type] = value;
   return parts;
 }
 
 // Making a formatter costs a hundred times what using it does.
-function formatterOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formatters.get(timeZone);
+function formatterOf(timeZone: string, names: Names): Intl.DateTimeFormat {
+  const key = `${timeZone} ${names.month}`;
+  const known = formatters.get(key);
   if (known !== undefined) return known;
   const made = new Intl.DateTimeFormat('en-US', {
     timeZone,
+    ...names,
     hourCycle: 'h23',
-    weekday: 'short',
     year: 'numeric',
-    month: '2-digit',
     day: '2-digit',
     hour: '2-digit',
     minute: '2-digit',
@@ -108,6 +94,6 @@ function formatterOf(timeZone: string): Intl.DateTimeFormat {
     timeZoneName: 'short',
   });
   if (formatters.size >= FORMATTERS_MAX) formatters.clear();
-  formatters.set(timeZone, made);
+  formatters.set(key, made);
   return made;
 }

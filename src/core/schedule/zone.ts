@@ -1,6 +1,6 @@
 // What the clocks of a time zone show at an instant, and when they are set. Known to `Intl` alone; looked up once per day and kept,
 // because a schedule asks for the same days again and again. Assumed: a zone sets its clocks at most once within a day (UTC).
-import { DAY_MS, daysOf, HOUR_MS, MINUTE_MS, SECOND_MS } from './civil-time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from './civil-time.ts';
 
 /** The clocks of a zone are set: at this instant the offset from UTC, in milliseconds, becomes another. */
 export interface Transition {
@@ -113,23 +113,15 @@ function makeZone(name: string): Zone {
   };
 }
 
-/** Reads offsets from what `Intl` writes: `MM/DD/YYYY, HH:MM:SS`. */
+/** Reads offsets from what `Intl` writes: `1/31/2026, GMT+05:30`, in the past with seconds, and `GMT` alone for none. */
 function offsetReader(timeZone: string): (instantMs: number) => number {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+  const format = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
   return (instantMs) => {
-    const [month = 1, day = 1, year = 1970, hour = 0, minute = 0, second = 0] = (
-      format.format(instantMs).match(/\d+/g) ?? []
-    ).map(Number);
-    const wallMs = daysOf({ year, month, day }) * DAY_MS + hour * HOUR_MS + minute * MINUTE_MS + second * SECOND_MS;
-    return wallMs - Math.floor(instantMs / SECOND_MS) * SECOND_MS;
+    const [, sign, hours, minutes, seconds = 0] = OFFSET.exec(format.format(instantMs)) ?? [];
+    if (sign === undefined) return 0;
+    const ms = Number(hours) * HOUR_MS + Number(minutes) * MINUTE_MS + Number(seconds) * SECOND_MS;
+    return sign === '-' ? -ms : ms;
   };
 }
+
+const OFFSET = /GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/;
