@@ -4,8 +4,7 @@ import { daysInMonth } from '../core/schedule/civil-time.ts';
 import { CliError, EXIT } from './cli-error.ts';
 
 /** Other forms would be guessed at: JavaScript takes `5` for a day in 2001. */
-const ISO =
-  /^(\d{4})-(\d{2})-(\d{2})(?:[T ]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d{1,3})\d*)?)?)?(Z|[+-]\d{2}:?\d{2})?$/i;
+const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ]((?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:\.\d+)?)?))?(Z|[+-]\d{2}:?\d{2})?$/i;
 
 const FUTURE_EXAMPLE = '30d, or a time such as 2027-01-31T12:00:00Z';
 
@@ -35,15 +34,9 @@ function timeOf(text: string, { sign, example }: { sign: 1 | -1; example: string
 
 /** Without a zone, a day is meant in the same zone as a time of day: that of this machine. */
 function instantOf(text: string): number | null {
-  const [whole, year, month, day, hour = '0', minute = '0', second = '0', fraction = '0', zone] =
-    ISO.exec(text.trim()) ?? [];
+  const [whole, day, time = '00:00', zone = ''] = ISO.exec(text.trim()) ?? [];
   if (whole === undefined || dayFaultOf(whole) !== '') return null;
-  const [y = 0, m = 0, d = 0, ...time] = [year, month, day, hour, minute, second, fraction.padEnd(3, '0')].map(Number);
-  const [h = 0, min = 0, s = 0, ms = 0] = time;
-  if (zone === undefined) return new Date(y, m - 1, d, h, min, s, ms).getTime();
-  const [, sign, hours = '0', minutes = '0'] = /^([+-])(\d{2}):?(\d{2})$/.exec(zone) ?? [];
-  const offsetMinutes = (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
-  return Date.UTC(y, m - 1, d, h, min, s, ms) - offsetMinutes * 60_000;
+  return Date.parse(`${day}T${time}${zone.toUpperCase().replace(/^(...)(\d\d)$/, '$1:$2')}`);
 }
 
 /** JavaScript takes the 30th of February for a day in March. */

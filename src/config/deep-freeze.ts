@@ -1,10 +1,9 @@
-// Makes a tree of plain data unchangeable, so that it can be shared without copies.
+// Makes a tree of plain data without cycles unchangeable, so that it can be shared without copies.
 
 /** Freezes plain objects and arrays all the way down and returns the same value. */
 export function deepFreeze<Value>(value: Value): Value {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const child of Object.values(value)) deepFreeze(child);
-  }
+  if (typeof value !== 'object' || value === null) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
   return value;
 }

@@ -51,13 +51,9 @@ export async function loadPlugins(settings: PluginSettings, options: LoadOptions
   refuseUnknownEntries(settings, ids);
   if (ids.length === 0) return withoutPlugins(logger);
   return new Plugins({
+    ...registrations,
     ids,
-    tools: registrations.tools,
-    hooks: registrations.hooks,
     textTransforms: mergeTextTransforms(registrations.textTransforms),
-    contributions: registrations.contributions,
-    transports: registrations.transports,
-    harnesses: registrations.harnesses,
     logger,
   });
 }

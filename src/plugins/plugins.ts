@@ -1,5 +1,6 @@
 // The plugins of a process, as turns use them. A turn continues whatever a handler does: an error, an answer of the wrong shape or a
 // late one is logged and changes nothing. Without a handler for a hook, nothing is done.
+import { deepFreeze } from '../config/deep-freeze.ts';
 import { readBootstrapFiles, NO_TRANSFORMS } from '../core/plugins/read-contributions.ts';
 import { mergeChanges, NO_CHANGES, readPromptChanges, type PromptChanges } from '../core/plugins/prompt-changes.ts';
 import type { AttributedContribution, WorkspaceFile } from '../core/prompt/system-input.ts';
@@ -8,7 +9,6 @@ import { withDeadline } from '../deadline.ts';
 import type { Logger } from '../logger.ts';
 import type { Transport } from '../model/transport.ts';
 import type { Tool } from '../tools/tool.ts';
-import { freezeDeep } from './freeze-deep.ts';
 import type { CheckedHarness } from './harness.ts';
 import { HookTable, type RegisteredHandler } from './hook-table.ts';
 import { hookDeadline } from './plugin-error.ts';
@@ -85,7 +85,8 @@ export class Plugins {
   /** Runs both prompt hooks, one handler after the other, with the same event; their changes are merged. Never throws. */
   async changePrompt(event: PromptHookEvent, facts: HookFacts): Promise<PromptChanges> {
     if (!this.changesPrompts) return NO_CHANGES;
-    const frozen = freezeDeep({ prompt: event.prompt, messages: [...event.messages] });
+    // The messages are the objects that are sent: a change to one would change the transcript without being stored.
+    const frozen = deepFreeze({ prompt: event.prompt, messages: [...event.messages] });
     const results: PromptChanges[] = [];
     for (const hook of ['before_prompt_build', 'before_agent_start'] as const) {
       await this.#runInTurn(hook, facts, async ({ plugin, handler }, context) => {
@@ -130,7 +131,7 @@ export class Plugins {
 
   /** Calls all handlers of the hook in parallel, without awaiting them. Never throws. */
   tellLlmInput(event: LlmInputEvent, facts: HookFacts): void {
-    const frozen = freezeDeep({ ...event, historyMessages: [...event.historyMessages] });
+    const frozen = deepFreeze({ ...event, historyMessages: [...event.historyMessages] });
     for (const registered of this.#hooks.of('llm_input')) {
       if (this.#unawaited >= UNAWAITED_MAX) {
         this.#logger.warn(

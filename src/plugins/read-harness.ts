@@ -1,12 +1,12 @@
 // Harnesses of plugins, checked when they are registered and watched when they run: a run always ends when it is aborted, and the
 // answer is validated before it is used.
 import { z } from 'zod';
+import { deepFreeze } from '../config/deep-freeze.ts';
 import type { ContentBlock } from '../core/content.ts';
 import { BUILT_IN_HARNESS } from '../core/harness-selection.ts';
 import { createStorableFilter, storableValue } from '../core/storable-text.ts';
 import { orAborted } from '../deadline.ts';
 import { newId } from '../ids.ts';
-import { freezeDeep } from './freeze-deep.ts';
 import {
   HarnessError,
   type CheckedHarness,
@@ -87,8 +87,8 @@ async function run(harness: Harness, id: string, attempt: HarnessAttempt): Promi
   const { messages, tools, ...facts } = attempt;
   const frozen = Object.freeze({
     ...facts,
-    messages: freezeDeep([...messages]),
-    tools: freezeDeep([...tools]),
+    messages: deepFreeze([...messages]),
+    tools: deepFreeze([...tools]),
     onText,
   });
   try {
