@@ -5,7 +5,7 @@ import { cronInput, cronPatch, type CronInput, type CronPatch } from '../config/
 import { sessionKindOf } from '../core/session-key.ts';
 import type { SessionKey } from '../core/ids.ts';
 import { defineTool, faultsOf } from './define-tool.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 /** A cron as an agent is shown it. */
 export interface CronSummary {
@@ -129,5 +129,5 @@ function answered(answer: CronToolResult<unknown>): ToolOutcome {
 }
 
 function said(value: unknown): ToolOutcome {
-  return { content: JSON.stringify(value, undefined, 1), isError: false };
+  return textOutcome(JSON.stringify(value, undefined, 1));
 }

@@ -10,7 +10,7 @@ import { outputText } from './output-text.ts';
 import type { ProcessKeeper } from './process-keeper.ts';
 import { readProcessLog } from './process-log.ts';
 import { type CommandEnd, runCommand } from './run-command.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, ToolTimeoutError, textOutcome } from './tool.ts';
 import { resolveInWorkspace } from './workspace-files.ts';
 
 /** With the lines around it, less than the limit of a result: it is cut once, here, where missing bytes are counted. */
@@ -172,7 +172,7 @@ async function leave(
   if (logged !== null && logged.from > 0) lines.unshift(`[the first ${logged.from} bytes are in the log of ${id}]`);
   if (!isOver) {
     lines.push(`[running in the background as ${id}: use process with this sessionId to poll, log, write or kill]`);
-    return { content: lines.join('\n'), isError: false };
+    return textOutcome(lines.join('\n'));
   }
   const { exitCode, exitSignal, reason } = start.end;
   if (reason !== null) lines.push(`[killed: ${reason}]`);

@@ -9,7 +9,7 @@ import { join, matchesGlob } from 'node:path';
 import { z } from 'zod';
 import { defineTool } from './define-tool.ts';
 import { faultOfGlobPattern, literalPrefixOf } from './glob-pattern.ts';
-import { errorOutcome, type Tool } from './tool.ts';
+import { errorOutcome, type Tool, textOutcome } from './tool.ts';
 import { resolveInWorkspace } from './workspace-files.ts';
 
 const WALKED_ENTRIES_MAX = 50_000;
@@ -41,7 +41,7 @@ export const globTool: Tool = defineTool({
       return errorOutcome(`glob: ${error instanceof Error ? error.message : String(error)}`);
     }
     const found = await walk({ root, pattern, signal: call.signal });
-    return { content: await describeMatches(found), isError: false };
+    return textOutcome(await describeMatches(found));
   },
 });
 

@@ -4,7 +4,7 @@ import { headOf } from '../core/cut-text.ts';
 import { defineTool } from './define-tool.ts';
 import { MEMORY_PATH, readMemoryFile } from './memory-files.ts';
 import { notText } from './text-files.ts';
-import { errorOutcome, type Tool } from './tool.ts';
+import { errorOutcome, type Tool, textOutcome } from './tool.ts';
 
 const LINES_DEFAULT = 200;
 const LINES_MAX = 2000;
@@ -41,10 +41,7 @@ export const memoryGetTool: Tool = defineTool({
     const total = file.isCut ? `more than ${all.length}` : `${all.length}`;
     const rest = last < all.length ? `; continue with from: ${last + 1}` : '';
     const cut = shown.isCut ? ' The last of them is cut.' : '';
-    return {
-      content: `[${path}, lines ${from}-${last} of ${total}${rest}.${cut}]\n${shown.lines.join('\n')}`,
-      isError: false,
-    };
+    return textOutcome(`[${path}, lines ${from}-${last} of ${total}${rest}.${cut}]\n${shown.lines.join('\n')}`);
   },
 });
 

@@ -12,7 +12,7 @@ import {
 import { NOT_TEXT } from '../core/text-bytes.ts';
 import { defineTool } from './define-tool.ts';
 import { listMemory, readMemoryFile, type MemoryFile, type MemoryListing } from './memory-files.ts';
-import type { Tool, ToolCall, ToolOutcome } from './tool.ts';
+import { type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 /** Where memories are indexed, see `src/store/memory-index.ts`. */
 export interface MemoryIndex {
@@ -43,7 +43,7 @@ export function createMemorySearchTool(index: MemoryIndex): Tool {
     async run({ query, maxResults = HITS_DEFAULT, minScore = 0 }, call) {
       const listing = await listMemory(call.workspaceDir, call.signal);
       if (listing.files.length === 0 && listing.notText.length === 0)
-        return { content: 'There is no memory yet: no MEMORY.md and no memory/*.md.', isError: false };
+        return textOutcome('There is no memory yet: no MEMORY.md and no memory/*.md.');
       const hits = await searchCurrent(index, { call, listing, query, hitsMax: maxResults });
       const good = hits.filter(({ score }) => score >= minScore);
       return describe(good, query, listing);
@@ -85,12 +85,12 @@ function describe(hits: readonly MemoryHit[], query: string, { files, notText, l
   if (notText.length > 0) notes.push(`[Not searched: ${notText.join(', ')} ${NOT_TEXT}; convert it to UTF-8.]`);
   if (hits.length === 0) {
     const nothing = `Nothing about ${JSON.stringify(query)} in ${files.length} ${files.length === 1 ? 'file' : 'files'} of memory.`;
-    return { content: [nothing, ...notes].join('\n'), isError: false };
+    return textOutcome([nothing, ...notes].join('\n'));
   }
   const passages = hits.map(({ path, firstLine, lastLine, score, headings, text }) => {
     const place = `${path}#L${firstLine}${lastLine > firstLine ? `-L${lastLine}` : ''}`;
     const under = headings === '' ? '' : ` under ${headings}`;
     return `${place} (score ${score.toFixed(2)})${under}\n${text}`;
   });
-  return { content: [...passages, ...notes].join('\n\n'), isError: false };
+  return textOutcome([...passages, ...notes].join('\n\n'));
 }

@@ -9,7 +9,7 @@ import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
 import { defineTool } from './define-tool.ts';
 import { chooseMedia } from './outgoing-media.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 /** The outbox row of a message. */
 export interface MessagePost {
@@ -199,7 +199,7 @@ function reactionOf(
 function outcomeOf(posted: Awaited<ReturnType<MessageToolOptions['post']>>, recipient: Recipient): ToolOutcome {
   switch (posted.kind) {
     case 'posted':
-      return { content: `Queued for ${nameOf(recipient)} as delivery ${posted.id}.`, isError: false };
+      return textOutcome(`Queued for ${nameOf(recipient)} as delivery ${posted.id}.`);
     case 'closed':
       return errorOutcome('message: the turn has ended; nothing was sent');
     case 'too-many':

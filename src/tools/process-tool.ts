@@ -9,7 +9,7 @@ import { outputText, tornBytesAt } from './output-text.ts';
 import type { ProcessKeeper } from './process-keeper.ts';
 import { readProcessLog } from './process-log.ts';
 import type { ProcessStore } from './process-port.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 import { isUuid } from '../core/ids.ts';
 
 export interface ProcessToolOptions {
@@ -77,10 +77,7 @@ export function createProcessTool(options: ProcessToolOptions): Tool {
 async function list({ store }: ProcessToolOptions, { sessionKey }: ToolCall): Promise<ToolOutcome> {
   const all = await store.list(sessionKey, LISTED_MAX);
   const lines = all.map((facts) => `${facts.id} ${statusOf(facts)}: ${oneLine(facts.command)}`);
-  return {
-    content: lines.length === 0 ? 'This session has no background commands.' : lines.join('\n'),
-    isError: false,
-  };
+  return textOutcome(lines.length === 0 ? 'This session has no background commands.' : lines.join('\n'));
 }
 
 async function poll(
@@ -100,7 +97,7 @@ async function poll(
   const shown = await store.notePoll({ id, key: call.idempotencyKey, until: logged.from + logged.bytes.length - torn });
   const part = await readProcessLog({ dataDir, id }, { from: shown.from, bytesMax: shown.until - shown.from });
   const text = outputText(part?.bytes ?? Buffer.alloc(0), { isStart: part?.from === shown.from, isEnd: true });
-  return { content: withStatus(text, facts), isError: false };
+  return textOutcome(withStatus(text, facts));
 }
 
 /** The facts once there is more output or an end, or the time has passed. */
@@ -149,10 +146,9 @@ async function log(
   const part = lines.slice(start, start + limit);
   const dropped = logged.from === 0 ? '' : `; the first ${logged.from} bytes were deleted`;
   const place = part.length === 0 ? 'no lines' : `lines ${start + 1}-${start + part.length}`;
-  return {
-    content: withStatus(`[${place} of ${text === '' ? 0 : lines.length}${dropped}]\n${part.join('\n')}`, facts),
-    isError: false,
-  };
+  return textOutcome(
+    withStatus(`[${place} of ${text === '' ? 0 : lines.length}${dropped}]\n${part.join('\n')}`, facts),
+  );
 }
 
 async function write(
@@ -166,14 +162,11 @@ async function write(
     return errorOutcome(`process: sessionId: the command is no longer running (${statusOf(facts)})`);
   await store.addInput({ processId: facts.id, causeKey: call.idempotencyKey, data, isLast: eof });
   await keeper.look().catch(() => undefined);
-  return {
-    content: `${data.length} characters go to its stdin${eof ? ', which is closed then' : ''}.`,
-    isError: false,
-  };
+  return textOutcome(`${data.length} characters go to its stdin${eof ? ', which is closed then' : ''}.`);
 }
 
 async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessFacts): Promise<ToolOutcome> {
-  if (facts.status !== 'running') return { content: `It is no longer running: ${statusOf(facts)}.`, isError: false };
+  if (facts.status !== 'running') return textOutcome(`It is no longer running: ${statusOf(facts)}.`);
   await options.store.askToKill(facts.id, 'killed by the agent');
   const untilMs = performance.now() + KILL_MS_MAX;
   const over = options.keeper.wait(facts.id, {
@@ -186,19 +179,13 @@ async function kill(options: ProcessToolOptions, call: ToolCall, facts: ProcessF
   await over;
   const now = (await options.store.find(call.sessionKey, facts.id)) ?? facts;
   const last = await untilChanged(options, call, now, { untilMs, isEnough: () => false });
-  return {
-    content: last.status === 'running' ? 'It is being killed.' : `It has ended: ${statusOf(last)}.`,
-    isError: false,
-  };
+  return textOutcome(last.status === 'running' ? 'It is being killed.' : `It has ended: ${statusOf(last)}.`);
 }
 
 /** Workers share the folder of outputs, unless they are configured otherwise. */
 function elsewhere(facts: ProcessFacts): ToolOutcome {
   const tail = facts.outputTail ?? '';
-  return {
-    content: withStatus(tail === '' ? '[its output is on another machine or was deleted]' : tail, facts),
-    isError: false,
-  };
+  return textOutcome(withStatus(tail === '' ? '[its output is on another machine or was deleted]' : tail, facts));
 }
 
 /** The output, then in brackets how the command ended. */

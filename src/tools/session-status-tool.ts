@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { SourcedValue, SessionSettings } from '../config/session-settings.ts';
 import { defineTool } from './define-tool.ts';
-import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, textOutcome } from './tool.ts';
 
 /** Tokens, as the provider counts them. */
 export interface SessionUsage {
@@ -60,7 +60,7 @@ export function createSessionStatusTool(port: SessionStatusPort): Tool {
     async run({ model }, call) {
       const fault = model === undefined ? null : await port.setModel(call, model === DEFAULT ? null : model);
       if (fault !== null) return errorOutcome(`session_status: model: ${fault}`);
-      return { content: linesOf(await port.status(call), call).join('\n'), isError: false };
+      return textOutcome(linesOf(await port.status(call), call).join('\n'));
     },
   });
   return { ...tool, onlyLooks: (asked) => input.safeParse(asked).data?.model === undefined };

@@ -4,7 +4,7 @@ import { THINKING_LEVELS } from '../core/prompt/thinking-directive.ts';
 import { defineTool } from './define-tool.ts';
 import type { SeenSession, SessionsPort } from './sessions-port.ts';
 import { createSubagentsTool } from './subagents-tool.ts';
-import { errorOutcome, type Tool, type ToolCall } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, textOutcome } from './tool.ts';
 
 const LIMIT_DEFAULT = 50;
 const LIMIT_MAX = 200;
@@ -43,7 +43,7 @@ function createAgentsListTool(port: Pick<SessionsPort, 'agents'>): Tool {
     isIdempotent: true,
     isReadOnly: true,
     async run(_input, call) {
-      return { content: JSON.stringify({ requester: call.agentId, agents: port.agents(call) }), isError: false };
+      return textOutcome(JSON.stringify({ requester: call.agentId, agents: port.agents(call) }));
     },
   });
 }
@@ -81,7 +81,7 @@ function createSessionsListTool(port: Pick<SessionsPort, 'list' | 'history'>): T
         .filter(({ updatedAt }) => Date.parse(updatedAt) >= since)
         .slice(0, limit);
       const sessions = messageLimit === 0 ? chosen : await withMessages(port, call, chosen, messageLimit);
-      return { content: JSON.stringify({ count: sessions.length, sessions }), isError: false };
+      return textOutcome(JSON.stringify({ count: sessions.length, sessions }));
     },
   });
 }
@@ -119,7 +119,7 @@ function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
     async run({ sessionKey, limit = LIMIT_DEFAULT, includeTools = false }, call) {
       const history = await port.history(call, sessionKey, { limit, includeTools });
       if (history.kind === 'error') return errorOutcome(history.text);
-      return { content: JSON.stringify({ sessionKey, messages: history.items }), isError: false };
+      return textOutcome(JSON.stringify({ sessionKey, messages: history.items }));
     },
   });
 }
@@ -154,7 +154,7 @@ function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
       if (sent.kind === 'error') return errorOutcome(JSON.stringify({ status: 'forbidden', error: sent.text }));
       const note = timeoutSeconds === 0 ? 'No answer will be sent.' : 'Its answer will arrive as a message.';
       const { kind: _kind, ...what } = sent;
-      return { content: JSON.stringify({ status: 'accepted', ...what, note }), isError: false };
+      return textOutcome(JSON.stringify({ status: 'accepted', ...what, note }));
     },
   });
 }
@@ -194,7 +194,7 @@ function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
       const note =
         'Its result is announced to you when it is done. Do not poll for it. What you answer until then is an interim answer.';
       const mode = input.mode ?? 'run';
-      return { content: JSON.stringify({ status: 'accepted', childSessionKey, runId, mode, note }), isError: false };
+      return textOutcome(JSON.stringify({ status: 'accepted', childSessionKey, runId, mode, note }));
     },
   });
 }

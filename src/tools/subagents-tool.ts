@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { headOf } from '../core/cut-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { SeenSubagent, SessionsPort } from './sessions-port.ts';
-import { errorOutcome, type Tool, type ToolCall, type ToolOutcome } from './tool.ts';
+import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 const RECENT_MINUTES_DEFAULT = 30;
 const RECENT_MINUTES_MAX = 1_440;
@@ -38,7 +38,7 @@ export function createSubagentsTool(port: Port): Tool {
     isReadOnly: false,
     async run({ action, target, message, recentMinutes = RECENT_MINUTES_DEFAULT }, call) {
       const all = await port.subagents(call, recentMinutes);
-      if (action === 'list') return { content: JSON.stringify({ subagents: all.map(listed) }), isError: false };
+      if (action === 'list') return textOutcome(JSON.stringify({ subagents: all.map(listed) }));
       if (target === undefined) return errorOutcome(`subagents: ${action} needs a target`);
       if (action === 'kill' && target === 'all') return killAll(port, call, all);
       const found = findTarget(all, target);
@@ -83,17 +83,17 @@ async function killAll(port: Port, call: ToolCall, all: SeenSubagent[]): Promise
     const killed = await port.kill(call, runId);
     if (killed.kind === 'ok') runs += killed.runs;
   }
-  return { content: JSON.stringify({ status: 'ok', killed: runs }), isError: false };
+  return textOutcome(JSON.stringify({ status: 'ok', killed: runs }));
 }
 
 async function kill(port: Port, call: ToolCall, { runId }: SeenSubagent): Promise<ToolOutcome> {
   const killed = await port.kill(call, runId);
   if (killed.kind === 'error') return errorOutcome(killed.text);
-  return { content: JSON.stringify({ status: 'ok', runId, killed: killed.runs }), isError: false };
+  return textOutcome(JSON.stringify({ status: 'ok', runId, killed: killed.runs }));
 }
 
 async function steer(port: Port, call: ToolCall, { runId }: SeenSubagent, text: string): Promise<ToolOutcome> {
   const steered = await port.steer(call, runId, text);
   if (steered.kind === 'error') return errorOutcome(steered.text);
-  return { content: JSON.stringify({ status: 'accepted', runId, how: steered.how }), isError: false };
+  return textOutcome(JSON.stringify({ status: 'accepted', runId, how: steered.how }));
 }

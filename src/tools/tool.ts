@@ -100,6 +100,11 @@ export class ToolTimeoutError extends Error {
   }
 }
 
+/** The outcome of a call that has done its work. */
+export function textOutcome(content: string): ToolOutcome {
+  return { content, isError: false };
+}
+
 /** An outcome that tells the model what failed and, if possible, what to do instead. */
 export function errorOutcome(text: string): ToolOutcome {
   return { content: text, isError: true };

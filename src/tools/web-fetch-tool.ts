@@ -7,7 +7,7 @@ import { neutralise } from '../core/prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { ReadPage } from './extract-page-thread.ts';
 import { extractPage, PageUnreadableError } from './extract-page.ts';
-import { errorOutcome, type Tool, type ToolOutcome } from './tool.ts';
+import { errorOutcome, type Tool, type ToolOutcome, textOutcome } from './tool.ts';
 import { fetchWeb, WebFetchError, type WebAnswer } from './web-fetch-request.ts';
 
 export interface WebFetchOptions {
@@ -62,7 +62,7 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
         });
         if (answer.status < 200 || answer.status > 299) return refusal(answer, mark);
         const page = await contentOf(answer, mode, call.signal);
-        return { content: describe(answer, page, { charsMax, mark }), isError: false };
+        return textOutcome(describe(answer, page, { charsMax, mark }));
       } catch (error) {
         call.signal.throwIfAborted();
         if (!(error instanceof WebFetchError || error instanceof PageUnreadableError)) throw error;

@@ -5,7 +5,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { giveToOwner } from './open-workspace.ts';
 import { TextFileError, type NamedFile } from './text-files.ts';
-import { errorOutcome, type ToolCall, type ToolOutcome } from './tool.ts';
+import { errorOutcome, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
 
 type Toolset = typeof import('@anthropic-ai/sdk/tools/agent-toolset/node');
 type ToolsetTool = ReturnType<Toolset['betaReadTool']>;
@@ -38,7 +38,7 @@ export async function runToolsetTool<Input>(
   try {
     const content = await tool.run(input, { toolUse, toolUseBlock: toolUse, signal: call.signal });
     // The file tools answer with text only; blocks are a possibility of the port they share with other tools.
-    return { content: typeof content === 'string' ? content : JSON.stringify(content), isError: false };
+    return textOutcome(typeof content === 'string' ? content : JSON.stringify(content));
   } catch (error) {
     call.signal.throwIfAborted();
     return errorOutcome(error instanceof Error ? error.message : String(error));
@@ -63,7 +63,7 @@ export async function runFileTool(
     return errorOutcome((error as Error).message);
   }
   try {
-    return { content: await work({ path, name: file }), isError: false };
+    return textOutcome(await work({ path, name: file }));
   } catch (error) {
     call.signal.throwIfAborted();
     return errorOutcome(`${tool}: ${error instanceof TextFileError ? error.message : fsErrorMessage(error, file)}`);

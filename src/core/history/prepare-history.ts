@@ -49,12 +49,7 @@ const MISSING_RESULT =
   '[holdfast] missing tool result in session history; inserted synthetic error result for transcript repair.';
 const BOOTSTRAP: ContentBlock = { type: 'text', text: '(session bootstrap)' };
 
-/** The messages of a transcript. Feeding them in again gives them back. */
-export function prepareHistory(entries: readonly HistoryEntry[], rules: HistoryRules = {}): ModelMessage[] {
-  return [...createHistory(entries, rules).messages];
-}
-
-/** A history that starts with the given entries. */
+/** A history that starts with the given entries. Feeding its messages in again gives them back. */
 export function createHistory(entries: readonly HistoryEntry[] = [], rules: HistoryRules = {}): History {
   const history = new GrowingHistory(rules);
   for (const entry of entries) history.push(entry);

@@ -44,11 +44,6 @@ export function joinSections(sections: readonly WrittenSection[]): { prompt: Sys
   return { prompt: { stable: stable.text, dynamic: dynamic.text }, spans: [...stable.spans, ...dynamic.spans] };
 }
 
-/** The parts above and below the cache boundary. */
-export function buildSystemPrompt(input: SystemPromptInput): SystemPrompt {
-  return joinSections(writeSections(input)).prompt;
-}
-
 // A boundary marker in a contributed text is removed: it must neither move the boundary nor be sent.
 function write(section: Section, input: SystemPromptInput, isStable: boolean): WrittenSection[] {
   const { name, modes = FULL_AND_MINIMAL, origin = 'holdfast', lines } = section;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ContentBlock } from '../../../src/core/content.ts';
 import { createRequestCheck } from '../../../src/core/history/check-request.ts';
 import { limitTurns } from '../../../src/core/history/past.ts';
-import { createHistory, prepareHistory, type HistoryEntry } from '../../../src/core/history/prepare-history.ts';
+import { createHistory, type HistoryEntry, type HistoryRules } from '../../../src/core/history/prepare-history.ts';
 import type { ProviderFamily } from '../../../src/core/history/provider-family.ts';
 
 const text = (words: string): ContentBlock => ({ type: 'text', text: words });
@@ -22,6 +22,10 @@ const missing = (id: string): unknown => ({
   content: expect.stringContaining('missing tool result'),
   is_error: true,
 });
+
+const prepareHistory = (entries: readonly HistoryEntry[], rules: HistoryRules = {}) => [
+  ...createHistory(entries, rules).messages,
+];
 
 describe('prepareHistory', () => {
   test('a sound transcript stays as it is, block by block', () => {

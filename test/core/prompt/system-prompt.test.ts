@@ -9,12 +9,10 @@ import {
   type SystemPromptInput,
   type WorkspaceFile,
 } from '../../../src/core/prompt/system-input.ts';
-import {
-  systemBlocks,
-  buildSystemPrompt,
-  joinSections,
-  writeSections,
-} from '../../../src/core/prompt/system-prompt.ts';
+import { systemBlocks, joinSections, writeSections } from '../../../src/core/prompt/system-prompt.ts';
+
+/** The parts above and below the cache boundary. */
+const buildSystemPrompt = (input: SystemPromptInput) => joinSections(writeSections(input)).prompt;
 
 const NAMES = [
   'AGENTS.md',
