@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { THINKING_LEVELS } from '../config/choices.ts';
 import { limitUsd } from '../config/schema-budgets.ts';
 import { inputOptions } from '../config/schema-inputs.ts';
-import { deliveryUrl } from '../config/schema-scalars.ts';
+import { count, deliveryUrl } from '../config/schema-scalars.ts';
 import { BATCH_STATUSES, ITEM_STATUSES } from '../core/batch/batch.ts';
 import { LINE_FORMATS } from '../core/batch/foreign-lines.ts';
 import { MESSAGE_VIAS } from '../core/inbound.ts';
@@ -19,9 +19,9 @@ const CODE_CHARS_MAX = 100;
 const DOLLARS_MAX = 1_000_000_000;
 const SECONDS_MAX = 366 * 86_400;
 
-const concurrency = z.int().min(1).max(CONCURRENCY_MAX).describe('The maximum number of items in flight');
-const weight = z.int().min(1).max(WEIGHT_MAX).describe('The share of this batch while several batches run');
-const itemNumber = z.int().min(1).max(ITEM_NUMBER_MAX);
+const concurrency = count(1, CONCURRENCY_MAX).describe('The maximum number of items in flight');
+const weight = count(1, WEIGHT_MAX).describe('The share of this batch while several batches run');
+const itemNumber = count(1, ITEM_NUMBER_MAX);
 const pilot = itemNumber.describe('Run this many items first; the others start if these succeed');
 // A fraction of a micro-dollar would be rounded: to no money at all.
 const dollars = z
@@ -30,12 +30,10 @@ const dollars = z
   .max(DOLLARS_MAX)
   .refine((value) => limitUsd.safeParse(value).success, 'dollars with at most six decimals')
   .describe('It pauses when its ended items have cost this much, in US dollars');
-const percent = z
-  .int()
-  .min(0)
-  .max(100)
-  .describe('It pauses when a larger percentage of its last 50 ended items, or of its pilot, failed');
-const deadlineSeconds = z.int().min(1).max(SECONDS_MAX).describe('Items that have not started after this time expire');
+const percent = count(0, 100).describe(
+  'It pauses when a larger percentage of its last 50 ended items, or of its pilot, failed',
+);
+const deadlineSeconds = count(1, SECONDS_MAX).describe('Items that have not started after this time expire');
 const name = z.string().min(1).max(NAME_CHARS_MAX);
 const code = z.string().min(1).max(CODE_CHARS_MAX).describe('Only items with this error code');
 

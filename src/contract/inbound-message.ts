@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { QUEUE_MODES, THINKING_LEVELS } from '../config/choices.ts';
 import { inputOptions, messageVia } from '../config/schema-inputs.ts';
-import { timeText } from '../config/schema-scalars.ts';
+import { count, timeText } from '../config/schema-scalars.ts';
 import { nestOptions } from '../core/input-options.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { TIME_MS_MAX } from '../core/schedule/civil-time.ts';
@@ -22,7 +22,7 @@ const name = z.string().max(NAME_CHARS_MAX).exactOptional();
 const word = z.string().min(1).max(NAME_CHARS_MAX).exactOptional();
 const text = z.string().exactOptional();
 const time = z
-  .union([timeText.transform((iso) => Date.parse(iso)), z.int().min(0).max(TIME_MS_MAX)], {
+  .union([timeText.transform((iso) => Date.parse(iso)), count(0, TIME_MS_MAX)], {
     error: 'expected an ISO 8601 time or epoch milliseconds, up to the year 9999',
   })
   .exactOptional();
@@ -117,10 +117,7 @@ const fields = z.strictObject({
   ...inputOptions,
   expiresAt: time.describe('If its answer has not started by this time, the message fails with the code `expired`'),
   deliverAt: time.describe('When it arrives in its session, as if it were sent then; until then it is `delayed`'),
-  priority: z
-    .int()
-    .min(-PRIORITY_MAX)
-    .max(PRIORITY_MAX)
+  priority: count(-PRIORITY_MAX, PRIORITY_MAX)
     .exactOptional()
     .describe('Above 0: before others of its lane; below 0: after them'),
 });

@@ -3,6 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { Account } from '../config/os-users.ts';
+import { count } from '../config/schema-scalars.ts';
 import { homeOf } from './command-user.ts';
 import { defineTool } from './define-tool.ts';
 import { execEnvironment } from './exec-environment.ts';
@@ -58,10 +59,7 @@ const inputShape = {
 
 const backgroundShape = {
   background: z.boolean().optional().describe('Run the command in the background from the start'),
-  yieldMs: z
-    .int()
-    .min(0)
-    .max(3_600_000)
+  yieldMs: count(0, 3_600_000)
     .optional()
     .describe('Wait this many milliseconds for its end, then leave it in the background'),
 };

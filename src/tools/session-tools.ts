@@ -1,5 +1,6 @@
 // The tools about sessions and subagents, before policy. Which of them a subagent has is said in `core/subagent-spawn.ts`.
 import { z } from 'zod';
+import { count } from '../config/schema-scalars.ts';
 import { THINKING_LEVELS } from '../core/prompt/thinking-directive.ts';
 import { defineTool } from './define-tool.ts';
 import type { SeenSession, SessionsPort } from './sessions-port.ts';
@@ -57,17 +58,9 @@ function createSessionsListTool(port: Pick<SessionsPort, 'list' | 'history'>): T
     summary: 'List other sessions, subagents among them',
     input: z.strictObject({
       kinds: z.array(z.enum(KINDS)).max(KINDS.length).optional().describe('Only of these kinds'),
-      limit: z.int().min(1).max(LIMIT_MAX).optional().describe(`Largest number of sessions; default ${LIMIT_DEFAULT}`),
-      activeMinutes: z
-        .int()
-        .min(1)
-        .max(ACTIVE_MINUTES_MAX)
-        .optional()
-        .describe('Only those that changed in the last minutes'),
-      messageLimit: z
-        .int()
-        .min(0)
-        .max(MESSAGES_MAX)
+      limit: count(1, LIMIT_MAX).optional().describe(`Largest number of sessions; default ${LIMIT_DEFAULT}`),
+      activeMinutes: count(1, ACTIVE_MINUTES_MAX).optional().describe('Only those that changed in the last minutes'),
+      messageLimit: count(0, MESSAGES_MAX)
         .optional()
         .describe(`The last messages of each, of the first ${WITH_MESSAGES_MAX}; default 0`),
     }),
@@ -111,7 +104,7 @@ function createSessionsHistoryTool(port: Pick<SessionsPort, 'history'>): Tool {
     summary: 'Read the messages of another session',
     input: z.strictObject({
       sessionKey: z.string().min(1).max(211).describe('As sessions_list shows it'),
-      limit: z.int().min(1).max(LIMIT_MAX).optional().describe(`Largest number of messages; default ${LIMIT_DEFAULT}`),
+      limit: count(1, LIMIT_MAX).optional().describe(`Largest number of messages; default ${LIMIT_DEFAULT}`),
       includeTools: z.boolean().optional().describe('Show tool calls and their results, too'),
     }),
     isIdempotent: true,
@@ -136,10 +129,7 @@ function createSessionsSendTool(port: Pick<SessionsPort, 'send'>): Tool {
       label: z.string().min(1).max(200).optional().describe('Instead of the key'),
       agentId: z.string().min(1).max(64).optional().describe('The agent of the session with that label'),
       message: z.string().trim().min(1).max(TEXT_CHARS_MAX),
-      timeoutSeconds: z
-        .int()
-        .min(0)
-        .max(DAY_SECONDS)
+      timeoutSeconds: count(0, DAY_SECONDS)
         .optional()
         .describe('0: you need no answer; otherwise it arrives when it is ready'),
     }),
@@ -172,10 +162,7 @@ function createSessionsSpawnTool(port: Pick<SessionsPort, 'spawn'>): Tool {
       agentId: z.string().min(1).max(64).optional().describe('The agent that does it; default: your own'),
       model: z.string().min(1).max(200).optional().describe('provider/model or an alias; default: as configured'),
       thinking: z.enum(THINKING_LEVELS).optional(),
-      runTimeoutSeconds: z
-        .int()
-        .min(0)
-        .max(7 * DAY_SECONDS)
+      runTimeoutSeconds: count(0, 7 * DAY_SECONDS)
         .optional()
         .describe('It is stopped after this time; 0: never'),
       cleanup: z.enum(['keep', 'delete']).optional().describe('delete: its session is archived when it is done'),
@@ -212,10 +199,7 @@ function createSessionsYieldTool(port: Pick<SessionsPort, 'noteYield'>): Tool {
         .max(NOTE_CHARS_MAX)
         .optional()
         .describe('A note to yourself: what you wait for, and what to do then'),
-      timeoutSeconds: z
-        .int()
-        .min(1)
-        .max(DAY_SECONDS)
+      timeoutSeconds: count(1, DAY_SECONDS)
         .optional()
         .describe(`You get a message when nothing has arrived for this long; default ${YIELD_SECONDS_DEFAULT}`),
     }),

@@ -1,5 +1,6 @@
 // The `subagents` tool: manages the subagents that a session has spawned. Stopping one stops all runs below it.
 import { z } from 'zod';
+import { count } from '../config/schema-scalars.ts';
 import { headOf } from '../core/cut-text.ts';
 import { defineTool } from './define-tool.ts';
 import type { SeenSubagent, SessionsPort } from './sessions-port.ts';
@@ -27,10 +28,7 @@ export function createSubagentsTool(port: Port): Tool {
         .optional()
         .describe('For kill and steer: its number in the list, label, run id or session key; for kill also "all"'),
       message: z.string().trim().min(1).max(MESSAGE_CHARS_MAX).optional().describe('For steer'),
-      recentMinutes: z
-        .int()
-        .min(1)
-        .max(RECENT_MINUTES_MAX)
+      recentMinutes: count(1, RECENT_MINUTES_MAX)
         .optional()
         .describe(`Show those that ended in the last minutes, too; default ${RECENT_MINUTES_DEFAULT}`),
     }),

@@ -2,6 +2,7 @@
 // that the page cannot know, and imitations of Holdfast's markup in it are neutralised (G29).
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { count } from '../config/schema-scalars.ts';
 import { headOf } from '../core/cut-text.ts';
 import { neutralise } from '../core/prompt/untrusted-text.ts';
 import { defineTool } from './define-tool.ts';
@@ -38,10 +39,7 @@ export function createWebFetchTool({ timeoutSeconds, maxBytes, allowPrivate }: W
     input: z.strictObject({
       url: z.string().min(1).max(4096),
       extractMode: z.enum(['markdown', 'text']).optional().describe('Default markdown'),
-      maxChars: z
-        .int()
-        .min(100)
-        .max(1_000_000)
+      maxChars: count(100, 1_000_000)
         .optional()
         .describe(`Characters of the content at most; default ${CHARS_DEFAULT}, never more than ${CHARS_MAX}`),
     }),
