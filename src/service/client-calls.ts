@@ -5,12 +5,13 @@ import type { ClientEntry } from '../core/openai/conversation.ts';
 import { beginHistory } from '../store/begin-history.ts';
 import { storeCallerResults, type CallerResult } from '../store/caller-results.ts';
 import { cancelMessage } from '../store/cancel-message.ts';
-import { keyOfClientRequest, type ClientRequestFacts } from '../store/client-requests.ts';
-import * as responses from '../store/hide-response.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { acceptMessage, type AcceptResult } from './accept-message.ts';
 import { reachSession } from './reach-session.ts';
 import type { Service } from './service.ts';
+
+export { keyOfClientRequest } from '../store/client-requests.ts';
+export { hideResponse } from '../store/hide-response.ts';
 
 type ClientAcceptance =
   | { kind: 'accepted'; messageId: string; /** True: an equal request was first. */ isReplay: boolean }
@@ -39,11 +40,6 @@ export async function acceptClientMessage(
     : result;
 }
 
-/** A new key for a request; that of an equal earlier request when the client says that it repeats one. */
-export function clientKey({ database }: Service, facts: ClientRequestFacts, isRepeated: boolean): Promise<string> {
-  return keyOfClientRequest(database, facts, isRepeated);
-}
-
 /** Gives the results of tools that a client runs to their turn, if it waits for them. */
 export async function answerCallerCalls(
   { database, publish }: Service,
@@ -61,9 +57,4 @@ export async function cancelWaiting(
   const reason = 'The client cancelled the request.';
   const { kind } = publish(await cancelMessage(database, { id: messageId, reason, idempotency }));
   return kind === 'done';
-}
-
-/** Hides a response from the endpoints that returned it; its entries stay in its session. */
-export function hideResponse({ database }: Service, response: { messageId: string; afterStep: number }): Promise<void> {
-  return responses.hideResponse(database, response);
 }

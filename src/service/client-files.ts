@@ -1,14 +1,10 @@
 // Files of OpenAI's clients: stored in parts as they arrive, and batches that are made of them.
 import type { KeyedRequest } from '../store/idempotency.ts';
-import {
-  addFilePart,
-  beginFile,
-  completeFile,
-  deleteFile,
-  failClientBatch,
-  type NewFile,
-} from '../store/client-files.ts';
+import { addFilePart, beginFile, completeFile, deleteFile, type NewFile } from '../store/client-files.ts';
 import type { Service } from './service.ts';
+
+export { failClientBatch } from '../store/client-files.ts';
+export { deleteFile as removeFile };
 
 const DAY_MS = 86_400_000;
 const PART_BYTES = 1_048_576;
@@ -56,14 +52,4 @@ async function* inParts(content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
     size = all.length - at;
   }
   if (size > 0) yield Buffer.concat(pieces);
-}
-
-/** Deletes an upload; false: it does not exist. */
-export function removeFile({ database }: Service, id: string): Promise<boolean> {
-  return deleteFile(database, id);
-}
-
-/** Stores a batch whose lines were refused. */
-export function refuseClientBatch({ database }: Service, failed: Parameters<typeof failClientBatch>[1]): Promise<void> {
-  return failClientBatch(database, failed);
 }

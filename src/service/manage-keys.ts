@@ -5,9 +5,12 @@ import { hash, randomBytes } from 'node:crypto';
 import type { KeyRole } from '../core/access/key-role.ts';
 import { newId } from '../ids.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
-import { createApiKey, noteKeyUse, revokeApiKey } from '../store/keys/api-keys.ts';
-import { createSignInCode, endWebSessions, openWebSession, takeSignInCode } from '../store/keys/web-sessions.ts';
+import { createApiKey, noteKeyUse } from '../store/keys/api-keys.ts';
+import { createSignInCode, openWebSession, takeSignInCode } from '../store/keys/web-sessions.ts';
 import type { Service } from './service.ts';
+
+export { revokeApiKey } from '../store/keys/api-keys.ts';
+export { endWebSessions } from '../store/keys/web-sessions.ts';
 
 /** The prefix of keys that are created here. Logs and prompts hide texts that look like one. */
 export const KEY_PREFIX = 'hf_';
@@ -42,11 +45,6 @@ export async function makeApiKey(
   return isMade ? { id, key } : 'name_taken';
 }
 
-/** Revokes a key and ends its sign-ins; false: there is none with this id. */
-export function dropApiKey({ database }: Service, id: string): Promise<boolean> {
-  return revokeApiKey(database, id);
-}
-
 /** Notes that a key is in use. That a note fails is reported and changes nothing. */
 export function noteUse({ database }: Service, id: string): void {
   noteKeyUse(database, id).catch((error: unknown) =>
@@ -76,9 +74,4 @@ export async function makeCode(
   const { secret, sha256 } = newSecret();
   const expiresAt = await createSignInCode(database, { sha256, keySha256, lastsMs: SIGN_IN_CODE_MS }, idempotency);
   return { code: secret, expiresAt };
-}
-
-/** Ends one session, or every session of a key; resolves with how many have ended. */
-export function signOut({ database }: Service, of: { id: string } | { keySha256: string }): Promise<number> {
-  return endWebSessions(database, of);
 }

@@ -17,7 +17,7 @@ import {
   type ClientResult,
   type Conversation,
 } from '../../core/openai/conversation.ts';
-import { acceptClientMessage, answerCallerCalls, clientKey } from '../../service/client-calls.ts';
+import { acceptClientMessage, answerCallerCalls, keyOfClientRequest } from '../../service/client-calls.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import {
   findClientTurn,
@@ -138,7 +138,7 @@ async function keyOf(
   const sha256 = sha256OfJson(body);
   const scope = `${principal.name} openai ${list.path}`;
   const isRepeated = Number(headers['x-stainless-retry-count'] ?? 0) >= 1;
-  const key = await clientKey(context.service, { sentBy: principal.name, sha256, scope }, isRepeated);
+  const key = await keyOfClientRequest(context.service.database, { sentBy: principal.name, sha256, scope }, isRepeated);
   return { scope, key, sha256 };
 }
 

@@ -1,7 +1,7 @@
 // Sign-in of browsers. A browser keeps a cookie that scripts cannot read; a key is sent once, and is in no address.
 import { z } from 'zod';
 import { recordChange } from '../../service/record-change.ts';
-import { makeCode, signIn, signOut, useCode, WEB_SESSION_MS } from '../../service/manage-keys.ts';
+import { makeCode, endWebSessions, signIn, useCode, WEB_SESSION_MS } from '../../service/manage-keys.ts';
 import type { ApiContext } from '../context.ts';
 import { cookieName } from '../identify.ts';
 import type { Principal } from '../key-ring.ts';
@@ -95,12 +95,12 @@ const deleteSession = defineRoute({
   async handle({ principal, query, reply }, { context, services }) {
     const { request } = reply;
     const session = request.identity?.session ?? null;
-    if (query.all === 'true') await signOut(context.service, { keySha256: principal.keySha256 });
+    if (query.all === 'true') await endWebSessions(context.service.database, { keySha256: principal.keySha256 });
     else if (session === null)
       throw notFound(
         'sign-in to end: the request was sent with a key. Send ?all=true to sign out every browser that signed in with the key',
       );
-    else await signOut(context.service, { id: session.id });
+    else await endWebSessions(context.service.database, { id: session.id });
     services.keys.forget();
     return { status: 204, body: undefined, headers: { 'set-cookie': cookieText(context, cookieName(request), '', 0) } };
   },

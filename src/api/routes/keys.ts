@@ -1,6 +1,6 @@
 // API keys that are made while the service runs, and the audit log.
 import { z } from 'zod';
-import { dropApiKey, makeApiKey } from '../../service/manage-keys.ts';
+import { makeApiKey, revokeApiKey } from '../../service/manage-keys.ts';
 import { listApiKeys, listAudit, viewApiKey } from '../../store/views/keys.ts';
 import { conflict, requireFound, notFound, Problem } from '../problem.ts';
 import { defineEffect, defineRoute, defineList, type Route } from '../route.ts';
@@ -63,7 +63,7 @@ const deleteKey = defineRoute({
   role: 'admin',
   answers: { 200: { description: 'The updated key', schema: schemas.apiKey } },
   async handle({ params: { id } }, { context, services }) {
-    const isRevoked = await dropApiKey(context.service, id);
+    const isRevoked = await revokeApiKey(context.service.database, id);
     services.keys.forget();
     const found = isRevoked ? await viewApiKey(context.views, id) : null;
     if (found === null)

@@ -6,7 +6,7 @@ import { UPLOAD_HOURS } from '../../core/batch/batch.ts';
 import { batchObject, lineErrorsOf, type AskedBatch, type LineError } from '../../core/openai/batch-objects.ts';
 import { clientBatchIdOf, parseClientBatchId, parseFileId } from '../../core/openai/client-ids.ts';
 import { controlBatch } from '../../service/control-batch.ts';
-import { refuseClientBatch } from '../../service/client-files.ts';
+import { failClientBatch } from '../../service/client-files.ts';
 import { submitBatch } from '../../service/submit-batch.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import { findClientBatch, findFile, listClientBatches, readFileParts } from '../../store/views/client-files.ts';
@@ -104,7 +104,7 @@ async function submit(context: ApiContext, submission: Submission): Promise<{ ba
     if (!(error instanceof Problem) || !FILE_FAULTS.has(error.code)) throw error;
     errors = lineErrorsOf(error.errors ?? [{ path: '', message: error.message }]);
   }
-  await refuseClientBatch(service, { id: row.id, asked, errors, idempotency });
+  await failClientBatch(service.database, { id: row.id, asked, errors, idempotency });
   return { batchId: row.id };
 }
 

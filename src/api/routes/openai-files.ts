@@ -173,7 +173,7 @@ const deleteFile = defineRoute({
       throw conflict(
         'The output of a batch is generated from its items and cannot be deleted. Delete the batch instead.',
       );
-    await removeFile(context.service, found.id);
+    await removeFile(context.service.database, found.id);
     return { status: 200, body: { id: fileId, object: 'file', deleted: true } };
   },
 });

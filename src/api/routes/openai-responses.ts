@@ -139,7 +139,7 @@ function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/
     },
     async handle({ params }, api) {
       const call = await findResponse(api, params.responseId, { isSentWhole: true });
-      await hideResponse(api.context.service, call.begun);
+      await hideResponse(api.context.service.database, call.begun);
       return { status: 200, body: { id: params.responseId, object: 'response', deleted: true } };
     },
   });

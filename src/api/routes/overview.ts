@@ -72,7 +72,7 @@ const postAcknowledge = defineEffect({
   async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
     const { count } = await entryOf({ context, services }, attentionId);
     const decision = { id: attentionId, seconds: null, count, reason: body.reason ?? null, by: principal.name };
-    await markAttention(context.service, decision, idempotency);
+    await markAttention(context.service.database, decision, idempotency);
     return { id: attentionId };
   },
   show: ({ id }, _request, api) => entryOf(api, id),
@@ -87,7 +87,11 @@ const postSnooze = defineEffect({
   async perform({ params: { attentionId }, body, principal, idempotency }, { context, services }) {
     const { count } = await entryOf({ context, services }, attentionId);
     const { seconds = SNOOZE_SECONDS, reason = null } = body;
-    await markAttention(context.service, { id: attentionId, seconds, count, reason, by: principal.name }, idempotency);
+    await markAttention(
+      context.service.database,
+      { id: attentionId, seconds, count, reason, by: principal.name },
+      idempotency,
+    );
     return { id: attentionId };
   },
   show: ({ id }, _request, api) => entryOf(api, id),

@@ -2,7 +2,7 @@
 import type { PauseView } from '../../contract/pauses.ts';
 import type { z } from 'zod';
 import { agentOf } from '../../config.ts';
-import { pauseWork, resumeWork, liftBlocks } from '../../service/operate-service.ts';
+import { pause, resumeWork, liftBlocks } from '../../service/operate-service.ts';
 import { listPauses, PAUSES_MAX, type PauseScope } from '../../store/views/pauses.ts';
 import { parseSessionKey } from '../path-parameters.ts';
 import { conflict } from '../problem.ts';
@@ -25,7 +25,7 @@ const postPause = defineEffect<'/v1/pause', PauseView, z.ZodType, typeof schemas
     const facts = { reason: body.reason ?? null, by: principal.name, idempotency };
     // Throws for one that is not in the configuration.
     if (body.agent !== undefined) agentOf(context.config, body.agent);
-    const made = await pauseWork(context.service, scopeOf(body), facts);
+    const made = await pause(context.service.database, scopeOf(body), facts);
     if (made === null)
       throw conflict(`There are already ${PAUSES_MAX} pauses, the largest number. End some of them first.`);
     return made;

@@ -27,7 +27,7 @@ const forgetProviderBatch = defineEffect<'/v1/provider-batches/{id}/forget', { i
     409: { description: 'It is being sent, or its results were read' },
   },
   async perform({ params: { id }, idempotency }, { context }) {
-    const result = await forgetSubmission(context.service, { id, idempotency });
+    const result = await forgetSubmission(context.service.database, { id, idempotency });
     if (result.kind === 'unknown') throw notFound(`submission ${id}`);
     if (result.kind === 'refused') throw conflict(`The submission is ${result.status}, so it cannot be abandoned.`);
     return { id };

@@ -28,7 +28,7 @@ const postDrain = defineEffect<'/v1/workers/{id}/drain', { id: string }>({
     409: { description: 'The process is lost' },
   },
   async perform({ params: { id }, idempotency }, { context }) {
-    const result = await drainWorker(context.service, { id, idempotency });
+    const result = await drainWorker(context.service.database, { id, idempotency });
     if (result.kind === 'unknown') throw notFound(`worker ${id}`);
     if (result.kind === 'lost')
       throw new Problem(
