@@ -1,23 +1,14 @@
 // One command in the background, from its start to its end: it runs beyond the call that started it, in a process group that ends with
 // this process, its output goes to a log, its input stays open. Rows and leases are the keeper's business.
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
-import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive, processesNow } from './process-group.ts';
-import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
+import { type CommandTrace, endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
+import { releaseProcessGroup } from './process-guard.ts';
 import type { ProcessLog } from './process-log.ts';
-import { startShell, type ShellStart } from './start-shell.ts';
+import { drained, LEFTOVER_GRACE_MS, type ShellStart, type StartedShell, startShell } from './start-shell.ts';
 
 /** Between TERM and KILL. */
 const KILL_GRACE_MS = 2_000;
-/** For processes that the command left running when it ended by itself. */
-const LEFTOVER_GRACE_MS = 500;
-/** How long to wait for the end of the output once the group has ended. */
-const DRAIN_MS = 250;
-
-interface ShellParts {
-  shell: ReturnType<typeof startShell>;
-  groupId: number;
-  trace: CommandTrace;
+interface ShellParts extends StartedShell {
   log: ProcessLog;
   onChange: () => void;
 }
@@ -30,7 +21,7 @@ export class BackgroundShell {
   readonly over: Promise<void>;
   /** Called when there is more output, and at the end. */
   readonly #onChange: () => void;
-  readonly #shell: ReturnType<typeof startShell>;
+  readonly #shell: StartedShell['shell'];
   readonly #trace: CommandTrace;
   #endReason: string | null = null;
   #ending: Promise<void> | null = null;
@@ -50,13 +41,7 @@ export class BackgroundShell {
     command: Omit<ShellStart, 'stdin'>,
     { log, onChange }: { log: ProcessLog; onChange: () => void },
   ): Promise<BackgroundShell> {
-    const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
-    const shell = startShell({ ...command, stdin: 'open' });
-    if (shell.pid === undefined) await once(shell, 'spawn');
-    // Without an id it was not spawned, and the line above has thrown.
-    const groupId = shell.pid as number;
-    guardProcessGroup(groupId);
-    return new BackgroundShell({ shell, groupId, trace, log, onChange });
+    return new BackgroundShell({ ...(await startShell({ ...command, stdin: 'open' })), log, onChange });
   }
 
   /** Lets the command begin. */
@@ -103,9 +88,7 @@ export class BackgroundShell {
     await endEscaped(this.#trace, LEFTOVER_GRACE_MS);
     this.#isOver = true;
     releaseProcessGroup(this.groupId);
-    const limit = new AbortController();
-    await Promise.race([written, delay(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
-    limit.abort();
+    await drained(written);
     this.#shell.stdout.destroy();
     await written;
     await this.log.close().catch(() => undefined);

@@ -2,25 +2,12 @@
 // process that outlived its call could be neither stopped nor observed. Memory is bounded; nothing here waits without a
 // limit.
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { OsUser } from '../config/os-users.ts';
 import { BoundedOutput } from './bounded-output.ts';
-import { endEscaped, endProcessGroup, isGroupAlive, processesNow } from './process-group.ts';
-import { guardProcessGroup, releaseProcessGroup } from './process-guard.ts';
-import { startShell } from './start-shell.ts';
+import { endEscaped, endProcessGroup, isGroupAlive } from './process-group.ts';
+import { releaseProcessGroup } from './process-guard.ts';
+import { drained, LEFTOVER_GRACE_MS, type ShellStart, startShell } from './start-shell.ts';
 
-/** For processes that the command left running in the background when it ended by itself. */
-const LEFTOVER_GRACE_MS = 500;
-/** How long to wait for the end of the output once the group has ended; a process that left the group can hold it open. */
-const DRAIN_MS = 250;
-
-export interface Command {
-  command: string;
-  /** Absolute, existing. */
-  workdir: string;
-  environment: Record<string, string>;
-  /** The user that runs it; null: the user of this process. */
-  user: OsUser | null;
+export interface Command extends Omit<ShellStart, 'stdin'> {
   outputBytesMax: number;
   /** Ends the command. */
   signal: AbortSignal;
@@ -50,17 +37,10 @@ export interface CommandEnd {
  */
 export async function runCommand(command: Command): Promise<CommandEnd> {
   const { signal } = command;
-  signal.throwIfAborted();
-  const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
-  signal.throwIfAborted();
-  const shell = startShell({ ...command, stdin: 'empty' });
+  const { shell, groupId, trace } = await startShell({ ...command, stdin: 'empty' });
   const output = new BoundedOutput(command.outputBytesMax);
   shell.stdout.on('data', (chunk: Buffer) => output.write(chunk));
   const closed = once(shell.stdout, 'close').catch(() => undefined);
-  if (shell.pid !== undefined) guardProcessGroup(shell.pid);
-  await once(shell, 'spawn');
-  // A process that was spawned has an id, and it leads the group.
-  const groupId = shell.pid as number;
   try {
     const exited = once(shell, 'exit');
     // Starting a shell takes long enough for this process to be paused: what it was allowed before may no longer be
@@ -74,6 +54,8 @@ export async function runCommand(command: Command): Promise<CommandEnd> {
     if (hadLeftovers) await endProcessGroup(groupId, LEFTOVER_GRACE_MS);
     const hadEscaped = await endEscaped(trace, LEFTOVER_GRACE_MS);
     await drained(closed);
+    // For the rest of the pipe.
+    await new Promise((resolve) => setImmediate(resolve));
     const ended = { exitCode: shell.exitCode, exitSignal: shell.signalCode, wasAborted };
     return { output: output.text(), ...ended, hadLeftovers, hadEscaped };
   } finally {
@@ -89,12 +71,4 @@ function aborted(signal: AbortSignal): Promise<true> {
   if (signal.aborted) resolve(true);
   else signal.addEventListener('abort', () => resolve(true), { once: true });
   return promise;
-}
-
-/** Waits for the output's end, or for its limit and then until the rest of the pipe has been read. */
-async function drained(closed: Promise<unknown>): Promise<void> {
-  const limit = new AbortController();
-  await Promise.race([closed, delay(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
-  limit.abort();
-  await new Promise((resolve) => setImmediate(resolve));
 }

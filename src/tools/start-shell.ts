@@ -1,7 +1,16 @@
-// Starts the shell of a command, as the leader of a new process group.
+// Starts the shell of a command, as the leader of a new process group that ends with this process.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { OsUser } from '../config/os-users.ts';
+import { type CommandTrace, processesNow } from './process-group.ts';
+import { guardProcessGroup } from './process-guard.ts';
+
+/** For processes that a command left running in the background when it ended by itself. */
+export const LEFTOVER_GRACE_MS = 500;
+/** How long to wait for the end of the output once the group has ended; a process that left the group can hold it open. */
+const DRAIN_MS = 250;
 
 export interface ShellStart {
   command: string;
@@ -12,13 +21,42 @@ export interface ShellStart {
   user: OsUser | null;
   /** The command's standard input: empty, or the bytes that are written after the line that starts it. */
   stdin: 'empty' | 'open';
+  /** When it is aborted, no shell is started; absent: never. */
+  signal?: AbortSignal;
+}
+
+export interface StartedShell {
+  shell: ReturnType<typeof spawnShell>;
+  /** The process group, and the process that leads it. */
+  groupId: number;
+  trace: CommandTrace;
+}
+
+/** Starts the shell; the command begins with the line `go`. Throws when the shell cannot be started, or is not to be. */
+export async function startShell(command: ShellStart): Promise<StartedShell> {
+  command.signal?.throwIfAborted();
+  const trace = { before: await processesNow(), key: command.environment['HOLDFAST_IDEMPOTENCY_KEY'] };
+  command.signal?.throwIfAborted();
+  const shell = spawnShell(command);
+  if (shell.pid === undefined) await once(shell, 'spawn');
+  // Without an id it was not spawned, and the line above has thrown.
+  const groupId = shell.pid as number;
+  guardProcessGroup(groupId);
+  return { shell, groupId, trace };
+}
+
+/** Waits until the output is `closed`, or for the limit. */
+export async function drained(closed: Promise<unknown>): Promise<void> {
+  const limit = new AbortController();
+  await Promise.race([closed, delay(DRAIN_MS, undefined, { signal: limit.signal }).catch(() => undefined)]);
+  limit.abort();
 }
 
 /**
  * The outer sh waits for a line before it becomes the shell that runs the command: if this process crashes before the group is guarded,
  * the line is never sent and nothing runs. It gives the shell one pipe for both of its outputs, so that their order is kept.
  */
-export function startShell({ command, workdir, environment, user, stdin }: ShellStart) {
+function spawnShell({ command, workdir, environment, user, stdin }: ShellStart) {
   const from = stdin === 'empty' ? ' </dev/null' : '';
   const shell = spawn('/bin/sh', ['-c', `read -r go && exec "$@"${from} 2>&1`, 'sh', ...shellFor(command)], {
     cwd: workdir,
