@@ -12,7 +12,6 @@ const RETRY_AFTER_MS = 1000;
 /** The SQLSTATE of a statement that the time limit of its connection has ended. */
 const QUERY_CANCELED = '57014';
 
-/** Makes the function that answers with a problem. */
 export function createErrorHandler({ config, logger, outages }: Pick<ApiContext, 'config' | 'logger' | 'outages'>) {
   function log(problem: Problem, request: FastifyRequest): void {
     const { code, status, cause } = problem;

@@ -21,7 +21,6 @@ export interface ApiMetrics {
   render(stats: StatsView | null, figures: ScrapeFigures | null, readiness: Readiness | null): Promise<string>;
 }
 
-/** A value of a metric with its labels. */
 type Sample = readonly [value: number, labels?: Record<string, string>];
 type ScrapedName = keyof typeof SCRAPED_METRICS;
 

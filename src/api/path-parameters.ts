@@ -46,12 +46,10 @@ export type PathValues = {
   [Name in PathParameterName]: ReturnType<(typeof PATH_PARAMETERS)[Name]['parse']>;
 };
 
-/** True for a name that paths may have. */
 function isPathParameter(name: string): name is PathParameterName {
   return Object.hasOwn(PATH_PARAMETERS, name);
 }
 
-/** The names in a path, in their order. */
 export function namesIn(path: string): PathParameterName[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
     if (!isPathParameter(name))

@@ -22,7 +22,6 @@ import type { Attention, AttentionEntry, Overview } from '../contract/overview.t
 /** How old figures are at most that several requests share, in milliseconds. */
 export const FIGURES_MS_MAX = 1_000;
 
-/** Reads the figures of the overview. */
 export async function readFigures({ reads, service }: ApiContext): Promise<Overview> {
   const { now, waiting, parked, lanes, spentTodayMicros, isTodaySimulated, ...facts } = await readOverview(reads);
   const { minutes: read, ...measured } = facts;

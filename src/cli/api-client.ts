@@ -16,7 +16,6 @@ import { EXIT, explainConfigError, usageError } from './cli-error.ts';
 import { idOfEnd, kindOfPlace } from './id-of-end.ts';
 import { explainApiError } from './explain-api-error.ts';
 
-/** What an operation answers. */
 export type AnswerOf<Id extends keyof OperationFunctions> = Awaited<ReturnType<OperationFunctions[Id]>>;
 
 /** The typed client; its functions throw `CliError` in place of `HoldfastError`. */

@@ -21,7 +21,6 @@ export function reactionModeOf(config: Parts, channel: string): Config['reaction
   return reactions ?? (canReact ? config.reactions.mode : 'off');
 }
 
-/** The features of messages on a channel. */
 export function messageFeaturesOf(config: Parts, channel: string): MessageFeatures {
   return {
     media: config.channels.platforms[channel]?.capabilities?.includes('media') ?? false,

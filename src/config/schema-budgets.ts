@@ -6,7 +6,6 @@ import { count, distinct, timeZone } from './schema-scalars.ts';
 const DOLLARS_MAX = 1_000_000_000;
 const MICROS = 1_000_000;
 
-/** Dollars with at most six decimals. */
 export const limitUsd = z.number().refine(isLimit, `dollars from 0 to ${DOLLARS_MAX}, with at most six decimals`);
 
 function isLimit(value: number): boolean {

@@ -20,7 +20,6 @@ const STATUSES_MAX = 20;
 const PER_SECOND_MAX = 1_000;
 const REASON_CHARS_MAX = 500;
 
-/** The kinds of dead letters. */
 export const LETTER_KINDS = ['turn', 'delivery', 'announcement'] as const;
 
 const name = z.string().min(1).max(200);

@@ -200,7 +200,6 @@ const FIELDS = {
 } as const satisfies Record<string, z.ZodRawShape>;
 export type EventType = keyof typeof FIELDS;
 
-/** The types of events, as values. */
 export const EVENT_TYPES = Object.keys(FIELDS) as EventType[];
 
 const variants = EVENT_TYPES.map((type) =>

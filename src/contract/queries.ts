@@ -43,7 +43,6 @@ export const sessionKeyText = z.string().min(1).max(1000);
 /** A name or an id in a query. */
 export const nameText = z.string().min(1).max(200);
 
-/** The search text of lists. */
 export const searchText = z
   .string()
   .trim()

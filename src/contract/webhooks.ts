@@ -42,7 +42,6 @@ const button = z.strictObject({
   style: z.enum(['primary', 'success', 'danger']).exactOptional().describe('How the button looks'),
 });
 
-/** The body of each type of delivery. */
 export const webhookPayloads = {
   reply: z.strictObject({ type: z.literal('reply').describe('The type of the delivery'), ...common }),
   message: z.strictObject({

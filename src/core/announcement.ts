@@ -68,7 +68,6 @@ export function boundedResult(text: string): string {
   return `${head}\n[... ${text.length - head.length} more characters cut]`;
 }
 
-/** The parts of a prompt that contain the announcement. */
 export function announcementParts(announcement: Announcement): PromptPart[] {
   switch (announcement.kind) {
     case 'subagent':

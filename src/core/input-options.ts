@@ -19,7 +19,6 @@ export interface WithOptions {
   options?: InputOptions;
 }
 
-/** The options of an input, from its body. */
 export function optionsOf(body: unknown): InputOptions {
   return (body as WithOptions | null)?.options ?? {};
 }

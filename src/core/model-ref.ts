@@ -7,10 +7,8 @@ import type { ModelRequest } from './model-request.ts';
 /** The provider of requests that name none. */
 export const DEFAULT_PROVIDER = 'anthropic';
 
-/** A model as a request names it. */
 export type NamedModel = Pick<ModelRequest, 'provider' | 'model'>;
 
-/** The model that `provider/model` names, as a request names it. */
 export function modelOfRef(ref: string): NamedModel {
   const slash = ref.indexOf('/');
   const provider = ref.slice(0, slash);
@@ -18,7 +16,6 @@ export function modelOfRef(ref: string): NamedModel {
   return provider === DEFAULT_PROVIDER ? { model } : { provider, model };
 }
 
-/** The provider of a model that a request names. */
 export function providerOf({ provider = DEFAULT_PROVIDER }: Pick<NamedModel, 'provider'>): string {
   return provider;
 }

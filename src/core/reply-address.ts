@@ -23,7 +23,6 @@ export interface ReplyAddress {
   recipient?: Recipient;
 }
 
-/** The address of the answer to a message. */
 export function addressOf(message: InboundMessage): ReplyAddress {
   const { channel, accountId, chatId, chatType, sender } = message;
   const threadId = threadIdOf(message);

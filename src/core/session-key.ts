@@ -47,7 +47,6 @@ export function canonicalSessionKey(raw: string): SessionKey {
   return lower as SessionKey;
 }
 
-/** The id of the agent that a session belongs to. */
 export function agentIdOf(key: SessionKey): string {
   return key.slice('agent:'.length, key.indexOf(':', 'agent:'.length));
 }

@@ -180,7 +180,6 @@ export class Plugins {
   }
 }
 
-/** No plugins at all. */
 export function withoutPlugins(logger: Logger): Plugins {
   return new Plugins({
     ids: [],

@@ -45,7 +45,6 @@ export async function requestCompaction(
   return { sessionId: session.id, acceptance: publish(await inbox.accept(input)) };
 }
 
-/** Undoes a compaction of the session. */
 export async function undoCompaction(
   { database, publish }: Service,
   compaction: { sessionKey: SessionKey; compactionId: string; idempotency: KeyedRequest | null },

@@ -28,7 +28,6 @@ function newSecret(): { secret: string; sha256: string } {
   return { secret, sha256: sha256Of(secret) };
 }
 
-/** The SHA-256 of a secret in hexadecimal. */
 export function sha256Of(secret: string): string {
   return hash('sha256', secret, 'hex');
 }

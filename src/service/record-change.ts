@@ -3,7 +3,6 @@ import { newId } from '../ids.ts';
 import { beginAudit, endAudit, type AuditedChange } from '../store/keys/audit.ts';
 import type { Service } from './service.ts';
 
-/** How a change has ended. */
 export interface ChangeEnd {
   /** `ok`, or the code of the problem. */
   outcome: string;

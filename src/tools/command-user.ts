@@ -51,7 +51,6 @@ export function isOwn(config: Config, workspaceDir: string): boolean {
   return isInDataDir(config, workspaceDir) || workspaceDir.startsWith(`${PLACES}/`);
 }
 
-/** True for paths in the data directory. */
 export function isInDataDir(config: Config, path: string): boolean {
   return resolve(path).startsWith(`${resolve(config.runtime.dataDir)}/`);
 }

@@ -59,7 +59,6 @@ export function conversationOf(messages: readonly ClientMessage[], list: string)
   }
 }
 
-/** The request of a client, read. */
 interface RequestOfClient {
   wish: ClientWish;
   conversation: Conversation;

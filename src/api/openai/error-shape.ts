@@ -4,7 +4,6 @@ import type { Problem, ProblemCode } from '../problem.ts';
 
 const PATHS = /^\/(?:openai\/v1\/|v1\/(?:chat\/completions|responses|models(?!\/unblock(?:\?|$)))(?:[/?]|$))/;
 
-/** True for a path of the OpenAI-compatible endpoints. */
 export function isOpenAiPath(url: string): boolean {
   return PATHS.test(url);
 }

@@ -35,7 +35,6 @@ const BODY_CHARS_READ = 4_096;
 /** Statuses below 500 that ask to come back. */
 const PASSING_STATUSES = new Set([408, 409, 425, 429]);
 
-/** Makes the webhook channel. */
 export function createWebhookChannel(options: WebhookOptions): Channel {
   const signers = options.secrets.map((secret) => new Webhook(secret));
   return {

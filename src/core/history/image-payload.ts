@@ -2,7 +2,6 @@
 // an older version, which would make a provider refuse the whole conversation.
 import type { ImageBlock } from '../content.ts';
 
-/** The most bytes of one image. */
 export const IMAGE_BYTES_MAX = 5 * 1024 * 1024;
 
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);

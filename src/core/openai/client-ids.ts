@@ -44,7 +44,6 @@ export function parseResponseId(id: string): ResponseName | null {
   return hex === undefined ? null : { messageId: uuidOf(hex), afterStep: Number(step) };
 }
 
-/** The parts of a file id. */
 export interface FileName {
   /** The id of the upload, or of the batch. */
   id: string;

@@ -26,7 +26,6 @@ export interface ResponseState {
   reason?: 'max_output_tokens' | 'content_filter';
 }
 
-/** The state of an answer that has ended. */
 export function endedState(
   finish: FinishReason,
   answer: { text: string; calls: readonly ChatToolCall[]; usage: SegmentUsage },
@@ -36,7 +35,6 @@ export function endedState(
   return { ...answer, status: 'completed', error: null };
 }
 
-/** A response in its current state. */
 export function responseObject({ id, created, model, asked }: ResponseIdentity, state: ResponseState) {
   const { status, text, calls, usage, error, reason } = state;
   const itemStatus = status === 'incomplete' ? 'incomplete' : 'completed';

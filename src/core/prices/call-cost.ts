@@ -17,7 +17,6 @@ export interface ReportedTokens extends TokenCounts {
 const WHOLE_PERCENT = 100n;
 const NANO_PER_MICRO = 1000n;
 
-/** The cost of a call in micro-dollars. */
 export function callCostMicros(row: PriceRow, tokens: ReportedTokens, tier: PriceTier): number {
   const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = pricesFor(row, tokens);
   const { cacheWrite1hTokens = 0 } = tokens;

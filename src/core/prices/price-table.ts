@@ -58,7 +58,6 @@ export interface PriceBook {
   table: PriceTable;
 }
 
-/** A call as it is priced. */
 export interface PricedCall {
   /** `provider/model`. */
   model: string;

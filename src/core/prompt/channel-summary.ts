@@ -1,7 +1,6 @@
 // The description of the agent's channels for a new main session: one line for each channel, and one for each account.
 import { literal } from './literal.ts';
 
-/** A channel as the configuration knows it. */
 export interface ConfiguredChannel {
   /** As messages name it, `telegram`. */
   name: string;

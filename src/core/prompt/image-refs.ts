@@ -45,7 +45,6 @@ const PATTERNS: readonly Pattern[] = [
   },
 ];
 
-/** True when a path ends as images do. */
 export function isImagePath(path: string): boolean {
   return WHOLE_PATH.test(path);
 }

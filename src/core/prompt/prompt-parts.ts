@@ -6,7 +6,6 @@ export type Trust = 'trusted' | 'untrusted';
 /** Whose words a part of a prompt holds; a plugin is named. */
 export type PartOrigin = 'holdfast' | 'configuration' | 'sender' | 'channel' | `plugin:${string}`;
 
-/** One part of a prompt. */
 export interface PromptPart {
   /** Its kind: `system-event`, `body`. Several parts can have the same name. */
   name: string;

@@ -151,7 +151,6 @@ export interface Section {
   lines: (input: SystemPromptInput) => readonly (string | null)[];
 }
 
-/** True when the turn has a tool of this name. */
 export function hasTool({ tools }: SystemPromptInput, name: string): boolean {
   return tools.some((tool) => tool.name.toLowerCase() === name);
 }

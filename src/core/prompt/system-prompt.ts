@@ -6,7 +6,6 @@ import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
 import { FULL_AND_MINIMAL, type Section, type SectionOrigin, type SystemPromptInput } from './system-input.ts';
 import type { SystemBlock } from '../model-request.ts';
 
-/** A section as it was written. */
 export interface WrittenSection {
   name: string;
   origin: SectionOrigin;

@@ -50,7 +50,6 @@ export function weekdayOf(days: number): number {
   return (((days + 4) % 7) + 7) % 7;
 }
 
-/** How many days a month has. */
 export function daysInMonth(year: number, month: number): number {
   const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   return month === 2 && isLeap ? 29 : (MONTH_DAYS[month - 1] ?? 30);

@@ -53,7 +53,6 @@ export interface RunCron {
   isManual: boolean;
 }
 
-/** Decides the consequences of the end of a run. */
 export function decideCronRunEffect(end: CronRunResult, cron: RunCron, nowMs: number): CronRunEffect {
   const quiet: CronRunEffect = {
     failures: cron.failures,

@@ -35,7 +35,6 @@ export function zoneOf(name: string): Zone {
   return made;
 }
 
-/** True for the name of a zone that exists. */
 export function isZone(name: string): boolean {
   try {
     zoneOf(name);

@@ -53,13 +53,11 @@ export interface DraftAnswer {
 
 const REPAIR_CHARS_MAX = 200;
 
-/** Notes a repair on an answer. */
 export function noteRepair(answer: DraftAnswer, repair: AnswerRepair): DraftAnswer {
   const was = headOf(storableText(repair.was), REPAIR_CHARS_MAX);
   return { ...answer, repairs: [...answer.repairs, { ...repair, was }] };
 }
 
-/** The calls of an answer, in order. */
 export function callsOf(answer: DraftAnswer): DraftCall[] {
   return answer.blocks.filter((block): block is DraftCall => block.type === 'tool_use');
 }

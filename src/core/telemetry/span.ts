@@ -55,7 +55,6 @@ export interface TraceBasis {
   msOf: (time: string) => number;
 }
 
-/** The inputs of a span's id. */
 export const SPAN_KEYS = {
   accept: (messageId: string) => `accept:${messageId}`,
   turn: (turnId: string) => `turn:${turnId}`,

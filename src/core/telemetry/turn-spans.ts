@@ -36,7 +36,6 @@ export interface TurnPlace {
   accept: SpanRef;
 }
 
-/** Where a turn has its place, from its inputs. */
 export function placeOf(
   turnId: string,
   inputs: readonly Pick<TracedInput, 'id' | 'seq' | 'traceparent'>[],
