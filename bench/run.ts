@@ -25,6 +25,7 @@ import { statisticsAtScale } from './parts/statistics-at-scale.ts';
 import { tabs } from './parts/tabs.ts';
 import { throughput } from './parts/throughput.ts';
 import { traces } from './parts/traces.ts';
+import { whereATurnGoes } from './parts/where-a-turn-goes.ts';
 import { formatBars, verdictOf, type BarLine } from './rig/bar.ts';
 import { openBenchContext, type BenchContext, type BenchPart } from './rig/bench-context.ts';
 import { beforeDefault, formatUsage, readArguments, type BenchArguments } from './rig/read-arguments.ts';
@@ -49,6 +50,7 @@ const partsWith = (compared: ComparedCommits): BenchPart[] => [
   dashboardBuild,
   tabs,
   traces,
+  whereATurnGoes,
   scaling,
   growth,
   peers,

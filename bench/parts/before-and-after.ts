@@ -1,5 +1,6 @@
 // (before) This tree, or a newer commit, and an older commit by turns, beside the floor: turns per second at 64 sessions in three settings, a turn
-// alone, and memory. Both run on this machine in one run, each on a PostgreSQL server of its own with the same settings.
+// alone, and memory; without the floor, turns per second and processor time per turn of a process that has just started and of a warm one.
+// Both run on this machine in one run, each on a PostgreSQL server of its own with the same settings.
 import { alternate, type Alternation } from '../rig/alternate.ts';
 import { formatNumber, type BarLine } from '../rig/bar.ts';
 import { withService, type BenchContext, type BenchPart, type StartOptions } from '../rig/bench-context.ts';
@@ -8,11 +9,20 @@ import { openCheckout } from '../rig/checkout.ts';
 import { describeLoads, type LoadResult } from '../rig/closed-loop.ts';
 import { formatComparison, type ComparisonRow } from '../rig/comparison.ts';
 import { memoryOfTree, peakMemory } from '../rig/process-memory.ts';
+import { processorMsOf } from '../rig/process-tree.ts';
 import { turnText } from '../rig/prompts.ts';
 import { startRedisServer } from '../rig/redis-server.ts';
-import { medianOf } from '../rig/statistics.ts';
+import { median, medianOf } from '../rig/statistics.ts';
 
 const sessions = 64;
+
+/** How many sessions send turns to a warm process, and what this tree may lose there. */
+const sessionCounts = [1, 8, 32, 128];
+const leastOfBefore = 0.7;
+const mostProcessorTime = 1.6;
+
+/** The first turns after a start are those of 32 sessions. */
+const coldLoad = { sessions: 32, turnsEach: 16, text: turnText };
 
 type Side = 'floor' | 'before' | 'after';
 
@@ -62,13 +72,13 @@ async function run(context: BenchContext, commits: ComparedCommits): Promise<Bar
         ...(setting.hasRedis ? { redisUrl: redisUrls[side].url } : {}),
         ...(setting.isSplit ? { roles: splitRoles } : {}),
       });
-      const { line, rows } = await measureSetting(context, setting, {
+      const found = await measureSetting(context, setting, {
         before: optionsOf('before'),
         after: optionsOf('after'),
       });
-      for (const row of formatComparison(rows)) context.say(row);
+      for (const row of formatComparison(found.rows)) context.say(row);
       // The bars are promises of this tree.
-      lines.push(commits.after === null ? line : { ...line, bar: null });
+      lines.push(...found.lines.map((line) => (commits.after === null ? line : { ...line, bar: null })));
     };
     await add({ title: 'embedded', bar: 0.45 });
     await add({ title: 'Redis', bar: 0.6, hasRedis: true });
@@ -100,19 +110,29 @@ async function measureSetting(
   context: BenchContext,
   { title, bar }: Setting,
   options: Record<'before' | 'after', StartOptions>,
-): Promise<{ line: BarLine; rows: ComparisonRow[] }> {
+): Promise<{ lines: BarLine[]; rows: ComparisonRow[] }> {
   return await withService(context, options.before, (before) =>
     withService(context, options.after, async (after) => {
       const services = { before, after };
       const idle = { before: memoryOfTree(before.pid).megabytes, after: memoryOfTree(after.pid).megabytes };
+      // The rest is the same question in every setting, so the one that users start with answers it.
+      const isFirst = title === 'embedded';
+      const cold = isFirst ? await measurePlain(services, coldLoad, 1) : null;
       const loaded = await measureLoad(context, services, title);
       const what = `turns/s at ${sessions} sessions, ${title}`;
       const rows = [rowOf(loaded, { what, unit: '', valueOf: ({ turnsPerSecond }) => turnsPerSecond })];
-      // The rest is the same question in every setting, so the one that users start with answers it.
-      if (title === 'embedded') {
-        rows.push(await measureAlone(context, services), ...memoryRows(loaded, idle));
+      const lines = [lineOf(what, bar, loaded)];
+      if (cold !== null) {
+        const coldTurns = `the first ${coldLoad.sessions * coldLoad.turnsEach} turns`;
+        rows.push(await measureAlone(context, services), ...memoryRows(loaded, idle), ...plainRows(coldTurns, cold));
+        for (const count of sessionCounts) {
+          const warm = await measureWarm(context, services, count);
+          const row = plainRows(`${count} sessions`, warm);
+          rows.push(...row);
+          lines.push(...plainLines(row));
+        }
       }
-      return { rows, line: lineOf(what, bar, loaded) };
+      return { rows, lines };
     }),
   );
 }
@@ -142,6 +162,61 @@ async function measureLoad(
     ],
     ({ turnsPerSecond }) => turnsPerSecond,
   );
+}
+
+/** Turns per second, and the processor time of the service per turn in milliseconds. */
+interface PlainFigures {
+  turnsPerSecond: number;
+  processorMs: number;
+}
+
+type Plain = Alternation<'before' | 'after', PlainFigures>;
+
+function measureWarm(context: BenchContext, services: Services, count: number): Promise<Plain> {
+  context.say(`${count} sessions`);
+  const [rounds, turns] = context.isQuick ? [2, 128] : [5, 512];
+  const turnsEach = Math.max(4, Math.ceil(turns / count));
+  return measurePlain(services, { sessions: count, turnsEach, text: turnText }, rounds);
+}
+
+function measurePlain({ before, after }: Services, load: typeof coldLoad, rounds: number): Promise<Plain> {
+  const measure = async (service: BenchService): Promise<PlainFigures> => {
+    const began = processorMsOf(service.pids, 'postgres');
+    const { turns, turnsPerSecond } = await service.run(load);
+    return { turnsPerSecond, processorMs: (processorMsOf(service.pids, 'postgres') - began) / turns };
+  };
+  return alternate(
+    rounds,
+    [
+      { name: 'before', measure: () => measure(before) },
+      { name: 'after', measure: () => measure(after) },
+    ],
+    ({ processorMs }) => processorMs,
+  );
+}
+
+function plainRows(what: string, found: Plain): ComparisonRow[] {
+  const row = (name: string, unit: string, valueOf: (figures: PlainFigures) => number): ComparisonRow => {
+    const [befores, afters] = [found.runsOf('before').map(valueOf), found.runsOf('after').map(valueOf)];
+    const change = median(afters.map((value, round) => value / befores[round]!));
+    return { what: name, unit, floor: null, before: median(befores), after: median(afters), change, ofFloor: null };
+  };
+  return [
+    row(`turns/s, ${what}`, '', ({ turnsPerSecond }) => turnsPerSecond),
+    row(`processor time per turn, ${what}`, ' ms', ({ processorMs }) => processorMs),
+  ];
+}
+
+function plainLines(rows: readonly ComparisonRow[]): BarLine[] {
+  return rows.map(({ what, unit, before, after, change }) => ({
+    part: 'before',
+    what: `${what}, to before`,
+    floor: `before ${formatNumber(before)}${unit}`,
+    holdfast: formatNumber(after) + unit,
+    measured: change,
+    unit: 'x',
+    ...(unit === '' ? { bar: leastOfBefore, sense: 'atLeast' } : { bar: mostProcessorTime, sense: 'atMost' }),
+  }));
 }
 
 async function measureAlone(context: BenchContext, { before, after }: Services): Promise<ComparisonRow> {

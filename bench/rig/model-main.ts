@@ -5,27 +5,32 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 
-/** A call as the model saw it, in milliseconds on its own monotonic clock. */
+/** A call as the model saw it, in milliseconds since 1970 on its own monotonic clock. */
 export interface TimedCall {
   /** When the head of the request had arrived. */
   startedAtMs: number;
   /** When the last byte of the answer was handed to the socket. */
   endedAtMs: number;
+  /** Of the bodies of request and answer, the head of the answer included. */
+  bytes: number;
 }
 
 const callsMax = 20_000;
 
 async function main(): Promise<void> {
   const calls: TimedCall[] = [];
-  const startedAt = new WeakMap<IncomingMessage, number>();
+  const nowMs = (): number => performance.timeOrigin + performance.now();
+  const starts = new WeakMap<IncomingMessage, { startedAtMs: number; written: number }>();
   subscribe('http.server.request.start', (message) => {
-    startedAt.set((message as { request: IncomingMessage }).request, performance.now());
+    const { request } = message as { request: IncomingMessage };
+    starts.set(request, { startedAtMs: nowMs(), written: request.socket.bytesWritten });
   });
   subscribe('http.server.response.finish', (message) => {
     const { request } = message as { request: IncomingMessage; response: ServerResponse };
     if (request.url !== '/v1/messages') return;
-    if (calls.push({ startedAtMs: startedAt.get(request) ?? 0, endedAtMs: performance.now() }) > callsMax)
-      calls.shift();
+    const { startedAtMs, written } = starts.get(request) ?? { startedAtMs: 0, written: 0 };
+    const bytes = Number(request.headers['content-length'] ?? 0) + request.socket.bytesWritten - written;
+    if (calls.push({ startedAtMs, endedAtMs: nowMs(), bytes }) > callsMax) calls.shift();
   });
   const model = await startScriptedModel({ recordedRequestsMax: 1 });
   process.on('message', () => process.send?.(calls.splice(0)));

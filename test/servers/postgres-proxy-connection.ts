@@ -124,7 +124,9 @@ export class ProxiedConnection {
       this.#pending.push(this.#current);
     }
     this.#current.isWhole = isWhole;
-    this.#upstream.write(this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held));
+    const request = this.#held.length === 1 ? this.#held[0]! : Buffer.concat(this.#held);
+    this.#current.trip.bytes += request.length;
+    this.#upstream.write(request);
     this.#held = [];
     return true;
   }
@@ -139,6 +141,7 @@ export class ProxiedConnection {
       for (const message of this.#fromServer.push(chunk)) {
         out.push(message.bytes);
         const head = this.#pending[0];
+        if (head) head.trip.bytes += message.bytes.length;
         if (message.type === 'E' && head) head.failed = true;
         if (message.type !== 'Z') continue;
         this.#isReady = true;

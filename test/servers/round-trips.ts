@@ -20,6 +20,8 @@ export interface RoundTrip {
   startedOn: Date;
   endedAt: number | null;
   outcome: 'pending' | 'ok' | 'error' | 'dropped';
+  /** Of its request and its answer so far. */
+  bytes: number;
   /** After the answer: `I` idle, `T` inside a transaction, `E` inside a failed one; null before. */
   transactionState: string | null;
 }
@@ -87,6 +89,7 @@ export class RoundTrips {
       startedOn: new Date(),
       endedAt: null,
       outcome: 'pending',
+      bytes: 0,
       transactionState: null,
     };
     this.#tell(trip);
