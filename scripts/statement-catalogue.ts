@@ -1,5 +1,5 @@
 // The statements of the store, for `npm run sql` and for the tests that prepare, explain and compare them. Each is an exported constant of
-// the file that sends it.
+// the file that sends it, or the function that sends it.
 import { globSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { VisibleStatement } from '../src/store/statement.ts';
@@ -37,5 +37,6 @@ const OF_A_TURN = new Set([
 export const TURN_STATEMENTS = STATEMENTS.filter(({ name }) => OF_A_TURN.has(name));
 
 function isStatement(value: unknown): value is VisibleStatement {
-  return typeof value === 'object' && value !== null && 'render' in value && 'purpose' in value;
+  const isAny = typeof value === 'function' || (typeof value === 'object' && value !== null);
+  return isAny && 'render' in value && 'purpose' in value;
 }

@@ -17,8 +17,8 @@ export const systemClock: Clock = {
 };
 
 /** Resolves after this many milliseconds, or when the signal aborts. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  await delay(ms, undefined, { signal }).catch(() => undefined);
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  await delay(ms, undefined, signal && { signal }).catch(() => undefined);
 }
 
 /** The IANA name of the time zone of the machine. */

@@ -15,39 +15,21 @@ export async function loadModules(roles: readonly Role[], { isTraced }: { isTrac
 
 /** What every process needs. */
 async function loadShared() {
-  const [
-    inspect,
-    migrate,
-    database,
-    service,
-    budgets,
-    queue,
-    jobs,
-    reconciler,
-    waiting,
-    housekeeper,
-    retention,
-    roller,
-    reports,
-    troubles,
-    derive,
-  ] = await Promise.all([
-    import('../src/store/inspect-database.ts'),
-    import('../src/store/migrate.ts'),
-    import('../src/store/database.ts'),
-    import('../src/service/service.ts'),
-    import('../src/service/open-budgets.ts'),
-    import('./queue/open-queue-backend.ts'),
-    import('../jobs/index.ts'),
-    import('./reconciler.ts'),
-    import('./still-waiting.ts'),
-    import('./housekeeper.ts'),
-    import('./retention-loop.ts'),
-    import('./usage-roller.ts'),
-    import('./report-process.ts'),
-    import('./trouble-log.ts'),
-    import('../src/turn/open/derive-request.ts'),
-  ]);
+  const [inspect, migrate, database, service, budgets, queue, jobs, reconciler, waiting, reports, troubles, derive] =
+    await Promise.all([
+      import('../src/store/inspect-database.ts'),
+      import('../src/store/migrate.ts'),
+      import('../src/store/database.ts'),
+      import('../src/service/service.ts'),
+      import('../src/service/open-budgets.ts'),
+      import('./queue/open-queue-backend.ts'),
+      import('../jobs/index.ts'),
+      import('./reconciler.ts'),
+      import('./still-waiting.ts'),
+      import('./report-process.ts'),
+      import('./trouble-log.ts'),
+      import('../src/turn/open/derive-request.ts'),
+    ]);
   return {
     inspectDatabase: inspect.inspectDatabase,
     migrate: migrate.migrate,
@@ -61,9 +43,6 @@ async function loadShared() {
     createDoorbell: jobs.createDoorbell,
     Reconciler: reconciler.Reconciler,
     stillWaiting: waiting.stillWaiting,
-    startHousekeeper: housekeeper.startHousekeeper,
-    startRetention: retention.startRetention,
-    startUsageRoller: roller.startUsageRoller,
     identityOf: reports.identityOf,
     startReports: reports.startReports,
     startTroubleLog: troubles.startTroubleLog,
@@ -75,11 +54,12 @@ async function loadShared() {
 async function loadOwn(roles: readonly Role[], isTraced: boolean) {
   const isApi = roles.includes('api');
   const isScheduler = roles.includes('scheduler');
-  const [api, apiContext, worker, scheduler, providerLane, tracing] = await Promise.all([
+  const [api, apiContext, worker, scheduler, workLists, providerLane, tracing] = await Promise.all([
     isApi ? import('../src/api/create-api.ts') : null,
     isApi ? import('../src/api/context.ts') : null,
     roles.includes('worker') ? import('./start-worker.ts') : null,
     isScheduler ? import('./scheduler.ts') : null,
+    isScheduler ? import('./work-lists.ts') : null,
     isScheduler ? import('./provider-lane/provider-lane.ts') : null,
     isTraced ? import('../src/telemetry/start-tracing.ts') : null,
   ]);
@@ -88,6 +68,7 @@ async function loadOwn(roles: readonly Role[], isTraced: boolean) {
     createApiContext: apiContext?.createApiContext ?? null,
     startWorker: worker?.startWorker ?? null,
     Scheduler: scheduler?.Scheduler ?? null,
+    startWorkLists: workLists?.startWorkLists ?? null,
     startProviderLane: providerLane?.startProviderLane ?? null,
     startTracing: tracing?.startTracing ?? null,
   };

@@ -15,9 +15,6 @@ import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
 import { retireCrons, trimFires } from '../src/store/settle-fires.ts';
-import type { Tracing } from '../src/tracing.ts';
-import { startBatchLoop } from './batch-loop.ts';
-import { startBulkLoop } from './bulk-loop.ts';
 import { reconcileConfigCrons } from './config-crons.ts';
 import { fireDueCrons, giveNotices, settleEndedFires } from './schedule-crons.ts';
 import type { ScheduleMeter } from './process-metrics.ts';
@@ -28,8 +25,6 @@ export interface SchedulerOptions {
   logger: Logger;
   /** Absent: nothing counts. */
   meter?: ScheduleMeter | undefined;
-  /** Absent: nothing is traced. */
-  tracing?: Tracing | undefined;
 }
 
 /** Every second, on the second, so that slots on a full second fire without delay. */
@@ -48,8 +43,6 @@ export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #parts: HeartbeatParts;
   readonly #stopped = new AbortController();
-  /** End the loops of batches and of bulk actions. */
-  #loopEnders: (() => Promise<void>)[] = [];
   #beating: Promise<void> = Promise.resolve();
   #beat: ScheduledTask | null = null;
   #moment: NodeJS.Timeout | null = null;
@@ -67,9 +60,8 @@ export class Scheduler {
 
   /** Starts the rounds; the first one applies the configuration. Does not wait for it. */
   start(): void {
-    const { service, logger, tracing } = this.#options;
+    const { logger } = this.#options;
     this.#look();
-    this.#loopEnders = [startBatchLoop({ ...service, logger, tracing }), startBulkLoop({ ...service, logger })];
     this.#beating = this.#beatEverySecond().catch((error: unknown) =>
       logger.error({ err: error }, 'Scheduler timer could not be started'),
     );
@@ -101,7 +93,6 @@ export class Scheduler {
   /** Claims nothing new and resolves when the round in progress has ended; any scheduler can take over its unfinished work. */
   async stop(): Promise<void> {
     this.#stopped.abort();
-    await Promise.all(this.#loopEnders.map((end) => end()));
     await this.#beating;
     await this.#beat?.destroy();
     if (this.#moment !== null) clearTimeout(this.#moment);

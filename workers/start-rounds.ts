@@ -5,7 +5,7 @@ import type { Database } from '../src/store/database.ts';
 export interface Rounds {
   database: Database;
   /** Resolves with true when there was work, and the next round follows after the shortest pause. */
-  round: (signal: AbortSignal) => Promise<boolean>;
+  round: (signal: AbortSignal) => Promise<boolean | void>;
   /** The message of the warning when a round has failed. The next one follows. */
   failure: string;
   /** The pauses in milliseconds: before the first round, after one with work, and at most while there is none; each is twice the last. */
@@ -37,6 +37,3 @@ export function startRounds({ database, round, failure, pauseMs }: Rounds): () =
 export function every(ms: number): Rounds['pauseMs'] {
   return { first: ms, min: ms, max: ms };
 }
-
-/** The pauses of rounds that find work much more often than a scheduler ticks. */
-export const CLOSE_ROUNDS: Rounds['pauseMs'] = { first: 0, min: 10, max: 1_000 };

@@ -162,10 +162,9 @@ function startScheduling(
   const { modules, service, modelEndpoint, meters, tracing, enders } = parts;
   if (roles.some((role) => role !== 'worker')) enders.push(modules.startTroubleLog(service.database, logger));
   if (!roles.includes('scheduler')) return;
-  enders.push(modules.startHousekeeper(service, logger), modules.startUsageRoller(service, logger));
-  enders.push(modules.startRetention(service, logger));
+  if (modules.startWorkLists !== null) enders.push(modules.startWorkLists({ ...service, logger, tracing }));
   if (modules.Scheduler !== null) {
-    const scheduler = new modules.Scheduler({ service, logger, tracing, meter: meters?.schedule ?? undefined });
+    const scheduler = new modules.Scheduler({ service, logger, meter: meters?.schedule ?? undefined });
     enders.push(() => scheduler.stop());
     scheduler.start();
     live.follow({ apply: () => scheduler.syncAgain() });

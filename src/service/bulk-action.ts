@@ -1,9 +1,18 @@
 // Bulk actions: the filter becomes a fixed list of ids when the action is submitted, and schedulers carry it out item by item.
 import { canHaveCanary, type BulkTarget, type BulkVerb } from '../core/bulk/bulk-action.ts';
+import { headOf } from '../core/cut-text.ts';
 import { newId } from '../ids.ts';
-import { cancelBulkAction, createBulkAction } from '../store/bulk/bulk-actions.ts';
-import { bulkKeyOf, type LeasedItem, type SettledItem } from '../store/bulk/bulk-items.ts';
+import type { Logger } from '../logger.ts';
+import { cancelBulkAction, createBulkAction, judgeCanaries } from '../store/bulk/bulk-actions.ts';
+import {
+  bulkKeyOf,
+  leaseBulkItems,
+  settleBulkItems,
+  type LeasedItem,
+  type SettledItem,
+} from '../store/bulk/bulk-items.ts';
 import { cancelMessage } from '../store/cancel-message.ts';
+import { isPassingFault } from '../store/database.ts';
 import { discardLetters, readOpenLetters } from '../store/decide-dead-letters.ts';
 import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts';
 import { deliveryIdsOf, type DeliveryFilter } from '../store/views/delivery-filter.ts';
@@ -71,6 +80,42 @@ export async function submitBulkAction(
 /** Starts no more items of an action; false: there is none with this id. */
 export function stopBulkAction({ database }: Service, id: string, idempotency: KeyedRequest | null): Promise<boolean> {
   return cancelBulkAction(database, id, idempotency);
+}
+
+/** How long the items of a round may take before another scheduler takes them, and how many they are. */
+const LEASE_MS = 30_000;
+const ITEMS_MAX = 20;
+const REASON_CHARS_MAX = 500;
+
+/** One round. True when there was something to do. */
+export async function runBulkRound(parts: Service & { logger: Logger }): Promise<boolean> {
+  const { database, logger } = parts;
+  const items = await leaseBulkItems(database, { itemsMax: ITEMS_MAX, leaseMs: LEASE_MS });
+  const settled: SettledItem[] = [];
+  try {
+    for (const item of items) {
+      settled.push(
+        await carryOutItem(parts, item).catch((error: unknown) => {
+          if (isPassingFault(error)) throw error;
+          logger.error(
+            { err: error, bulkActionId: item.actionId, subject: item.subject },
+            'Item of a bulk action failed',
+          );
+          return failed(item, error);
+        }),
+      );
+    }
+  } finally {
+    // After a fault, too: executed items need not be read again.
+    if (settled.length > 0) await settleBulkItems(database, settled);
+  }
+  const judged = await judgeCanaries(database);
+  return items.length > 0 || judged > 0;
+}
+
+function failed({ actionId, n }: { actionId: string; n: number }, error: unknown): SettledItem {
+  const text = error instanceof Error ? error.message : String(error);
+  return { actionId, n, status: 'failed', reason: headOf(text, REASON_CHARS_MAX), messageIds: null };
 }
 
 /** How carrying an item out has ended. */

@@ -5,18 +5,21 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { PROCESS_OUTPUTS } from '../core/background-process.ts';
 import type { SessionId } from '../core/ids.ts';
-import { blankKeys, blankPerson } from '../store/erasure/blank-names.ts';
 import {
-  blankItems,
-  countItems,
+  blankKeys,
+  blankPerson,
+  emptyItems,
+  emptyItemsOfSender,
   eraseKeys,
   eraseSnapshots,
   findOpenBatch,
+  findOpenBatchOfSender,
   type ErasedSessions,
+  type Sender,
 } from '../store/erasure/erase-shared.ts';
+import { countErased, type RemovedRows } from '../store/erasure/erased-rows.ts';
 import {
   add,
-  countErased,
   eraseLateEvents,
   eraseProcesses,
   eraseRows,
@@ -24,10 +27,8 @@ import {
   finishErasure,
   isUsageCounted,
   nextProcesses,
-  type RemovedRows,
 } from '../store/erasure/erase-sessions.ts';
 import { ERASING, findErasedFamily, stopCrons, type FamilyMember } from '../store/erasure/find-family.ts';
-import { blankItemsOfSender, countItemsOfSender, findOpenBatchOfSender } from '../store/erasure/items-of-sender.ts';
 import { stopFamily } from '../store/stop-family.ts';
 import { rollUp } from '../store/usage/roll-up.ts';
 import { findSessionsOfSender } from '../store/views/subjects.ts';
@@ -66,7 +67,7 @@ export async function previewErasure({ config, database }: Service, key: string)
   const families = await Promise.all([ERASING + key, key].map((stored) => findErasedFamily(database, stored)));
   const ids = families.flat().map(({ id }) => id);
   if (ids.length === 0) {
-    const items = await countItems(database, withoutSession(key));
+    const items = await emptyItems(database, withoutSession(key), true);
     return { removed: items === 0 ? {} : { batch_items: items }, files: 0 };
   }
   const processIds = await nextProcesses(database, ids);
@@ -99,7 +100,7 @@ async function eraseKey(service: Service, key: string, progress: Progress): Prom
 async function eraseItems({ database }: Service, key: string, { total }: Progress): Promise<string | null> {
   const batchId = await findOpenBatch(database, withoutSession(key));
   if (batchId !== null) return batchId;
-  add(total.removed, { batch_items: await blankItems(database, withoutSession(key)) });
+  add(total.removed, { batch_items: await emptyItems(database, withoutSession(key)) });
   add(total.removed, await blankKeys(database, [key]));
   return null;
 }
@@ -168,7 +169,7 @@ async function eraseFenced(
     });
     add(total.removed, {
       idempotency_keys: await eraseKeys(database, sessions),
-      batch_items: await blankItems(database, sessions),
+      batch_items: await emptyItems(database, sessions),
     });
     add(total.removed, await blankKeys(database, sessions.keys));
     await settled;
@@ -217,10 +218,7 @@ async function until(ms: number, holds: () => Promise<boolean>): Promise<void> {
   for (const end = performance.now() + ms; !(await holds()) && performance.now() < end;) await delay(LOOK_EVERY_MS);
 }
 
-export interface Person {
-  senderId: string;
-  /** Null: any. */
-  channel: string | null;
+export interface Person extends Sender {
   /** True: sessions in which others have written are erased, too. */
   erasesShared: boolean;
 }
@@ -251,7 +249,7 @@ export async function erasePerson(service: Service, person: Person): Promise<Per
     sessions.push({ key, removed: result.removed, files: result.files });
   }
   await blankPerson(database, person.senderId);
-  return { kind: 'erased', sessions, shared, batchItems: await blankItemsOfSender(database, person) };
+  return { kind: 'erased', sessions, shared, batchItems: await emptyItemsOfSender(database, person) };
 }
 
 /** What erasing a person would remove. */
@@ -259,7 +257,7 @@ export async function previewPerson(service: Service, person: Person): Promise<P
   const { chosen, shared } = await sessionsOf(service, person);
   const sessions = [];
   for (const key of chosen) sessions.push({ key, ...(await previewErasure(service, key)) });
-  return { sessions, shared, batchItems: await countItemsOfSender(service.database, person) };
+  return { sessions, shared, batchItems: await emptyItemsOfSender(service.database, person, true) };
 }
 
 async function sessionsOf(

@@ -49,7 +49,7 @@ export async function repricePastCalls(
   }
   let after: CallPlace | undefined = BEFORE_ALL;
   while (after !== undefined) {
-    const calls = await readPastCalls(database, { from, to, after });
+    const calls: PastCall[] = await readPastCalls(database, { from, to, after });
     const costs = calls
       .map((call) => newCostOf(prices, call))
       .filter(({ before, costMicros }) => before !== costMicros);

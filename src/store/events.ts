@@ -22,6 +22,11 @@ export function insertEventsSql(...sources: [string, ...string[]]): string {
     from (${phases.join('\n    union all ')}) as happened`;
 }
 
+/** The same for events that concern no session, one for each row of `rows`; `data` is SQL of the fields of a JSON object. */
+export const insertServiceEventsSql = (rows: string, type: EventType, data: string, n = '0'): string =>
+  insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, '${type}' as type,
+      json_build_object(${data}) as data, ${n} as n from ${rows}`);
+
 /** The absent form of a CTE with events. */
 export const noEventsSql = (name: string): string =>
   `${name} as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false)`;

@@ -1,7 +1,7 @@
 // Reads the state of a service's processes from outside, through the database that they share.
 import pg from 'pg';
 import type { HealthFact } from '../core/service-health.ts';
-import { readRetentionLag, type RetentionLag } from './retention/retention-lag.ts';
+import { readRetentionLag, type RetentionLag } from './retention/retention-kinds.ts';
 import { readServiceHealth } from './views/service-health.ts';
 
 /** Longer than the statement needs on any database that is in order. */

@@ -3,8 +3,9 @@
 import type { PriceTier, ReportedTokens } from '../core/prices/call-cost.ts';
 import type { Database } from './database.ts';
 import { idOfTimeSql } from './id-of-time.ts';
+import { query } from './query.ts';
 import { sendQuery } from './send-query.ts';
-import { cte, literal, rows, statement } from './statement.ts';
+import { cte, rows, statement } from './statement.ts';
 import { USAGE_KEYS, USAGE_SUMS } from './usage/usage-rows.ts';
 
 /** Calls that one statement changes. */
@@ -24,7 +25,8 @@ export interface PastCall extends ReportedTokens {
 export type CallPlace = Pick<PastCall, 'turnId' | 'callNo'>;
 
 // A turn may be open for long: its calls are searched from its beginning on.
-export const PAST_CALLS = literal({
+/** The next calls of a span of time, after that one; empty at the end. */
+export const readPastCalls = query({
   name: 'past-calls',
   purpose:
     'Read the next calls of ended turns that started in a span of time, in the order of their turns. Calls of harnesses are left out.',
@@ -35,18 +37,10 @@ from holdfast.turns t join holdfast.model_calls c on c.turn_id = t.id
 where (c.turn_id, c.call_no) > ($3, $4) and t.id >= ${idOfTimeSql("$1::timestamptz - interval '30 days'")} and t.id < ${idOfTimeSql("$2::timestamptz + interval '1 hour'")}
   and t.ended_at is not null and c.started_at >= $1 and c.started_at < $2 and c.request_sha256 is not null
 order by c.turn_id, c.call_no limit ${CALLS_MAX}`,
+  pool: 'views',
+  values: ({ from, to, after }: { from: Date; to: Date; after: CallPlace }) => [from, to, after.turnId, after.callNo],
+  answer: (calls: PastCall[]) => calls,
 });
-
-/** The next calls of a span of time, after that one; empty at the end. */
-export async function readPastCalls(
-  database: Database,
-  { from, to, after }: { from: Date; to: Date; after: CallPlace },
-): Promise<PastCall[]> {
-  return await sendQuery<PastCall & Record<string, unknown>>(
-    database.views,
-    PAST_CALLS.prepared([from, to, after.turnId, after.callNo]),
-  );
-}
 
 /** The new cost of a call. `before`: the cost that it must have now; otherwise it is unchanged. */
 export interface NewCost extends CallPlace {
@@ -143,34 +137,24 @@ export async function repriceCalls(database: Database, repricing: Repricing): Pr
   return row?.count ?? 0;
 }
 
-export const BEGIN_REPRICING = literal({
+/** For people who ask later why a cost has changed. */
+export const beginRepricing = query({
   name: 'begin-repricing',
   purpose: 'Note that past calls are priced again, and why.',
   text: `insert into holdfast.repricings (id, from_at, to_at, price_version, reason) values ($1, $2, $3, $4, $5) on conflict do nothing`,
+  values: (repricing: { id: string; from: Date; to: Date; priceVersion: string; reason: string | null }) => [
+    repricing.id,
+    repricing.from,
+    repricing.to,
+    repricing.priceVersion,
+    repricing.reason,
+  ],
 });
 
-export const END_REPRICING = literal({
+export const endRepricing = query({
   name: 'end-repricing',
   purpose: 'Note that past calls have been priced again.',
   locking: 'The row of the repricing.',
   text: `update holdfast.repricings set ended_at = clock_timestamp() where id = $1`,
+  values: (id: string) => [id],
 });
-
-/** Notes the begin of a repricing, for people who ask later why a cost has changed. */
-export async function beginRepricing(
-  database: Database,
-  {
-    id,
-    from,
-    to,
-    priceVersion,
-    reason,
-  }: { id: string; from: Date; to: Date; priceVersion: string; reason: string | null },
-): Promise<void> {
-  await sendQuery(database.hot, BEGIN_REPRICING.prepared([id, from, to, priceVersion, reason]));
-}
-
-/** Notes its end. */
-export async function endRepricing(database: Database, id: string): Promise<void> {
-  await sendQuery(database.hot, END_REPRICING.prepared([id]));
-}

@@ -3,7 +3,7 @@
 // records the messages of each session; when a history is over, the tables are compared with it. `HOLDFAST_SEED` repeats a run.
 import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
-import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
+import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { tablesWith } from './tables-with.ts';
@@ -43,7 +43,7 @@ async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
   const { rig } = holder;
   await rig.rows('update holdfast.retention set completed_at = null where kind = $1', [each.kind]);
   for (;;) {
-    const step = await deleteOldRows(rig.turns.database, each, 0);
+    const step = await each(rig.turns.database, 0);
     if (step === null || !step.hasMore) return;
   }
 }

@@ -1,7 +1,7 @@
 // Goal: a pass with nothing to delete costs the same however many rows are kept. Method: many rows of every kind that are too young, and the pages
 // that PostgreSQL reads for one statement, which must complete the pass.
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
+import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
 import { createManyRows } from './many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
 
@@ -24,21 +24,20 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 
-test.each(RETENTION_KINDS)(
+test.each(RETENTION_KINDS.map((deleteSome) => ({ kind: deleteSome.kind, deleteSome })))(
   'a pass over $kind that are all too young reads a few pages',
-  async ({ kind, statement }) => {
+  async ({ deleteSome }) => {
     const client = await rig.database.views.connect();
     try {
       await client.query('begin');
-      const { text, values } = statement.prepared([KEEP_MS]);
-      const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, values);
+      const { text } = deleteSome.render(new Set());
+      const { rows } = await client.query(`explain (analyze, buffers, format json) ${text}`, [KEEP_MS]);
       const { Plan: plan } = rows[0]['QUERY PLAN'][0];
       expect(plan['Shared Hit Blocks'] + plan['Shared Read Blocks']).toBeLessThan(PAGES_MAX);
       await client.query('rollback');
     } finally {
       client.release();
     }
-    const found = RETENTION_KINDS.find((each) => each.kind === kind)!;
-    expect(await deleteOldRows(rig.database, found, KEEP_MS)).toMatchObject({ hasMore: false, deleted: 0 });
+    expect(await deleteSome(rig.database, KEEP_MS)).toMatchObject({ hasMore: false, deleted: 0 });
   },
 );

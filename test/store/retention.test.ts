@@ -1,8 +1,8 @@
 // Which old rows are deleted, and which stay: real rows in each state are aged by SQL, a pass runs, and the tables are read.
 import { expect, test } from 'vitest';
 import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/database-checks.ts';
-import { beginRetention, deleteOldRows, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
-import { TABLE_FATES } from '../../src/store/retention/kept-tables.ts';
+import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
+import { TABLES_DELETED_ELSEWHERE, TABLES_KEPT, TABLES_OF_PASSES } from '../../src/store/retention/kept-tables.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -24,7 +24,7 @@ async function pass(kind: string, keepMs = KEEP_MS): Promise<number> {
   if (found === undefined) throw new Error(`There is no kind ${kind}.`);
   await rig.database.views.query('update holdfast.retention set completed_at = null where kind = $1', [kind]);
   for (let n = 0; n < 100; n += 1) {
-    const step = await deleteOldRows(rig.database, found, keepMs);
+    const step = await found(rig.database, keepMs);
     if (step === null) throw new Error('Another process holds the pass.');
     if (!step.hasMore) return step.deletedInPass;
   }
@@ -252,12 +252,12 @@ test('one process deletes at a time, and an interrupted pass is continued', asyn
   try {
     await other.query('begin');
     await other.query(`select from holdfast.retention where kind = 'turns' for update`);
-    expect(await deleteOldRows(rig.database, turns, KEEP_MS)).toBeNull();
+    expect(await turns(rig.database, KEEP_MS)).toBeNull();
   } finally {
     await other.query('rollback');
     other.release();
   }
-  await deleteOldRows(rig.database, turns, KEEP_MS);
+  await turns(rig.database, KEEP_MS);
   const left = await rig.rows('select id from holdfast.turns where id = any ($1::uuid[])', [[before.id, after.id]]);
   expect(left).toEqual([{ id: before.id }]);
   await pass('turns');
@@ -266,19 +266,18 @@ test('one process deletes at a time, and an interrupted pass is continued', asyn
 
 test('every table either has a deletion rule or a reason to be kept', async () => {
   const tables = await rig.rows(`select tablename as name from pg_tables where schemaname = 'holdfast'`);
-  expect(Object.keys(TABLE_FATES).toSorted()).toEqual(tables.map((row) => String(row['name'])).toSorted());
-  const kinds = new Set<string>(RETENTION_KINDS.map(({ kind }) => kind));
-  const named = Object.values(TABLE_FATES).flatMap((fate) => (fate.kind === 'pass' ? [fate.by] : []));
-  expect(named.filter((kind) => !kinds.has(kind))).toEqual([]);
+  const decided = [TABLES_OF_PASSES, TABLES_DELETED_ELSEWHERE, TABLES_KEPT].flatMap((each) =>
+    Object.values(each).flat(),
+  );
+  expect(decided.toSorted()).toEqual(tables.map((row) => String(row['name'])).toSorted());
+  expect(Object.keys(TABLES_OF_PASSES).toSorted()).toEqual(RETENTION_KINDS.map(({ kind }) => kind).toSorted());
 });
 
 test('no foreign key prevents a pass from deleting its rows', async () => {
   const keys = await rig.rows(
     `select c.confrelid::regclass::text as target from pg_constraint c where c.contype = 'f' and c.confdeltype <> 'c' and c.connamespace = 'holdfast'::regnamespace`,
   );
-  const deleted = Object.entries(TABLE_FATES).flatMap(([name, fate]) =>
-    fate.kind === 'pass' ? [`holdfast.${name}`] : [],
-  );
+  const deleted = Object.values(TABLES_OF_PASSES).flatMap((names) => names.map((name) => `holdfast.${name}`));
   expect(keys.map((row) => row['target']).filter((name) => deleted.includes(String(name)))).toEqual([]);
 });
 

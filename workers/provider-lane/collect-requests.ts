@@ -5,7 +5,7 @@ import { hash } from 'node:crypto';
 import { customIdOf } from '../../src/core/provider-batch/custom-id.ts';
 import { decideRefusal } from '../../src/core/provider-batch/submit-refusal.ts';
 import type { SubmitOutcome } from '../../src/model/batch-port.ts';
-import { pauseRefused } from '../../src/store/batches/pause-refused.ts';
+import { pauseRefused } from '../../src/store/batches/guard.ts';
 import { returnRequests } from '../../src/store/provider-lane/follow-submissions.ts';
 import { storeResults } from '../../src/store/provider-lane/store-results.ts';
 import {

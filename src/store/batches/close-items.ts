@@ -3,15 +3,14 @@ import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Committed } from '../../after-commit.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
-import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
+import { query } from '../query.ts';
 import { changeOf, allOf } from '../rings.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
 
 const CLOSED_MAX = 5_000;
 
-export const CLOSE_ITEMS = literal({
+/** Ends items of cancelled and overdue batches; true when there may be more. */
+export const closeItems = query({
   name: 'close-batch-items',
   purpose: 'End the items that will not be fed: their batch is cancelled, or its deadline is over. Answers how many.',
   locking: 'The batches, skipping those that are locked, in the order of their ids, then their items.',
@@ -42,13 +41,8 @@ updated as (
   from counted where b.id = counted.batch_id
 )
 select coalesce(sum(items), 0)::int as items from counted`,
+  answer: ([row]: { items: number }[]) => (row?.items ?? 0) >= CLOSED_MAX,
 });
-
-/** Ends items of cancelled and overdue batches; true when there may be more. */
-export async function closeItems(database: Database): Promise<boolean> {
-  const rows = await sendQuery<{ items: number }>(database.hot, CLOSE_ITEMS.prepared([]));
-  return (rows[0]?.items ?? 0) >= CLOSED_MAX;
-}
 
 const WITHDRAWN_MAX = 500;
 
@@ -59,7 +53,8 @@ const INPUTS_SQL = `holdfast.batches b cross join lateral (
   ) as own join holdfast.inbox x on x.id = own.message_id and b.status = 'cancelling'`;
 
 // Every run finds all items that have not ended, so nothing that a crash leaves out is lost.
-export const WITHDRAW_INPUTS = literal({
+/** Cancels the waiting inputs of cancelled batches. */
+export const withdrawInputs = query({
   name: 'withdraw-batch-inputs',
   purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',
   locking: 'The session rows in the order of their ids, then the inputs.',
@@ -86,40 +81,27 @@ inserted_events as (
       json_build_object('messageId', id, 'status', 'cancelled') as data, seq as n from withdrawn`)}
 )
 select session_id from counted`,
+  answer: (rows: { session_id: SessionId }[]): Committed<{ sessions: number }> => ({
+    sessions: rows.length,
+    after: allOf(rows.map((row) => ({ after: changeOf(row.session_id) }))),
+  }),
 });
-
-/** Cancels the waiting inputs of cancelled batches. */
-export async function withdrawInputs(database: Database): Promise<Committed<{ sessions: number }>> {
-  const rows = await sendQuery<{ session_id: SessionId }>(database.hot, WITHDRAW_INPUTS.prepared([]));
-  return { sessions: rows.length, after: allOf(rows.map((row) => ({ after: changeOf(row.session_id) }))) };
-}
 
 // A turn that waits for a budget does not run, and may wait for weeks: that of a cancelled batch is stopped, also where those that run may finish.
-export const TURNS_TO_STOP = literal({
-  name: 'batch-turns-to-stop',
-  purpose: 'Read the open turns of cancelled batches that have not been asked to stop.',
-  text: `select distinct x.turn_id as "turnId" from ${INPUTS_SQL}
-join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
-where (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}') and x.status = 'claimed' and ${IS_FIRST_SQL}
-  and s.turn_id = x.turn_id and s.stop_reason is null
-limit ${WITHDRAWN_MAX}`,
+/** What is to be stopped of cancelled batches and has not been asked to. */
+export const readWorkToStop = query({
+  name: 'batch-work-to-stop',
+  purpose:
+    'Read the runs that turns of cancelled batches have started, those above first, then the open turns of these batches.',
+  text: `select array(
+  select r.id from holdfast.batches b join holdfast.subagent_runs r on r.charged_to ->> 'batchId' = b.id::text
+  where b.status = 'cancelling' and b.stops_running and r.status = 'running' and r.charged_to is not null order by r.depth limit ${WITHDRAWN_MAX}
+) as "runIds", array(
+  select distinct x.turn_id from ${INPUTS_SQL}
+  join holdfast.sessions s on s.id = x.session_id join holdfast.turns t on t.id = x.turn_id
+  where (b.stops_running or t.status = 'parked' and t.park_code = '${BUDGET_REACHED}') and x.status = 'claimed' and ${IS_FIRST_SQL}
+    and s.turn_id = x.turn_id and s.stop_reason is null
+  limit ${WITHDRAWN_MAX}
+) as "turnIds"`,
+  answer: ([row]: { runIds: string[]; turnIds: TurnId[] }[]) => row ?? { runIds: [], turnIds: [] },
 });
-
-/** The open turns of cancelled batches that have not been asked to stop. */
-export async function readTurnsToStop(database: Database): Promise<TurnId[]> {
-  const rows = await sendQuery<{ turnId: TurnId }>(database.hot, TURNS_TO_STOP.prepared([]));
-  return rows.map(({ turnId }) => turnId);
-}
-
-export const RUNS_TO_STOP = literal({
-  name: 'batch-runs-to-stop',
-  purpose: 'Read the runs that turns of cancelled batches have started and that are to be stopped, those above first.',
-  text: `select r.id as "runId" from holdfast.batches b join holdfast.subagent_runs r on r.charged_to ->> 'batchId' = b.id::text
-where b.status = 'cancelling' and b.stops_running and r.status = 'running' and r.charged_to is not null order by r.depth limit ${WITHDRAWN_MAX}`,
-});
-
-/** The runs of subagents that count for cancelled batches whose running turns are stopped. */
-export async function readRunsToStop(database: Database): Promise<string[]> {
-  const rows = await sendQuery<{ runId: string }>(database.hot, RUNS_TO_STOP.prepared([]));
-  return rows.map(({ runId }) => runId);
-}

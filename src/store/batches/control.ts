@@ -5,11 +5,10 @@ import type { MessageVia } from '../../core/inbound.ts';
 import type { Committed } from '../../after-commit.ts';
 import { changedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
+import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
-import { sendQuery } from '../send-query.ts';
+import { query } from '../query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
-import { literal, type Statement } from '../statement.ts';
 
 /** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
 export type BatchControl =
@@ -23,9 +22,34 @@ interface ControlRow {
   isOverCap: boolean;
 }
 
-/** `held`: the batch before the change. `allowed` is SQL of whether its state allows the change, `changed` a CTE that carries it out. */
-function controlSql({ allowed, change, event }: { allowed: string; change: string; event: string }): string {
-  return `with found as materialized (
+function answerOf([row]: ControlRow[]): BatchControl {
+  if (row === undefined) return { kind: 'unknown' };
+  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: row.isOverCap };
+}
+
+interface CommandParts {
+  name: string;
+  purpose: string;
+  locking: string;
+  /** SQL of whether the state of the batch `b` allows the change. */
+  allowed: string;
+  /** CTEs that carry it out on `held`, the batch before the change. */
+  change: string;
+  event: string;
+}
+
+/** A command with an Idempotency-Key; `more` are the values from $5 on. */
+function commandOf({ allowed, change, event, ...facts }: CommandParts) {
+  return query({
+    ...facts,
+    pool: 'views',
+    values: (batchId: string, idempotency: KeyedRequest | null, ...more: unknown[]) => [
+      batchId,
+      ...keyValues(idempotency),
+      ...more,
+    ],
+    answer: answerOf,
+    text: `with found as materialized (
   select b.*, b.max_cost_micros is not null and coalesce(b.cost_micros, 0) >= b.max_cost_micros as is_over_cap
   from holdfast.batches b where b.id = $1 and b.status <> 'uploading' for no key update
 ),
@@ -33,40 +57,35 @@ held as materialized (select * from found b where ${allowed}),
 ${change},
 ${keyedPart(2, `select json_build_object('batchId', id) from held`)},
 inserted_events as (
-  ${insertEventsSql(event)}
+  ${event}
 )
-select found.status, found.is_over_cap as "isOverCap", exists (select from held) as "isAllowed" from found`;
+select found.status, found.is_over_cap as "isOverCap", exists (select from held) as "isAllowed" from found`,
+  });
 }
 
-function eventSql(type: string, data = ''): string {
-  return `select null::uuid as session_id, null::uuid as turn_id, '${type}' as type,
-      json_build_object('batchId', id${data}) as data, 0 as n from changed`;
-}
+const RESUMED = insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`);
 
-export const PAUSE_BY_HAND = literal({
+export const pauseByHand = commandOf({
   name: 'pause-batch-by-hand',
   purpose:
     'Pause a batch; one that is paused stays so, also one that a guard would resume by itself. Answers its state before.',
   locking: 'The batch.',
-  text: controlSql({
-    allowed: `b.status in ('running', 'paused')`,
-    change: `changed as (
+  allowed: `b.status in ('running', 'paused')`,
+  change: `changed as (
   update holdfast.batches b
   set status = 'paused', pause_reason = 'manual', pause_detail = null, paused_at = clock_timestamp(), revision = b.revision + 1
   from held where b.id = held.id and (held.status = 'running' or held.pause_reason in ('budget', 'cost_cap'))
   returning b.id
 )`,
-    event: eventSql('batch.paused', `, 'reason', 'manual', 'detail', null`),
-  }),
+  event: insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', 'manual', 'detail', null`),
 });
 
-export const RESUME_BATCH = literal({
+export const resumeBatch = commandOf({
   name: 'resume-batch',
   purpose: 'Resume a paused batch; the guards and the rate begin to count anew. Answers its state before.',
   locking: 'The batch, then its minutes.',
-  text: controlSql({
-    allowed: `b.status = 'running' or b.status = 'paused' and not b.is_over_cap`,
-    change: `changed as (
+  allowed: `b.status = 'running' or b.status = 'paused' and not b.is_over_cap`,
+  change: `changed as (
   update holdfast.batches b
   set status = 'running', pilot = case when held.pause_reason = 'pilot_done' then null else b.pilot end, pause_reason = null,
     pause_detail = null, paused_at = null, recent = '', mark_at = clock_timestamp(), revision = b.revision + 1
@@ -74,38 +93,34 @@ export const RESUME_BATCH = literal({
   returning b.id
 ),
 deleted_minutes as (delete from holdfast.batch_minutes m using changed where m.batch_id = changed.id)`,
-    event: eventSql('batch.resumed'),
-  }),
+  event: RESUMED,
 });
 
-export const CANCEL_BATCH = literal({
+export const cancelBatch = commandOf({
   name: 'cancel-batch',
   purpose:
     'Cancel a batch: nothing of it is fed from now on. $5: its running turns are stopped. Answers its state before.',
   locking: 'The batch.',
-  text: controlSql({
-    allowed: `b.status in ('running', 'paused', 'cancelling') or b.status = 'ended' and b.outcome = 'cancelled'`,
-    change: `changed as (
+  allowed: `b.status in ('running', 'paused', 'cancelling') or b.status = 'ended' and b.outcome = 'cancelled'`,
+  change: `changed as (
   update holdfast.batches b
   set status = 'cancelling', stops_running = b.stops_running or $5::boolean, pause_reason = null, pause_detail = null, paused_at = null,
     revision = b.revision + 1
   from held where b.id = held.id and held.status <> 'ended'
   returning b.id
 )`,
-    event: `${eventSql('batch.progress', `, 'counts', null`)} where false`,
-  }),
+  event: insertServiceEventsSql('changed where false', 'batch.progress', `'batchId', id, 'counts', null`),
 });
 
 // The next attempt of an item is another input: it has another cause key.
-export const RETRY_FAILED = literal({
+export const retryFailed = commandOf({
   name: 'retry-failed-items',
   purpose:
     'Make failed items of a batch pending again: all, those with the code $5, or those of the list $6. Answers its state before.',
   locking:
     'The batch, then its items and minutes, then its cap, then the sessions of turns that wait for the cap in the order of their ids, then the dead letters of its turns in the order of theirs.',
-  text: controlSql({
-    allowed: `b.status in ('running', 'paused', 'ended')`,
-    change: `again as (
+  allowed: `b.status in ('running', 'paused', 'ended')`,
+  change: `again as (
   update holdfast.batch_items i
   set status = 'pending', attempt = i.attempt + 1, is_ready = true, error = null, error_code = null, ended_at = null, turn_id = null,
     message_id = null
@@ -143,8 +158,7 @@ changed as (
 ),
 -- The end of the batch has removed its cap.
 ${changedCapsSql('changed')}`,
-    event: eventSql('batch.resumed'),
-  }),
+  event: RESUMED,
 });
 
 /** The effect of a request on a batch. */
@@ -154,27 +168,19 @@ export type BatchCommand =
   | { kind: 'retry-failed'; code: string | null; ns: readonly number[] | null };
 
 /** Carries it out. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
-export async function controlBatch(
+export function controlBatch(
   database: Database,
   { batchId, command, idempotency }: { batchId: string; command: BatchCommand; idempotency: KeyedRequest | null },
 ): Promise<BatchControl> {
-  const { sql, values } = statementOf(command);
-  const query = sql.prepared([batchId, ...keyValues(idempotency), ...values]);
-  const [row] = await sendQuery<ControlRow & Record<string, unknown>>(database.views, query);
-  if (row === undefined) return { kind: 'unknown' };
-  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: row.isOverCap };
-}
-
-function statementOf(command: BatchCommand): { sql: Statement<unknown[]>; values: unknown[] } {
   switch (command.kind) {
     case 'pause':
-      return { sql: PAUSE_BY_HAND, values: [] };
+      return pauseByHand(database, batchId, idempotency);
     case 'resume':
-      return { sql: RESUME_BATCH, values: [] };
+      return resumeBatch(database, batchId, idempotency);
     case 'cancel':
-      return { sql: CANCEL_BATCH, values: [command.stopsRunning] };
+      return cancelBatch(database, batchId, idempotency, command.stopsRunning);
     case 'retry-failed':
-      return { sql: RETRY_FAILED, values: [command.code, command.ns] };
+      return retryFailed(database, batchId, idempotency, command.code, command.ns);
     default:
       return command satisfies never;
   }
@@ -191,7 +197,8 @@ export interface BatchPatch {
   via?: MessageVia;
 }
 
-export const PATCH_BATCH = literal({
+/** Changes settings of a batch. */
+export const patchBatch = query({
   name: 'patch-batch',
   purpose: 'Change settings of a batch that has not ended. $2 names them, $3 has their values. Answers its state.',
   locking: 'The batch.',
@@ -221,46 +228,39 @@ ${changedCapsSql('changed')}
 select status, status <> 'ended' as "isAllowed", false as "isOverCap",
   ${RINGS_SQL} as rings
 from found`,
+  pool: 'views',
+  values: (batchId: string, patch: BatchPatch) => [batchId, Object.keys(patch), JSON.stringify(patch)],
+  answer: (rows: (ControlRow & { rings: NeededRing[] })[]): Committed<BatchControl> => {
+    const answer = answerOf(rows);
+    return answer.kind === 'done' ? { ...answer, after: afterOfRings(rows[0]?.rings ?? []) } : answer;
+  },
 });
 
-/** Changes settings of a batch. */
-export async function patchBatch(
-  database: Database,
-  batchId: string,
-  patch: BatchPatch,
-): Promise<Committed<BatchControl>> {
-  const query = PATCH_BATCH.prepared([batchId, Object.keys(patch), JSON.stringify(patch)]);
-  const [row] = await sendQuery<ControlRow & { rings: NeededRing[] } & Record<string, unknown>>(database.views, query);
-  if (row === undefined) return { kind: 'unknown' };
-  if (!row.isAllowed) return { kind: 'refused', status: row.status, isOverCap: false };
-  return { kind: 'done', after: afterOfRings(row.rings) };
-}
+/** CTEs that delete what belongs to the batches `deleted`, but for their items. */
+const DELETED_PARTS = `deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
+deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
+deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)`;
 
-export const DELETE_BATCH = literal({
+/** Deletes an ended batch. */
+export const deleteBatch = query({
   name: 'delete-batch',
   purpose: 'Delete an ended batch with its items; the sessions of its items stay. Answers its state before.',
   locking: 'The batch, then its items.',
   text: `with found as materialized (select id, status from holdfast.batches where id = $1 and status <> 'uploading' for update),
 deleted as (delete from holdfast.batches b using found where b.id = found.id and found.status = 'ended' returning b.id),
 deleted_items as (delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id),
-deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
-deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
-deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)
+${DELETED_PARTS}
 select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`,
+  pool: 'views',
+  values: (batchId: string) => [batchId],
+  answer: answerOf,
 });
-
-/** Deletes an ended batch. */
-export async function deleteBatch(database: Database, batchId: string): Promise<BatchControl> {
-  const query = DELETE_BATCH.prepared([batchId]);
-  const [row] = await sendQuery<ControlRow & Record<string, unknown>>(database.views, query);
-  if (row === undefined) return { kind: 'unknown' };
-  return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status, isOverCap: false };
-}
 
 const TRIMMED_MAX = 5_000;
 
 // Items first, a bounded number at a time; the row of the batch goes when none is left.
-export const TRIM_BATCHES = literal({
+/** Deletes old batches; true when there may be more to delete. */
+export const trimBatches = query({
   name: 'trim-batches',
   purpose:
     'Delete items of batches that ended $1 milliseconds ago, and of uploads that were left behind; then those batches.',
@@ -279,14 +279,8 @@ deleted_items as (
 ),
 deleted as (delete from holdfast.batches b using old where b.id = old.id and (select count(*) from chosen) < ${TRIMMED_MAX}
   returning b.id),
-deleted_hops as (delete from holdfast.batch_hops h using deleted where h.batch_id = deleted.id),
-deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
-deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)
+${DELETED_PARTS}
 select count(*)::int as batches from old`,
+  values: (retentionMs: number) => [retentionMs],
+  answer: ([row]: { batches: number }[]) => (row?.batches ?? 0) > 0,
 });
-
-/** Deletes old batches; true when there may be more to delete. */
-export async function trimBatches(database: Database, retentionMs: number): Promise<boolean> {
-  const rows = await sendQuery<{ batches: number }>(database.hot, TRIM_BATCHES.prepared([retentionMs]));
-  return (rows[0]?.batches ?? 0) > 0;
-}

@@ -9,12 +9,10 @@ import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
 import type { Choice } from '../../core/provider-batch/choose-way.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage, MessageVia } from '../../core/inbound.ts';
-import type { Database } from '../database.ts';
 import { insertEventsSql } from '../events.ts';
+import { query } from '../query.ts';
 import { afterOf, allOf, type RungColumns } from '../rings.ts';
-import { sendQuery } from '../send-query.ts';
 import { ringSql } from '../session-locks.ts';
-import { literal } from '../statement.ts';
 
 /** A batch that may be fed. */
 export interface HungryBatch {
@@ -39,7 +37,8 @@ export interface HungryBatch {
 /** At most this many items of a live batch wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */
 const WAITING_MIN = 32;
 
-export const HUNGRY_BATCHES = literal({
+/** The batches that may be fed, oldest first. */
+export const readHungryBatches = query({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
   text: `select b.id, b.agent_id as "agentId", b.weight, fed.room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
@@ -62,12 +61,9 @@ where fed.room > 0 and b.status <> 'ended' and b.status = 'running' and b.in_fli
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status = 'pending' and i.is_ready
     and (least(b.pilot, b.probe_to) is null or i.n <= least(b.pilot, b.probe_to)))
 order by b.id`,
+  values: () => [WAITING_MIN],
+  answer: (rows: HungryBatch[]) => rows,
 });
-
-/** The batches that may be fed, oldest first. */
-export function readHungryBatches(database: Database): Promise<HungryBatch[]> {
-  return sendQuery<HungryBatch & Record<string, unknown>>(database.hot, HUNGRY_BATCHES.prepared([WAITING_MIN]));
-}
 
 /** An item that may be fed. */
 export interface ReadyItem {
@@ -78,21 +74,16 @@ export interface ReadyItem {
   body: InboundMessage;
 }
 
-export const READY_ITEMS = literal({
+/** The first items of a batch that may be fed, in input order. */
+export const readReadyItems = query({
   name: 'ready-items',
   purpose: 'Read the first items of a batch that may be fed.',
   text: `select i.n, i.attempt, i.session_key as "sessionKey", i.is_own_session as "isOwnSession", i.body
 from holdfast.batch_items i
 where i.batch_id = $1 and i.status = 'pending' and i.is_ready and ($2::int is null or i.n <= $2) order by i.n limit $3`,
+  values: ({ id, pilot, probeTo }: HungryBatch, limit: number) => [id, pilot ?? probeTo, limit],
+  answer: (rows: ReadyItem[]) => rows,
 });
-
-/** The first items of a batch that may be fed, in input order. */
-export function readReadyItems(database: Database, batch: HungryBatch, limit: number): Promise<ReadyItem[]> {
-  const { pilot, probeTo } = batch;
-  const feedTo = pilot ?? probeTo;
-  const query = READY_ITEMS.prepared([batch.id, feedTo, limit]);
-  return sendQuery<ReadyItem & Record<string, unknown>>(database.hot, query);
-}
 
 /** An item with the input that it becomes. */
 export interface FedItem {
@@ -105,7 +96,8 @@ export interface FedItem {
   route: string;
 }
 
-export const FEED_BATCH = literal({
+/** Feeds items; those that another process has fed, and those over the concurrency of the batch, are left out. */
+export const feedBatch = query({
   name: 'feed-batch',
   purpose: 'Make inputs of the items that may still be fed. Answers a row for each session that got one.',
   locking: 'The batch, unless it is locked, its items, then the session rows in the order of their ids.',
@@ -166,26 +158,14 @@ inserted_events as (
 )
 select counted.session_id, counted.arrived, rung_doorbells.lane, rung_doorbells.rings
 from counted left join rung_doorbells on rung_doorbells.session_id = counted.session_id`,
+  values: (batchId: string, items: readonly FedItem[]) => [
+    batchId,
+    ...(['n', 'attempt', 'sessionId', 'messageId', 'body', 'route'] as const).map((field) =>
+      items.map((item) => item[field]),
+    ),
+  ],
+  answer: (rows: ({ session_id: SessionId; arrived: number } & RungColumns)[]): Committed<{ fed: number }> => ({
+    fed: rows.reduce((sum, { arrived }) => sum + arrived, 0),
+    after: allOf(rows.map((row) => ({ after: afterOf('inbound', row.session_id, row) }))),
+  }),
 });
-
-/** Feeds items; those that another process has fed, and those over the concurrency of the batch, are left out. */
-export async function feedBatch(
-  database: Database,
-  batchId: string,
-  items: readonly FedItem[],
-): Promise<Committed<{ fed: number }>> {
-  const rows = await sendQuery<{ session_id: SessionId; arrived: number } & RungColumns>(
-    database.hot,
-    FEED_BATCH.prepared([
-      batchId,
-      items.map((item) => item.n),
-      items.map((item) => item.attempt),
-      items.map((item) => item.sessionId),
-      items.map((item) => item.messageId),
-      items.map((item) => item.body),
-      items.map((item) => item.route),
-    ]),
-  );
-  const after = allOf(rows.map((row) => ({ after: afterOf('inbound', row.session_id, row) })));
-  return { fed: rows.reduce((sum, { arrived }) => sum + arrived, 0), after };
-}

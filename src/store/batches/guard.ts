@@ -8,11 +8,10 @@ import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
 import type { Choice, MeasuredRound } from '../../core/provider-batch/choose-way.ts';
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
 import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
-import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
+import { insertServiceEventsSql } from '../events.ts';
+import { query } from '../query.ts';
+import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { deliveryRing } from '../rings.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
 
 /** An open batch with what decides about it. */
 export interface JudgedBatch extends Omit<BatchState, 'budget'> {
@@ -26,7 +25,8 @@ export interface JudgedBatch extends Omit<BatchState, 'budget'> {
   isOverdue: boolean;
 }
 
-export const OPEN_BATCHES = literal({
+/** The batches that have not ended, oldest first. */
+export const readOpenBatches = query({
   name: 'open-batches',
   purpose: 'Read the counts of the batches that have not ended.',
   text: `select b.id, b.agent_id as "agentId", b.name, b.via, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
@@ -38,83 +38,90 @@ export const OPEN_BATCHES = literal({
   (extract(epoch from clock_timestamp() - b.probe_at) * 1000)::float8 as "probeMs",
   ${FOLLOW_UPS_SQL} as "followUps"
 from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' order by b.id`,
+  answer: (rows: JudgedBatch[]) => rows,
 });
 
-/** The batches that have not ended, oldest first. */
-export function readOpenBatches(database: Database): Promise<JudgedBatch[]> {
-  return sendQuery<JudgedBatch & Record<string, unknown>>(database.hot, OPEN_BATCHES.prepared([]));
-}
+/** A batch as it was judged. */
+type Judged = Pick<JudgedBatch, 'id' | 'revision'>;
 
-export const PAUSE_BATCH = literal({
+const BY_REVISION = `b.id = $1 and b.revision = $2`;
+const PAUSED_EVENT = (reason: string, detail: string): string =>
+  insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', ${reason}, 'detail', ${detail}`);
+
+/** Pauses a batch for a guard; true when it did. */
+export const pauseBatch = query({
   name: 'pause-batch',
   purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
   locking: 'The batch.',
-  text: `with paused as (
+  text: `with changed as (
   update holdfast.batches b
   set status = 'paused', pause_reason = $3, pause_detail = $4, paused_at = clock_timestamp(), revision = b.revision + 1
-  where b.id = $1 and b.revision = $2 and b.status = 'running'
+  where ${BY_REVISION} and b.status = 'running'
   returning b.id
 ),
 inserted_events as (
-  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.paused' as type,
-      json_build_object('batchId', id, 'reason', $3::text, 'detail', $4::text) as data, 0 as n from paused`)}
+  ${PAUSED_EVENT('$3::text', '$4::text')}
 )
-select id from paused`,
+select id from changed`,
+  values: ({ id, revision }: Judged, { reason, detail }: { reason: PauseReason; detail: string }) => [
+    id,
+    revision,
+    reason,
+    detail,
+  ],
+  answer: (rows) => rows.length > 0,
 });
 
-/** Pauses a batch for a guard; true when it did. */
-export async function pauseBatch(
-  database: Database,
-  batch: Pick<JudgedBatch, 'id' | 'revision'>,
-  { reason, detail }: { reason: PauseReason; detail: string },
-): Promise<boolean> {
-  const query = PAUSE_BATCH.prepared([batch.id, batch.revision, reason, detail]);
-  return (await sendQuery(database.hot, query)).length > 0;
-}
-
-export const RESUME_FOR_GUARD = literal({
-  name: 'resume-batch-for-guard',
-  purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
-  locking: 'The batch.',
-  text: `with resumed as (
+/** Pauses the batches whose requests the provider refuses for the key or the account; the requests wait until a person resumes the batches. */
+export const pauseRefused = query({
+  name: 'pause-refused',
+  purpose: 'Pause the batches that have requests in a submission which the provider has refused.',
+  locking: 'The batches, in the order of their ids.',
+  text: `with refused as materialized (
+  select b.id from holdfast.batches b
+  where b.status = 'running' and b.id in (
+    select r.batch_id from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned')
+  order by b.id for no key update
+),
+changed as (
   update holdfast.batches b
-  set status = 'running', pause_reason = null, pause_detail = null, paused_at = null, revision = b.revision + 1
-  where b.id = $1 and b.revision = $2 and b.status = 'paused' and b.pause_reason in ('budget', 'cost_cap')
+  set status = 'paused', pause_reason = 'provider_refused', pause_detail = $2, paused_at = clock_timestamp(), revision = b.revision + 1
+  from refused where b.id = refused.id and b.status = 'running'
   returning b.id
 ),
 inserted_events as (
-  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.resumed' as type,
-      json_build_object('batchId', id) as data, 0 as n from resumed`)}
+  ${PAUSED_EVENT(`'provider_refused'`, '$2::text')}
 )
-select id from resumed`,
+select id from changed`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ submissionId, detail }: { submissionId: string; detail: string }) => [submissionId, detail],
 });
 
 /** Resumes a batch for which its budgets, or its cap, have room again. */
-export async function resumeForGuard(database: Database, batch: Pick<JudgedBatch, 'id' | 'revision'>): Promise<void> {
-  await sendQuery(database.hot, RESUME_FOR_GUARD.prepared([batch.id, batch.revision]));
-}
-
-export const PASS_PILOT = literal({
-  name: 'pass-pilot',
-  purpose: 'Let the items after the pilot be fed.',
+export const resumeForGuard = query({
+  name: 'resume-batch-for-guard',
+  purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
   locking: 'The batch.',
-  text: `update holdfast.batches b set pilot = null where b.id = $1 and b.revision = $2 and b.status = 'running'`,
+  text: `with changed as (
+  update holdfast.batches b
+  set status = 'running', pause_reason = null, pause_detail = null, paused_at = null, revision = b.revision + 1
+  where ${BY_REVISION} and b.status = 'paused' and b.pause_reason in ('budget', 'cost_cap')
+  returning b.id
+),
+inserted_events as (
+  ${insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`)}
+)
+select id from changed`,
+  values: ({ id, revision }: Judged) => [id, revision],
 });
 
 /** Ends the pilot of a batch. */
-export async function passPilot(database: Database, batch: Pick<JudgedBatch, 'id' | 'revision'>): Promise<void> {
-  await sendQuery(database.hot, PASS_PILOT.prepared([batch.id, batch.revision]));
-}
-
-export const MEASURED_ROUNDS = literal({
-  name: 'measured-rounds',
-  purpose: 'Read what the items of a batch that went through the provider have cost.',
-  text: `select b.model, b.cache, (
-  select coalesce(json_agg(json_build_object('answered', h.answered, 'outputTokens', h.output_tokens,
-    'promptTokens', h.input_tokens + h.cache_read_tokens + h.cache_write_tokens, 'costMicros', h.cost_micros, 'liveMicros', h.live_micros)), '[]')
-  from holdfast.batch_hops h where h.batch_id = b.id and h.via = 'provider-batch'
-) as rounds
-from holdfast.batches b where b.id = $1`,
+export const passPilot = query({
+  name: 'pass-pilot',
+  purpose: 'Let the items after the pilot be fed.',
+  locking: 'The batch.',
+  text: `update holdfast.batches b set pilot = null where ${BY_REVISION} and b.status = 'running'`,
+  values: ({ id, revision }: Judged) => [id, revision],
 });
 
 /** What the way of a batch is chosen from. `model`: as the provider names it; null: not known. */
@@ -125,30 +132,32 @@ export interface MeasuredBatch {
 }
 
 /** Reads it; undefined: the batch was deleted. */
-export async function readMeasuredRounds(database: Database, id: string): Promise<MeasuredBatch | undefined> {
-  const query = MEASURED_ROUNDS.prepared([id]);
-  const [row] = await sendQuery<MeasuredBatch & Record<string, unknown>>(database.hot, query);
-  return row;
-}
+export const readMeasuredRounds = query({
+  name: 'measured-rounds',
+  purpose: 'Read what the items of a batch that went through the provider have cost.',
+  text: `select b.model, b.cache, (
+  select coalesce(json_agg(json_build_object('answered', h.answered, 'outputTokens', h.output_tokens,
+    'promptTokens', h.input_tokens + h.cache_read_tokens + h.cache_write_tokens, 'costMicros', h.cost_micros, 'liveMicros', h.live_micros)), '[]')
+  from holdfast.batch_hops h where h.batch_id = b.id and h.via = 'provider-batch'
+) as rounds
+from holdfast.batches b where b.id = $1`,
+  values: (id: string) => [id],
+  answer: ([row]: MeasuredBatch[]) => row,
+});
 
-export const SET_WAY = literal({
+/** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
+export const setWay = query({
   name: 'set-way',
   purpose:
     'Let the first items of a batch, up to the number $3, go through the provider, or store the way of the others ($4).',
   locking: 'The batch.',
   text: `update holdfast.batches b set probe_at = coalesce(b.probe_at, clock_timestamp()), probe_to = $3, choice = $4::json
-where b.id = $1 and b.revision = $2 and b.via = 'auto' and b.choice is null and ($4::json is not null or b.probe_at is null)`,
+where ${BY_REVISION} and b.via = 'auto' and b.choice is null and ($4::json is not null or b.probe_at is null)`,
+  values: (
+    { id, revision }: Judged,
+    { probeTo = null, choice = null }: { probeTo?: number | null; choice?: Choice | null },
+  ) => [id, revision, probeTo, choice === null ? null : JSON.stringify(choice)],
 });
-
-/** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
-export async function setWay(
-  database: Database,
-  batch: Pick<JudgedBatch, 'id' | 'revision'>,
-  { probeTo = null, choice = null }: { probeTo?: number | null; choice?: Choice | null },
-): Promise<void> {
-  const choiceJson = choice === null ? null : JSON.stringify(choice);
-  await sendQuery(database.hot, SET_WAY.prepared([batch.id, batch.revision, probeTo, choiceJson]));
-}
 
 /** The report of the end of a batch, to where it asks for it. */
 export interface EndReport {
@@ -159,14 +168,15 @@ export interface EndReport {
   expiresMs: number;
 }
 
-export const END_BATCH = literal({
+/** Ends a batch; false when its counts have changed, or another scheduler has ended it. */
+export const endBatch = query({
   name: 'end-batch',
   purpose: 'End a batch of which every item has ended, with the delivery of its report. Answers a row when it did.',
   locking: 'The batch, then the session of its report.',
   text: `with ended as (
   update holdfast.batches b
   set status = 'ended', outcome = $3, ended_at = clock_timestamp(), pause_reason = null, pause_detail = null
-  where b.id = $1 and b.revision = $2 and b.status <> 'ended'
+  where ${BY_REVISION} and b.status <> 'ended'
     and b.in_flight = 0 and b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count
   returning b.id, b.outcome, b.revision
 ),
@@ -182,33 +192,22 @@ reported as (
   returning session_id, seq
 ),
 inserted_events as (
-  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.ended' as type,
-      json_build_object('batchId', id, 'outcome', outcome) as data, 0 as n from ended`)}
+  ${insertServiceEventsSql('ended', 'batch.ended', `'batchId', id, 'outcome', outcome`)}
 )
 select ended.id, reported.session_id, reported.seq from ended left join reported on true`,
+  values: ({ id, revision }: Judged, { outcome, report }: { outcome: BatchOutcome; report: EndReport | null }) => [
+    id,
+    revision,
+    outcome,
+    report?.sessionId ?? null,
+    report?.id ?? null,
+    report === null ? null : JSON.stringify(report.target),
+    report === null ? null : JSON.stringify(report.payload),
+    report?.expiresMs ?? 0,
+  ],
+  answer: ([row]: { session_id: SessionId | null; seq: string | null }[]): Committed<{ isEnded: boolean }> => {
+    if (row === undefined) return { isEnded: false };
+    if (row.session_id === null) return { isEnded: true };
+    return { isEnded: true, after: { changed: [row.session_id], rings: [deliveryRing(row.session_id, row.seq)] } };
+  },
 });
-
-/** Ends a batch; false when its counts have changed, or another scheduler has ended it. */
-export async function endBatch(
-  database: Database,
-  batch: Pick<JudgedBatch, 'id' | 'revision'>,
-  { outcome, report }: { outcome: BatchOutcome; report: EndReport | null },
-): Promise<Committed<{ isEnded: boolean }>> {
-  const rows = await sendQuery<{ session_id: SessionId | null; seq: string | null }>(
-    database.hot,
-    END_BATCH.prepared([
-      batch.id,
-      batch.revision,
-      outcome,
-      report?.sessionId ?? null,
-      report?.id ?? null,
-      report === null ? null : JSON.stringify(report.target),
-      report === null ? null : JSON.stringify(report.payload),
-      report?.expiresMs ?? 0,
-    ]),
-  );
-  const [row] = rows;
-  if (row === undefined) return { isEnded: false };
-  if (row.session_id === null) return { isEnded: true };
-  return { isEnded: true, after: { changed: [row.session_id], rings: [deliveryRing(row.session_id, row.seq)] } };
-}

@@ -2,10 +2,8 @@
 // added to the counts of its batch in one statement, under the lock of the batch.
 import { FAILURE_WINDOW } from '../../core/batch/judge-batch.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
-import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
+import { insertServiceEventsSql } from '../events.ts';
+import { query } from '../query.ts';
 
 const SETTLED_MAX = 500;
 /** The last ones are read (`MINUTES_READ`): long items end in few of them. */
@@ -13,11 +11,28 @@ const MINUTES_KEPT = '1 day';
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
+/** SQL of the tokens of a turn `t`, 0 without one; of their sums; and of what adds those of one row to another. */
+const OF_TURN = TOKENS.map((name) => `coalesce(t.${name}, 0) as ${name}`).join(', ');
+const SUMS = TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ');
+const added = (to: string, from: string): string =>
+  TOKENS.map((name) => `${name} = ${to}.${name} + ${from}.${name}`).join(', ');
+const withCost = (to: string, from: string): string => `${added(to, from)},
+    cost_micros = coalesce(${to}.cost_micros + ${from}.cost_micros, ${from}.cost_micros, ${to}.cost_micros)`;
+const asBatch = (from: string): string => `${withCost('b', from)},
+    unpriced_calls = b.unpriced_calls + ${from}.unpriced_calls, is_simulated = b.is_simulated or ${from}.is_simulated`;
+
+/** How many inputs of a statement have ended, and whether there may be more. */
+const answer = ([row]: { ended: number }[]): { ended: number; hasMore: boolean } => ({
+  ended: row?.ended ?? 0,
+  hasMore: (row?.ended ?? 0) >= SETTLED_MAX,
+});
+
 /** For calls without further facts. */
 const LIVE_REASON = 'Asked live: the pilot, a deadline, or a request that cannot go through a batch.';
 
 // A turn's cost: 0 where no turn began, null where the price of its calls is not known.
-export const SETTLE_ITEMS = literal({
+/** Writes the ends of items. */
+export const settleItems = query({
   name: 'settle-batch-items',
   purpose: 'Write the ends of items whose inputs are settled, and add them to their batches. Answers how many.',
   locking:
@@ -31,7 +46,7 @@ ended as materialized (
       when coalesce(x.error, t.error) ->> 'code' = 'expired' then 'expired' else 'failed' end as status,
     case when x.status not in ('answered', 'silent') then coalesce(x.error, t.error,
       json_build_object('code', x.status, 'message', 'The message was ' || x.status || '.')) end as error,
-    ${TOKENS.map((name) => `coalesce(t.${name}, 0) as ${name}`).join(', ')},
+    ${OF_TURN},
     case when t.id is null then 0 else t.cost_micros end as cost_micros, coalesce(t.unpriced_calls, 0) as unpriced_calls,
     coalesce(t.is_simulated, false) as is_simulated
   from held join holdfast.batch_items i on i.batch_id = held.id join holdfast.inbox x on x.id = i.message_id
@@ -44,8 +59,7 @@ settled as (
   update holdfast.batch_items i
   set status = ended.status, turn_id = ended.turn_id, ended_at = ended.settled_at, error = ended.error,
     error_code = case when ended.status in ('failed', 'expired') then coalesce(ended.error ->> 'code', 'unknown') end,
-    ${TOKENS.map((name) => `${name} = i.${name} + ended.${name}`).join(', ')},
-    cost_micros = coalesce(i.cost_micros + ended.cost_micros, ended.cost_micros, i.cost_micros)
+    ${withCost('i', 'ended')}
   from ended where i.batch_id = ended.batch_id and i.n = ended.n
 ),
 readied as (
@@ -62,7 +76,7 @@ live_hops as (
   group by ended.batch_id, c.step order by ended.batch_id, c.step
   on conflict (batch_id, n, via) do update
   set reason = coalesce(nullif(excluded.reason, '${LIVE_REASON}'), h.reason), requests = h.requests + excluded.requests, answered = h.answered + excluded.answered,
-    ${TOKENS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')},
+    ${added('h', 'excluded')},
     cost_micros = h.cost_micros + excluded.cost_micros, live_micros = h.live_micros + excluded.live_micros, ended_at = excluded.ended_at
 ),
 minutes as (
@@ -76,7 +90,7 @@ counted as materialized (
     count(*) filter (where status = 'cancelled')::int as cancelled, count(*) filter (where status = 'expired')::int as expired,
     string_agg(case when status in ('failed', 'expired') then 'x' else '.' end, '' order by settled_at)
       filter (where status <> 'cancelled') as recent,
-    ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')},
+    ${SUMS},
     sum(cost_micros)::bigint as cost_micros, sum(unpriced_calls)::int as unpriced_calls, bool_or(is_simulated) as is_simulated
   from ended group by batch_id
 ),
@@ -85,9 +99,7 @@ updated as (
   set in_flight = b.in_flight - counted.ended, answered = b.answered + counted.answered, silent = b.silent + counted.silent,
     failed = b.failed + counted.failed, cancelled = b.cancelled + counted.cancelled, expired = b.expired + counted.expired,
     recent = right(b.recent || coalesce(counted.recent, ''), ${FAILURE_WINDOW}),
-    ${TOKENS.map((name) => `${name} = b.${name} + counted.${name}`).join(', ')},
-    cost_micros = coalesce(b.cost_micros + counted.cost_micros, counted.cost_micros, b.cost_micros),
-    unpriced_calls = b.unpriced_calls + counted.unpriced_calls, is_simulated = b.is_simulated or counted.is_simulated,
+    ${asBatch('counted')},
     progress_at = case when is_told then clock_timestamp() else b.progress_at end
   from counted join held o on o.id = counted.batch_id,
     lateral (select coalesce(o.progress_at, '-infinity') < clock_timestamp() - interval '1 second' as is_told) as marks
@@ -100,21 +112,15 @@ trimmed_minutes as (
   where m.batch_id = counted.batch_id and m.starts_at < clock_timestamp() - interval '${MINUTES_KEPT}'
 ),
 inserted_events as (
-  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.progress' as type,
-      json_build_object('batchId', id, 'counts', counts) as data, 0 as n from updated where is_told`)}
+  ${insertServiceEventsSql('updated where is_told', 'batch.progress', `'batchId', id, 'counts', counts`)}
 )
 select coalesce(sum(ended), 0)::int as ended from counted`,
+  answer,
 });
 
-/** Writes the ends of items; resolves with how many, and whether there may be more. */
-export async function settleItems(database: Database): Promise<{ ended: number; hasMore: boolean }> {
-  const rows = await sendQuery<{ ended: number }>(database.hot, SETTLE_ITEMS.prepared([]));
-  const ended = rows[0]?.ended ?? 0;
-  return { ended, hasMore: ended >= SETTLED_MAX };
-}
-
 // Also for a batch that has ended: a person can steer a subagent, or retry a turn, after that.
-export const SETTLE_CHARGED = literal({
+/** Counts what turns of items have started and has ended. */
+export const settleCharged = query({
   name: 'settle-charged-inputs',
   purpose:
     'Add what the turns of items have started, and has ended, to the costs of the items and their batches. Answers how many inputs.',
@@ -126,7 +132,7 @@ export const SETTLE_CHARGED = literal({
   order by b.id for no key update skip locked
 ),
 ended as materialized (
-  select c.message_id, c.batch_id, c.batch_n, ${TOKENS.map((name) => `coalesce(t.${name}, 0) as ${name}`).join(', ')}, t.cost_micros,
+  select c.message_id, c.batch_id, c.batch_n, ${OF_TURN}, t.cost_micros,
     coalesce(t.unpriced_calls, 0) as unpriced_calls, coalesce(t.is_simulated, false) as is_simulated
   from held join holdfast.charged_inputs c on c.batch_id = held.id left join holdfast.inbox x on x.id = c.message_id
   left join holdfast.turns t on t.id = x.turn_id and ${IS_FIRST_SQL}
@@ -138,32 +144,23 @@ counted as (
 ),
 of_items as (
   update holdfast.batch_items i
-  set ${TOKENS.map((name) => `${name} = i.${name} + sums.${name}`).join(', ')},
-    cost_micros = coalesce(i.cost_micros + sums.cost_micros, sums.cost_micros, i.cost_micros)
+  set ${withCost('i', 'sums')}
   from (
-    select batch_id, batch_n, ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}, sum(cost_micros)::bigint as cost_micros
+    select batch_id, batch_n, ${SUMS}, sum(cost_micros)::bigint as cost_micros
     from ended group by batch_id, batch_n
   ) as sums
   where i.batch_id = sums.batch_id and i.n = sums.batch_n
 ),
 updated as (
   update holdfast.batches b
-  set ${TOKENS.map((name) => `${name} = b.${name} + sums.${name}`).join(', ')},
-    cost_micros = coalesce(b.cost_micros + sums.cost_micros, sums.cost_micros, b.cost_micros),
-    unpriced_calls = b.unpriced_calls + sums.unpriced_calls, is_simulated = b.is_simulated or sums.is_simulated
+  set ${asBatch('sums')}
   from (
-    select batch_id, ${TOKENS.map((name) => `sum(${name})::bigint as ${name}`).join(', ')}, sum(cost_micros)::bigint as cost_micros,
+    select batch_id, ${SUMS}, sum(cost_micros)::bigint as cost_micros,
       sum(unpriced_calls)::int as unpriced_calls, bool_or(is_simulated) as is_simulated
     from ended group by batch_id
   ) as sums
   where b.id = sums.batch_id
 )
 select count(*)::int as ended from ended`,
+  answer,
 });
-
-/** Counts what turns of items have started and has ended; resolves with how many inputs, and whether there may be more. */
-export async function settleCharged(database: Database): Promise<{ ended: number; hasMore: boolean }> {
-  const [row] = await sendQuery<{ ended: number }>(database.hot, SETTLE_CHARGED.prepared([]));
-  const ended = row?.ended ?? 0;
-  return { ended, hasMore: ended >= SETTLED_MAX };
-}

@@ -5,8 +5,9 @@ import type { MessageVia } from '../../core/inbound.ts';
 import type { AskedBatch } from '../../core/openai/batch-objects.ts';
 import type { Database } from '../database.ts';
 import { startedCapsSql } from '../budgets/batch-cap.ts';
-import { insertEventsSql } from '../events.ts';
+import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { query } from '../query.ts';
 import { sendQuery } from '../send-query.ts';
 import { literal } from '../statement.ts';
 
@@ -105,7 +106,20 @@ export async function addItems(
   );
 }
 
-export const START_BATCH = literal({
+interface BatchStart {
+  batchId: string;
+  itemCount: number;
+  sha256: string;
+  idempotency: KeyedRequest | null;
+  /** The fields of an OpenAI client's request; absent: the batch was not created by one. */
+  asked?: AskedBatch | undefined;
+}
+
+/**
+ * Starts a batch: from here on it is fed. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. False:
+ * the upload no longer exists.
+ */
+export const startBatch = query({
   name: 'start-batch',
   purpose: 'Make an upload a batch that is fed. Answers a row when it did.',
   locking: 'The batch.',
@@ -122,40 +136,22 @@ asked as (
   select id, $7::uuid, $8::text, $9::text, $10::json from started where $7::uuid is not null
 ),
 inserted_events as (
-  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.created' as type,
-      json_build_object('batchId', id, 'name', name, 'items', item_count) as data, 0 as n from started`)}
+  ${insertServiceEventsSql('started', 'batch.created', `'batchId', id, 'name', name, 'items', item_count`)}
 )
 select id from started`,
-});
-
-/**
- * Starts a batch: from here on it is fed. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. False:
- * the upload no longer exists.
- */
-export async function startBatch(
-  database: Database,
-  start: {
-    batchId: string;
-    itemCount: number;
-    sha256: string;
-    idempotency: KeyedRequest | null;
-    /** The fields of an OpenAI client's request; absent: the batch was not created by one. */
-    asked?: AskedBatch | undefined;
-  },
-): Promise<boolean> {
-  const { asked } = start;
-  const values = [
-    start.batchId,
-    start.itemCount,
-    start.sha256,
-    ...keyValues(start.idempotency),
+  pool: 'views',
+  values: ({ batchId, itemCount, sha256, idempotency, asked }: BatchStart) => [
+    batchId,
+    itemCount,
+    sha256,
+    ...keyValues(idempotency),
     asked?.inputFileId ?? null,
     asked?.endpoint ?? null,
     asked?.completionWindow ?? null,
     asked?.metadata ? JSON.stringify(asked.metadata) : null,
-  ];
-  return (await sendQuery(database.views, START_BATCH.prepared(values))).length > 0;
-}
+  ],
+  answer: (rows) => rows.length > 0,
+});
 
 export const AWAIT_UPLOAD = literal({
   name: 'await-batch-upload',

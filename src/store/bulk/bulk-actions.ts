@@ -1,10 +1,8 @@
 // Bulk actions as rows: submitted with their fixed list of ids, cancelled, and judged by their canary.
 import type { BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
-import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
+import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
+import { query } from '../query.ts';
 
 /** An action to be stored. */
 export interface NewBulkAction {
@@ -23,11 +21,14 @@ export interface NewBulkAction {
 
 /** SQL of an event `bulk.progress` for each row of a CTE with the columns of an action. */
 export const progressEventSql = (rows: string): string =>
-  insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'bulk.progress' as type,
-    json_build_object('bulkActionId', id, 'status', status, 'total', total, 'done', done, 'skipped', skipped, 'failed', failed) as data, 0 as n
-    from ${rows}`);
+  insertServiceEventsSql(
+    rows,
+    'bulk.progress',
+    `'bulkActionId', id, 'status', status, 'total', total, 'done', done, 'skipped', skipped, 'failed', failed`,
+  );
 
-export const CREATE_BULK_ACTION = literal({
+/** Stores an action. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
+export const createBulkAction = query({
   name: 'create-bulk-action',
   purpose: 'Store an action with its list of ids. One without ids has ended at once.',
   text: `with listed as materialized (
@@ -49,20 +50,16 @@ inserted_events as (
 ),
 ${keyedPart(10, `select json_build_object('id', id) from made`)}
 select id from made`,
+  pool: 'views',
+  values: (bulk: NewBulkAction, idempotency: KeyedRequest | null) => {
+    const { id, action, target, filter, reason, perSecond, isCanary, createdBy, ids } = bulk;
+    const settings = [id, action, target, JSON.stringify(filter), reason, perSecond, isCanary, createdBy, ids];
+    return [...settings, ...keyValues(idempotency)];
+  },
 });
 
-/** Stores an action. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
-export async function createBulkAction(
-  database: Database,
-  bulk: NewBulkAction,
-  idempotency: KeyedRequest | null,
-): Promise<void> {
-  const { id, action, target, filter, reason, perSecond, isCanary, createdBy, ids } = bulk;
-  const settings = [id, action, target, JSON.stringify(filter), reason, perSecond, isCanary, createdBy, ids];
-  await sendQuery(database.views, CREATE_BULK_ACTION.prepared([...settings, ...keyValues(idempotency)]));
-}
-
-export const CANCEL_BULK_ACTION = literal({
+/** Cancels an action; false: it does not exist. An action that has ended is unchanged. */
+export const cancelBulkAction = query({
   name: 'cancel-bulk-action',
   purpose:
     'Begin nothing more of an action; what schedulers work on finishes. No row: there is no such action. `isOpen`: it had not ended.',
@@ -90,20 +87,13 @@ inserted_events as (
 ),
 ${keyedPart(2, `select json_build_object('id', id) from held`)}
 select held.ended_at is null as "isOpen" from held`,
+  pool: 'views',
+  values: (id: string, idempotency: KeyedRequest | null) => [id, ...keyValues(idempotency)],
+  answer: (rows) => rows.length > 0,
 });
 
-/** Cancels an action; false: it does not exist. An action that has ended is unchanged. */
-export async function cancelBulkAction(
-  database: Database,
-  id: string,
-  idempotency: KeyedRequest | null,
-): Promise<boolean> {
-  const { rows } = await database.views.query(CANCEL_BULK_ACTION.prepared([id, ...keyValues(idempotency)]));
-  return rows.length > 0;
-}
-
 // The first item that was not skipped is the canary. Its messages have to be answered, or its delivery sent.
-export const JUDGE_CANARIES = literal({
+export const judgeCanaries = query({
   name: 'judge-canaries',
   purpose:
     'Let the actions continue whose canary went well, and end those whose canary did not. Answers how many have changed.',
@@ -154,15 +144,10 @@ inserted_events as (
   ${progressEventSql('changed')}
 )
 select count(*)::int as count from changed`,
+  answer: ([row]: { count: number }[]) => row?.count ?? 0,
 });
 
-/** Judges the actions that wait for their first item; resolves with how many have changed. */
-export async function judgeCanaries(database: Database): Promise<number> {
-  const [row] = await sendQuery<{ count: number }>(database.hot, JUDGE_CANARIES.prepared([]));
-  return row?.count ?? 0;
-}
-
-export const TRIM_BULK_ACTIONS = literal({
+export const trimBulkActions = query({
   name: 'trim-bulk-actions',
   purpose:
     'Delete the oldest action that ended longer ago than $1 milliseconds, with its items. Answers a row when there was one.',
@@ -173,9 +158,6 @@ export const TRIM_BULK_ACTIONS = literal({
 ),
 items as (delete from holdfast.bulk_action_items i using old where i.action_id = old.id)
 delete from holdfast.bulk_actions a using old where a.id = old.id returning 1`,
+  values: (retentionMs: number) => [retentionMs],
+  answer: (rows) => rows.length > 0,
 });
-
-/** Deletes the oldest action that ended more than `retentionMs` ago; true: there may be more. */
-export async function trimBulkActions(database: Database, retentionMs: number): Promise<boolean> {
-  return (await sendQuery(database.hot, TRIM_BULK_ACTIONS.prepared([retentionMs]))).length > 0;
-}

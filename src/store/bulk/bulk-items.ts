@@ -1,11 +1,9 @@
 // The items of bulk actions: leased to a scheduler, carried out one by one, and settled together. Each has an effect that is stored with a
 // key of its own (`bulkKeyOf`), so an item whose scheduler was killed is done once.
 import type { BulkItemStatus, BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
-import type { Database } from '../database.ts';
 import type { KeyedRequest } from '../idempotency.ts';
+import { query } from '../query.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
 import { progressEventSql } from './bulk-actions.ts';
 
 /** An item that this scheduler works on. */
@@ -31,7 +29,8 @@ export function bulkKeyOf({ actionId, n }: Pick<LeasedItem, 'actionId' | 'n'>): 
   return { scope: 'bulk action', key: `${actionId} ${n}`, sha256: '' };
 }
 
-export const LEASE_BULK_ITEMS = literal({
+/** Takes items to work on; none: nothing is due. */
+export const leaseBulkItems = query({
   name: 'lease-bulk-items',
   purpose:
     'Take the next items of the action that is due first: at most $1, at most as many as it may begin in a second, and one while its canary has not passed. $2: for how long, in milliseconds.',
@@ -59,18 +58,9 @@ moved as (
 )
 select free.action_id as "actionId", free.n, free.subject, action.action, action.target
 from free join action on action.id = free.action_id order by free.n`,
+  values: ({ itemsMax, leaseMs }: { itemsMax: number; leaseMs: number }) => [itemsMax, leaseMs],
+  answer: (rows: LeasedItem[]) => rows,
 });
-
-/** Takes items to work on; none: nothing is due. */
-export function leaseBulkItems(
-  database: Database,
-  limits: { itemsMax: number; leaseMs: number },
-): Promise<LeasedItem[]> {
-  return sendQuery<LeasedItem & Record<string, unknown>>(
-    database.hot,
-    LEASE_BULK_ITEMS.prepared([limits.itemsMax, limits.leaseMs]),
-  );
-}
 
 const SETTLED: SqlColumns<SettledItem> = {
   action_id: ['uuid', ({ actionId }) => actionId],
@@ -80,7 +70,7 @@ const SETTLED: SqlColumns<SettledItem> = {
   message_ids: ['json', ({ messageIds }) => messageIds],
 };
 
-export const SETTLE_BULK_ITEMS = literal({
+export const settleBulkItems = query({
   name: 'settle-bulk-items',
   purpose:
     'Write down how items ended, count them, and end actions that have no more. Items that were settled before stay.',
@@ -118,9 +108,5 @@ inserted_events as (
   ${progressEventSql('reported')}
 )
 select count(*)::int as count from changed`,
+  values: (items: readonly SettledItem[]) => [recordsOf(items, SETTLED)],
 });
-
-/** Settles items. Safe to send again. */
-export async function settleBulkItems(database: Database, items: readonly SettledItem[]): Promise<void> {
-  await sendQuery(database.hot, SETTLE_BULK_ITEMS.prepared([recordsOf(items, SETTLED)]));
-}

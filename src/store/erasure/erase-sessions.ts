@@ -8,20 +8,16 @@
 //
 // An input that was already on its way to a fenced session is stored before its row goes, and is erased with it, or finds no session, and its
 // caller looks for the session again. Locking: rows of budgets before sessions, as everywhere.
-import type { QueryResultRow } from 'pg';
+import { workOff } from '../../work-off.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../database.ts';
-import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
+import { query } from '../query.ts';
 import { sendInOrder } from '../send-in-order.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal, type PreparedQuery } from '../statement.ts';
-import { COUNT_ERASED, ERASED_ROWS, EVENTS_OF_SESSIONS } from './erased-rows.ts';
+import { literal } from '../statement.ts';
+import { eraseEvents, eraseQuery, ERASED_ROWS, type RemovedRows } from './erased-rows.ts';
 import { ERASING } from './find-family.ts';
 
-/** How many rows were removed, by table. */
-export type RemovedRows = Record<string, number>;
-
-export const FENCE_SESSIONS = literal({
+export const fenceSessions = query({
   name: 'fence-sessions',
   purpose: 'Take sessions from their workers and from their keys.',
   locking: 'The session rows in the order of their ids, then their doorbells.',
@@ -31,14 +27,11 @@ update holdfast.sessions s
 set key = '${ERASING}' || replace(s.key, '${ERASING}', ''), epoch = s.epoch + 1, owner = null, lease_expires_at = null, turn_id = null, waiting = 0,
   stop_kind = null, stop_reason = null, archived_at = coalesce(s.archived_at, clock_timestamp()), updated_at = clock_timestamp()
 from locked where s.id = locked.id`,
+  pool: 'views',
+  values: (ids: readonly SessionId[]) => [ids],
 });
 
-/** Fences the sessions. Rejects with a unique violation while an earlier session of the same key is not erased completely. */
-export async function fenceSessions(database: Database, ids: readonly SessionId[]): Promise<void> {
-  await sendQuery(database.views, FENCE_SESSIONS.prepared([ids]));
-}
-
-export const ERASE_RESERVATIONS = literal({
+export const eraseReservations = eraseQuery({
   name: 'erase-reservations',
   purpose: 'Release reservations of the turns of sessions. Answers how many.',
   locking: 'The windows in the order of their budgets, then the reservations.',
@@ -63,7 +56,7 @@ updated as (
 select count(*)::int as cost_reservations from deleted`,
 });
 
-export const ERASE_CRONS = literal({
+export const eraseCrons = eraseQuery({
   name: 'erase-crons',
   purpose: 'Delete crons with their fires.',
   locking: 'The crons, then their fires.',
@@ -71,7 +64,7 @@ export const ERASE_CRONS = literal({
 select count(*)::int as crons from deleted`,
 });
 
-export const END_FIRES = literal({
+export const endFires = eraseQuery({
   name: 'end-fires-of-sessions',
   purpose: 'End the fires whose inputs wait in sessions that are erased.',
   locking: 'The fires.',
@@ -85,35 +78,27 @@ export async function eraseRows(
   { ids, cronIds }: { ids: readonly SessionId[]; cronIds: readonly string[] },
 ): Promise<RemovedRows> {
   const removed: RemovedRows = {};
-  const values = [ids];
-  await sendQuery(database.views, END_FIRES.prepared(values), LASTING_RETRY_MS);
-  add(removed, await repeated(database, ERASE_RESERVATIONS.prepared(values)));
-  add(removed, await repeated(database, ERASE_CRONS.prepared([cronIds])));
-  for (const { statement } of ERASED_ROWS) add(removed, await repeated(database, statement.prepared(values)));
+  await endFires(database, ids);
+  await repeat(removed, () => eraseReservations(database, ids));
+  await repeat(removed, () => eraseCrons(database, cronIds));
+  for (const { erase } of ERASED_ROWS) await repeat(removed, () => erase(database, ids));
   return removed;
 }
 
 /** Deletes events that were in flight when the session rows were deleted. */
-export function eraseLateEvents(database: Database, ids: readonly SessionId[]): Promise<RemovedRows> {
-  return repeated(database, EVENTS_OF_SESSIONS.statement.prepared([ids]));
-}
-
-/** The rows that an erasure would delete, by table; tables without any are left out. */
-export async function countErased(database: Database, ids: readonly SessionId[]): Promise<RemovedRows> {
-  const counts: RemovedRows = {};
-  const [row] = await sendQuery<QueryResultRow & RemovedRows>(database.views, COUNT_ERASED.prepared([ids]));
-  add(counts, row ?? {});
-  return counts;
+export async function eraseLateEvents(database: Database, ids: readonly SessionId[]): Promise<RemovedRows> {
+  const removed: RemovedRows = {};
+  await repeat(removed, () => eraseEvents.erase(database, ids));
+  return removed;
 }
 
 /** Sends a statement until it deletes nothing. */
-async function repeated(database: Database, query: PreparedQuery): Promise<RemovedRows> {
-  const removed: RemovedRows = {};
-  for (;;) {
-    const [row] = await sendQuery<QueryResultRow & RemovedRows>(database.views, query, LASTING_RETRY_MS);
-    if (row === undefined || Object.values(row).every((count) => count === 0)) return removed;
-    add(removed, row);
-  }
+function repeat(removed: RemovedRows, erase: () => Promise<RemovedRows>): Promise<void> {
+  return workOff(async () => {
+    const more = await erase();
+    add(removed, more);
+    return Object.values(more).some((count) => count > 0);
+  });
 }
 
 /** Adds to the counts. */
@@ -168,31 +153,28 @@ export async function finishErasure(database: Database, ids: readonly SessionId[
   return row === undefined || row.isLeft ? null : { sessions: row.sessions, subagent_runs: row.subagent_runs };
 }
 
-export const IS_COUNTED = literal({
+/** True when deleting the events of the sessions takes nothing from the usage. */
+export const isUsageCounted = query({
   name: 'is-usage-of-sessions-counted',
   purpose: 'Say whether the roll-ups have all events of sessions.',
   text: `select not exists (select from holdfast.events e where e.session_id = any ($1::uuid[])
   and e.id > (select c.after_id from holdfast.roll_up_cursor c where c.singleton)) as yes`,
-});
-
-/** True when deleting the events of the sessions takes nothing from the usage. */
-export async function isUsageCounted(database: Database, ids: readonly SessionId[]): Promise<boolean> {
-  const [row] = await sendQuery<{ yes: boolean }>(database.views, IS_COUNTED.prepared([ids]));
-  return row?.yes === true;
-}
-
-export const NEXT_PROCESSES = literal({
-  name: 'next-erased-processes',
-  purpose: 'Read some commands of sessions.',
-  text: 'select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]) order by p.id limit 100',
+  pool: 'views',
+  values: (ids: readonly SessionId[]) => [ids],
+  answer: ([row]: { yes: boolean }[]) => row?.yes === true,
 });
 
 /** The ids of some commands of the sessions, whose files must be deleted first. */
-export async function nextProcesses(database: Database, ids: readonly SessionId[]): Promise<string[]> {
-  return (await sendQuery<{ id: string }>(database.views, NEXT_PROCESSES.prepared([ids]))).map(({ id }) => id);
-}
+export const nextProcesses = query({
+  name: 'next-erased-processes',
+  purpose: 'Read some commands of sessions.',
+  text: 'select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]) order by p.id limit 100',
+  pool: 'views',
+  values: (ids: readonly SessionId[]) => [ids],
+  answer: (rows: { id: string }[]) => rows.map(({ id }) => id),
+});
 
-export const ERASE_PROCESSES = literal({
+export const eraseProcesses = eraseQuery({
   name: 'erase-processes',
   purpose: 'Delete commands with what they were given to read. Answers how many.',
   locking: 'The rows that it deletes.',
@@ -200,9 +182,3 @@ export const ERASE_PROCESSES = literal({
 deleted as (delete from holdfast.processes p where p.id = any ($1::uuid[]) returning 1)
 select (select count(*) from deleted)::int as processes, (select count(*) from inputs)::int as process_inputs`,
 });
-
-/** Deletes these commands. */
-export async function eraseProcesses(database: Database, processIds: readonly string[]): Promise<RemovedRows> {
-  const [row] = await sendQuery<QueryResultRow & RemovedRows>(database.views, ERASE_PROCESSES.prepared([processIds]));
-  return row ?? {};
-}

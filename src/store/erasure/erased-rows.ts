@@ -1,45 +1,58 @@
 // What an erasure deletes, as data: every table that holds something of sessions, and how its rows are found. test/store/erasure.test.ts compares
 // it with the catalogue of the database, so a new table or column that refers to a session fails a test until it is here or in the list of
 // what is kept. $1 is always the sessions.
-import { literal, type Statement } from '../statement.ts';
+import { query } from '../query.ts';
+import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
+
+/** How many rows were removed, by table. */
+export type RemovedRows = Record<string, number>;
 
 /** Rows that one statement deletes at most; of turns, with everything that belongs to them. */
 const ROWS_MAX = 2_000;
 const TURNS_MAX = 100;
 const EVENTS_MAX = 5_000;
 
-/** A statement that deletes a bounded number of rows, and answers a row with how many it deleted of each table. */
-export interface ErasedRows {
+interface ErasedRows {
   tables: readonly string[];
-  statement: Statement<unknown[]>;
+  erase: ReturnType<typeof eraseQuery>;
+}
+
+/** What deletes a bounded number of rows, or those of these ids, in one statement; resolves with how many of each table. */
+export function eraseQuery(facts: { name: string; purpose: string; locking: string; text: string }) {
+  return query({
+    ...facts,
+    pool: 'views',
+    retryMs: LASTING_RETRY_MS,
+    values: (ids: readonly string[]) => [ids],
+    answer: ([row]: RemovedRows[]) => row ?? {},
+  });
 }
 
 /** Rows that belong to turns. */
 const OF_TURNS = ['model_calls', 'tool_calls', 'turn_attempts', 'earlier_costs', 'provider_requests'];
+const WITH_TURNS = [...OF_TURNS, 'turns'];
 
 const turns: ErasedRows = {
-  tables: [...OF_TURNS, 'turns'],
-  statement: literal({
+  tables: WITH_TURNS,
+  erase: eraseQuery({
     name: 'erase-turns',
     purpose: 'Delete some turns of sessions with everything that belongs to them.',
     locking: 'The turns, then the rows that belong to them.',
     text: `with erased as materialized (
   select t.id from holdfast.turns t where t.session_id = any ($1::uuid[]) limit ${TURNS_MAX} for update of t
 ),
-${[...OF_TURNS, 'turns']
-  .map((table) => {
-    const column = table === 'turns' ? 'id' : 'turn_id';
-    return `deleted_${table} as (delete from holdfast.${table} r using erased where r.${column} = erased.id returning 1)`;
-  })
-  .join(',\n')}
-select ${[...OF_TURNS, 'turns'].map((table) => `(select count(*) from deleted_${table})::int as ${table}`).join(', ')}`,
+${WITH_TURNS.map(
+  (table) =>
+    `deleted_${table} as (delete from holdfast.${table} r using erased where r.${table === 'turns' ? 'id' : 'turn_id'} = erased.id returning 1)`,
+).join(',\n')}
+select ${WITH_TURNS.map((table) => `(select count(*) from deleted_${table})::int as ${table}`).join(', ')}`,
   }),
 };
 
 function ofSessions(table: string, found = 'r.session_id = any ($1::uuid[])', rowsMax = ROWS_MAX): ErasedRows {
   return {
     tables: [table],
-    statement: literal({
+    erase: eraseQuery({
       name: `erase-${table.replaceAll('_', '-')}`,
       purpose: `Delete some of the rows of holdfast.${table} that belong to sessions.`,
       locking: 'The rows that it deletes.',
@@ -51,7 +64,7 @@ select count(*)::int as ${table} from deleted`,
   };
 }
 
-export const EVENTS_OF_SESSIONS = ofSessions('events', undefined, EVENTS_MAX);
+export const eraseEvents = ofSessions('events', undefined, EVENTS_MAX);
 
 /** In this order: rows that are found through others are deleted before them. Reservations of budgets and files of commands before their turns. */
 export const ERASED_ROWS: readonly ErasedRows[] = [
@@ -87,7 +100,7 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
     'r.message_id in (select i.id from holdfast.inbox i where i.session_id = any ($1::uuid[]))',
   ),
   ofSessions('inbox'),
-  EVENTS_OF_SESSIONS,
+  eraseEvents,
 ];
 
 /** Deleted by statements of their own, with what depends on them. */
@@ -105,7 +118,8 @@ export const ERASED_OTHERWISE: readonly string[] = [
 const INDIRECT: ReadonlySet<string> = new Set(['process_inputs', 'pauses', 'hidden_responses', 'charged_inputs']);
 const COUNTED = ERASED_ROWS.filter((rows) => rows !== turns).flatMap(({ tables }) => tables);
 
-export const COUNT_ERASED = literal({
+/** The rows that an erasure would delete, by table; tables without any are left out. */
+export const countErased = query({
   name: 'count-erased',
   purpose: 'Count what an erasure of sessions would delete.',
   text: `select ${['sessions', 'turns', 'processes', ...COUNTED.filter((table) => !INDIRECT.has(table))]
@@ -118,4 +132,8 @@ export const COUNT_ERASED = literal({
     (table) =>
       `(select count(*) from holdfast.turns t join holdfast.${table} r on r.turn_id = t.id where t.session_id = any ($1::uuid[]))::int as ${table}`,
   ).join(',\n  ')}`,
+  pool: 'views',
+  values: (ids: readonly string[]) => [ids],
+  answer: ([row]: RemovedRows[]): RemovedRows =>
+    Object.fromEntries(Object.entries(row ?? {}).filter(([, count]) => count > 0)),
 });

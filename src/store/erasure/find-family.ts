@@ -1,8 +1,6 @@
 // Which sessions an erasure is about: a session with all subagents below it. What its turns have scheduled goes with it.
 import type { SessionId } from '../../core/ids.ts';
-import type { Database } from '../database.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
+import { query } from '../query.ts';
 
 /** The key of a session that is being erased begins with this, so that its own key is free for a new session. */
 export const ERASING = 'erasing:';
@@ -17,7 +15,8 @@ export interface FamilyMember {
   isBusy: boolean;
 }
 
-export const ERASED_FAMILY = literal({
+/** The sessions that are erased with the one of this stored key, itself included; empty: it does not exist. */
+export const findErasedFamily = query({
   name: 'erased-family',
   purpose: 'Read the session of a stored key with all sessions below it.',
   text: `with recursive family as (
@@ -27,12 +26,10 @@ export const ERASED_FAMILY = literal({
 select s.id, s.key, s.turn_id is not null or s.waiting > 0 as "hasWork", s.turn_id is not null or exists (
     select from holdfast.processes p where p.session_id = s.id and p.status = 'running') as "isBusy"
 from family join holdfast.sessions s on s.id = family.id order by s.id`,
+  pool: 'views',
+  values: (storedKey: string) => [storedKey],
+  answer: (family: FamilyMember[]) => family,
 });
-
-/** The sessions that are erased with the one of this stored key, itself included; empty: it does not exist. */
-export function findErasedFamily(database: Database, storedKey: string): Promise<FamilyMember[]> {
-  return sendQuery<FamilyMember & Record<string, unknown>>(database.views, ERASED_FAMILY.prepared([storedKey]));
-}
 
 // A target names its session as it was typed.
 const TARGET_KEY_SQL = `case when c.target like 'session:%' then case when lower(substr(c.target, 9)) like 'agent:%' then lower(substr(c.target, 9))
@@ -44,16 +41,15 @@ const CRONS_SQL = `c.origin = 'api' and (
     or (select t.session_id from holdfast.turns t
       where t.id = case when c.cause_key ~ '^[0-9a-f-]{36}:' then left(c.cause_key, 36)::uuid end) = any ($1::uuid[]))`;
 
-export const STOP_CRONS = literal({
+export const stopCrons = query({
   name: 'stop-crons-of-sessions',
-  purpose: 'Disable the crons of sessions, so that they fire no more. Answers them with the sessions of their own.',
+  purpose:
+    'Disable the crons of sessions, so that they fire no more. Answers them with the keys of the sessions that isolated ones run in.',
   locking: 'The crons.',
   text: `update holdfast.crons c
 set is_enabled = false, disabled_reason = 'erased', next_slot_at = null, due_at = null, revision = c.revision + 1
 where ${CRONS_SQL} returning c.id, 'agent:' || c.agent_id || ':cron:' || c.id as key`,
+  pool: 'views',
+  values: (ids: readonly SessionId[]) => [ids],
+  answer: (crons: { id: string; key: string }[]) => crons,
 });
-
-/** Disables the crons of the sessions; resolves with their ids and the keys of the sessions that isolated ones run in. */
-export function stopCrons(database: Database, ids: readonly SessionId[]): Promise<{ id: string; key: string }[]> {
-  return sendQuery<{ id: string; key: string }>(database.views, STOP_CRONS.prepared([ids]));
-}

@@ -1,19 +1,8 @@
 // The kinds of rows that are deleted by age, each with the setting that says when, and the statement that deletes some of them.
-import type { Database } from '../database.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal, type Statement } from '../statement.ts';
-import { DELETE_OLD_TURNS } from './delete-turns.ts';
-import { CUTOFF_SQL, passStatement, WALK_END_SQL, WALK_ID_SQL } from './retention-sql.ts';
-
-/** The settings, in milliseconds; absent: such rows are kept. */
-export interface RetentionSettings {
-  turns?: number | undefined;
-  messages?: number | undefined;
-  transcripts?: number | undefined;
-  idempotencyKeys?: number | undefined;
-  deliveries?: number | undefined;
-  deadLetters?: number | undefined;
-}
+import type { ClientBase } from 'pg';
+import { query } from '../query.ts';
+import { literal } from '../statement.ts';
+import { chunkByIdSql, CUTOFF_SQL, retentionPass } from './retention-sql.ts';
 
 /** The rows that one statement reads, for tables whose rows are independent. */
 const ROWS_MAX = 1_000;
@@ -21,28 +10,25 @@ const ROWS_MAX = 1_000;
 const TRANSCRIPTS_MAX = 50;
 const ENTRIES_MAX = 2_000;
 
-interface SimpleKind {
-  name: string;
-  kind: string;
+/** A table whose ids grow with time and whose rows are independent: those are deleted that ended before the cutoff and are free. */
+function simplePass<const Kind extends string>({
+  table,
+  isFreeSql,
+  endedSql = 'r.settled_at',
+  more = '',
+  ...facts
+}: Pick<Parameters<typeof retentionPass<Kind>>[0], 'name' | 'purpose' | 'kind' | 'setting'> & {
   table: string;
-  purpose: string;
-  /** The condition on the row `r`, in addition to its age, under which no other row needs it. */
+  /** The condition on the row `r` under which no other row needs it. */
   isFreeSql: string;
-  endedSql: string;
+  endedSql?: string;
   more?: string;
-}
-
-/** A table whose ids grow with time. */
-function simplePass({ name, kind, table, purpose, isFreeSql, endedSql, more = '' }: SimpleKind): Statement<unknown[]> {
-  return passStatement({
-    name,
-    kind,
-    purpose,
+}) {
+  return retentionPass({
+    ...facts,
     locking: 'the rows, skipping those that are locked.',
-    chunk: `select r.id from holdfast.${table} r where r.id > ${WALK_ID_SQL} and r.id < ${WALK_END_SQL} order by r.id`,
+    chunk: chunkByIdSql(table),
     size: ROWS_MAX,
-    place: 'c.id::text',
-    order: 'c.id desc',
     deletes: `gone as materialized (
   select r.id from holdfast.${table} r
   where r.id = any (array(select id from chunk)) and ${endedSql} < ${CUTOFF_SQL} and ${isFreeSql}
@@ -52,20 +38,75 @@ ${more}deleted as (delete from holdfast.${table} r where r.id = any (array(selec
   });
 }
 
+/** Turns that one statement deletes at most: with their calls, it takes some tens of milliseconds. */
+const TURNS_MAX = 500;
+
+/** The tables whose rows belong to a turn and are deleted with it; earlier costs go by their foreign key. */
+const PARTS = ['model_calls', 'tool_calls', 'turn_attempts', 'provider_requests'];
+
+// Rows that still need an ended turn: waiting decisions, unsettled work, and parents that wait for children.
+const NEEDED_SQL = `exists (select from holdfast.sessions s where s.id = t.session_id and s.turn_id = t.id)
+    or exists (select from holdfast.cost_reservations c where c.turn_id = t.id)
+    or exists (select from holdfast.provider_requests p where p.turn_id = t.id and p.status in ('queued', 'assigned'))
+    or exists (select from holdfast.compactions c where c.turn_id = t.id and c.status = 'running')
+    or exists (select from holdfast.dead_letters l where l.turn_id = t.id and l.state = 'open')
+    or exists (select from holdfast.yields y where y.session_id = t.session_id and y.turn_id = t.id)
+    or exists (select from holdfast.processes p where p.session_id = t.session_id and p.turn_id = t.id and p.status = 'running')
+    or exists (select from holdfast.deliveries d where d.session_id = t.session_id and d.turn_id = t.id and d.status in ('pending', 'sending'))
+    or exists (select from holdfast.inbox i where i.turn_id = t.id and (i.status in ('delayed', 'waiting', 'claimed')
+      or i.id in (select b.message_id from fed_items b)
+      or exists (select from holdfast.cron_fires f where f.message_id = i.id and f.status = 'claimed')
+      or exists (select from holdfast.heartbeats h where h.message_id = i.id and h.result is null)))`;
+
+// Conversations stay: the entries are not touched, and a message keeps the reply or the error that it had from its turn. Sums stay: a turn goes only
+// when the roll-ups have counted its end, and sessions, runs and batches have sums of their own.
+export const deleteOldTurns = retentionPass({
+  kind: 'turns',
+  setting: 'turns',
+  name: 'delete-old-turns',
+  purpose: 'Delete turns that ended long ago, with their calls and attempts; their messages keep the reply.',
+  locking: 'the turns, skipping those that are locked, their messages and their calls.',
+  chunk: chunkByIdSql('turns'),
+  size: TURNS_MAX,
+  deletes: `fed_items as materialized (
+  select i.message_id from holdfast.batches b join holdfast.batch_items i on i.batch_id = b.id where b.status <> 'ended' and i.status = 'fed'
+),
+rolled_up as materialized (
+  select coalesce((select e.created_at from holdfast.events e where e.id > c.after_id order by e.id limit 1), clock_timestamp()) as up_to
+  from holdfast.roll_up_cursor c where c.singleton and c.counted_at is not null
+),
+gone as materialized (
+  select t.id, t.reply, t.error from holdfast.turns t
+  where t.id = any (array(select id from chunk)) and t.ended_at < ${CUTOFF_SQL} and t.ended_at < (select up_to from rolled_up)
+    and not (${NEEDED_SQL})
+  for update of t skip locked
+),
+kept_replies as (
+  update holdfast.inbox i set reply = case when i.status = 'answered' then coalesce(i.reply, gone.reply) else i.reply end,
+    error = case when i.status in ('failed', 'cancelled') then coalesce(i.error, gone.error) else i.error end
+  from gone where i.turn_id = gone.id and i.turn_id = any (array(select id from gone))
+    and (i.status = 'answered' and i.reply is null and gone.reply is not null
+      or i.status in ('failed', 'cancelled') and i.error is null and gone.error is not null)
+),
+${PARTS.map((table) => `deleted_${table} as (delete from holdfast.${table} part where part.turn_id = any (array(select id from gone)))`).join(',\n')},
+deleted_turns as (delete from holdfast.turns t where t.id = any (array(select id from gone)))`,
+});
+
 const isTurnOpenSql = (id: string): string =>
   `exists (select from holdfast.turns t where t.id = ${id} and t.ended_at is null)`;
 
-export const DELETE_OLD_SYSTEM_EVENTS = simplePass({
+export const deleteOldSystemEvents = simplePass({
   kind: 'systemEvents',
+  setting: 'turns',
   table: 'system_events',
   name: 'delete-old-system-events',
   purpose: 'Delete system events that a prompt has shown, or that were dropped, long ago.',
   isFreeSql: `r.state <> 'queued' and not ${isTurnOpenSql('r.turn_id')}`,
-  endedSql: 'r.settled_at',
 });
 
-export const DELETE_OLD_PROCESSES = simplePass({
+export const deleteOldProcesses = simplePass({
   kind: 'processes',
+  setting: 'turns',
   table: 'processes',
   name: 'delete-old-processes',
   purpose: 'Delete background commands that ended long ago.',
@@ -73,30 +114,31 @@ export const DELETE_OLD_PROCESSES = simplePass({
   endedSql: 'r.ended_at',
 });
 
-export const DELETE_OLD_DELIVERIES = simplePass({
+export const deleteOldDeliveries = simplePass({
   kind: 'deliveries',
+  setting: 'deliveries',
   table: 'deliveries',
   name: 'delete-old-deliveries',
   purpose:
     'Delete deliveries that were sent or given up long ago. One with an unknown outcome or an open dead letter stays.',
   isFreeSql: `r.status in ('sent', 'failed', 'expired', 'discarded') and not ${isTurnOpenSql('r.turn_id')}
     and not exists (select from holdfast.dead_letters l where l.delivery_id = r.id and l.state = 'open')`,
-  endedSql: 'r.settled_at',
 });
 
-export const DELETE_OLD_DEAD_LETTERS = simplePass({
+export const deleteOldDeadLetters = simplePass({
   kind: 'deadLetters',
+  setting: 'deadLetters',
   table: 'dead_letters',
   name: 'delete-old-dead-letters',
   purpose: 'Delete dead letters that were decided long ago.',
   isFreeSql: `r.state <> 'open'`,
-  endedSql: 'r.settled_at',
 });
 
 // The newest message of a session says where its heartbeats go and how long it has been silent. A key that is replayed needs its message, so
 // a message with a key goes after the key. The results of a batch are read from the messages of its items.
-export const DELETE_OLD_MESSAGES = simplePass({
+export const deleteOldMessages = simplePass({
   kind: 'messages',
+  setting: 'messages',
   table: 'inbox',
   name: 'delete-old-messages',
   purpose: 'Delete messages that were settled long ago and that nothing needs any more.',
@@ -111,7 +153,6 @@ export const DELETE_OLD_MESSAGES = simplePass({
     and not exists (select from holdfast.cron_fires f where f.message_id = r.id and f.status = 'claimed')
     and not exists (select from holdfast.heartbeats h where h.message_id = r.id and h.result is null)
     and not (r.kind = 'batch' and exists (select from holdfast.batches b where b.id::text = split_part(r.cause_key, ':', 2)))`,
-  endedSql: 'r.settled_at',
   more: ['hidden_responses', 'charged_inputs']
     .map(
       (table) =>
@@ -125,8 +166,9 @@ export const DELETE_OLD_MESSAGES = simplePass({
 // beginning of the walk for versions before migration 0047, which walked along the primary key.
 const PLACE_TIME_SQL = `coalesce((nullif((select walk.position from walk), '')::json ->> 2)::timestamptz, '-infinity')`;
 
-export const DELETE_OLD_KEYS = passStatement({
+export const deleteOldKeys = retentionPass({
   kind: 'idempotencyKeys',
+  setting: 'idempotencyKeys',
   name: 'delete-old-idempotency-keys',
   purpose: 'Delete keys of requests that were made long ago and whose message is settled.',
   locking: 'the keys.',
@@ -145,8 +187,9 @@ export const DELETE_OLD_KEYS = passStatement({
 deleted as (delete from holdfast.idempotency_keys k using gone where k.scope = gone.scope and k.key = gone.key)`,
 });
 
-export const DELETE_OLD_TRANSCRIPTS = passStatement({
+export const deleteOldTranscripts = retentionPass({
   kind: 'transcripts',
+  setting: 'transcripts',
   name: 'delete-old-transcripts',
   purpose:
     'Delete transcripts that a reset ended long ago, with their entries and compactions. The current transcript of a session stays.',
@@ -183,48 +226,42 @@ deleted_transcripts as (
 
 /** The kinds in the order in which they are worked off: a key goes before its message. */
 export const RETENTION_KINDS = [
-  { kind: 'turns', setting: 'turns', statement: DELETE_OLD_TURNS },
-  { kind: 'systemEvents', setting: 'turns', statement: DELETE_OLD_SYSTEM_EVENTS },
-  { kind: 'processes', setting: 'turns', statement: DELETE_OLD_PROCESSES },
-  { kind: 'idempotencyKeys', setting: 'idempotencyKeys', statement: DELETE_OLD_KEYS },
-  { kind: 'messages', setting: 'messages', statement: DELETE_OLD_MESSAGES },
-  { kind: 'transcripts', setting: 'transcripts', statement: DELETE_OLD_TRANSCRIPTS },
-  { kind: 'deliveries', setting: 'deliveries', statement: DELETE_OLD_DELIVERIES },
-  { kind: 'deadLetters', setting: 'deadLetters', statement: DELETE_OLD_DEAD_LETTERS },
-] as const satisfies readonly {
-  kind: string;
-  setting: keyof RetentionSettings;
-  statement: Statement<unknown[]>;
-}[];
+  deleteOldTurns,
+  deleteOldSystemEvents,
+  deleteOldProcesses,
+  deleteOldKeys,
+  deleteOldMessages,
+  deleteOldTranscripts,
+  deleteOldDeliveries,
+  deleteOldDeadLetters,
+] as const;
 
-export type RetentionKind = (typeof RETENTION_KINDS)[number];
-
-/** What one statement did. */
-export interface RetentionStep {
-  /** False: the pass is complete. */
-  hasMore: boolean;
-  deleted: number;
-  deletedInPass: number;
-}
-
-export const BEGIN_RETENTION = literal({
+export const beginRetention = query({
   name: 'begin-retention',
   purpose: 'Make the rows of the passes that there are none of yet.',
   locking: 'The rows.',
+  pool: 'views',
+  values: () => [RETENTION_KINDS.map(({ kind }) => kind)],
   text: 'insert into holdfast.retention (kind) select unnest($1::text[]) on conflict do nothing',
 });
 
-/** Makes the rows of the passes. */
-export async function beginRetention(database: Database): Promise<void> {
-  await sendQuery(database.views, BEGIN_RETENTION.prepared([RETENTION_KINDS.map(({ kind }) => kind)]));
+export const RETENTION_LAG = literal({
+  name: 'retention-lag',
+  purpose: 'Read for each kind of old rows how long ago the next pass should have been complete.',
+  text: `select r.kind, greatest(extract(epoch from clock_timestamp() - coalesce(r.completed_to + r.keep_ms * interval '1 millisecond', r.created_at)) * 1000, 0)::float8 as "lagMs"
+from holdfast.retention r`,
+});
+
+export interface RetentionLag extends Pick<(typeof RETENTION_KINDS)[number], 'kind' | 'setting'> {
+  /** The milliseconds by which the deletion of rows may be late. */
+  lagMs: number;
 }
 
-/** Deletes a bounded number of rows of a kind; null: another process does, or the last pass has just ended. Safe to send again. */
-export async function deleteOldRows(
-  database: Database,
-  { statement }: RetentionKind,
-  keepMs: number,
-): Promise<RetentionStep | null> {
-  const [step] = await sendQuery<RetentionStep & Record<string, unknown>>(database.views, statement.prepared([keepMs]));
-  return step ?? null;
+/** How late the deletion of old rows is, of the kinds that have been deleted at any time. */
+export async function readRetentionLag(client: ClientBase): Promise<RetentionLag[]> {
+  const { rows } = await client.query<{ kind: string; lagMs: number }>(RETENTION_LAG.prepared([]));
+  return RETENTION_KINDS.flatMap(({ kind, setting }) => {
+    const row = rows.find((each) => each.kind === kind);
+    return row === undefined ? [] : [{ kind, setting, lagMs: row.lagMs }];
+  });
 }

@@ -5,7 +5,7 @@ import { loadConfig } from '../../../src/config.ts';
 import { createLogger } from '../../../src/logger.ts';
 import { openDatabase } from '../../../src/store/database.ts';
 import { rollUp } from '../../../src/store/usage/roll-up.ts';
-import { runRetention } from '../../../workers/retention-loop.ts';
+import { runRetention } from '../../../workers/work-lists.ts';
 
 const url = process.argv[2];
 if (url === undefined) throw new Error('The address of the database is missing.');

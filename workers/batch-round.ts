@@ -1,19 +1,30 @@
-// The ends of batches: writes the ends of items, closes what will not be fed, and carries out what the guards decide. Everything follows from
-// rows, so any number of schedulers may do it, and what a crash leaves out the next round does.
+// The round of batches: writes the ends of items, closes what will not be fed, carries out what the guards decide, and gives every running batch
+// what its concurrency has room for. Everything follows from rows, so any number of schedulers may do it, and what a crash leaves out the next
+// round does.
 import { priceBookOf } from '../src/config.ts';
 import { budgetName, keyNameOf } from '../src/core/budget/budget.ts';
-import { batchSessionKey } from '../src/core/batch/batch.ts';
+import { batchSessionKey, inputOfItem } from '../src/core/batch/batch.ts';
 import { judgeBatch, type BatchVerdict } from '../src/core/batch/judge-batch.ts';
+import { shareRoom } from '../src/core/batch/share-room.ts';
+import type { DeliveryId, MessageId } from '../src/core/ids.ts';
+import { routeOf } from '../src/core/inbound.ts';
+import { optionsOf, withOptions } from '../src/core/input-options.ts';
 import { refOfModel } from '../src/core/model-ref.ts';
 import { priceAt } from '../src/core/prices/price-table.ts';
 import { chooseWay } from '../src/core/provider-batch/choose-way.ts';
-import type { DeliveryId } from '../src/core/ids.ts';
+import { canonicalSessionKey } from '../src/core/session-key.ts';
 import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { stopRun, stopTurn } from '../src/service/stop-session.ts';
-import { closeItems, readRunsToStop, readTurnsToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
-import type { Tracing } from '../src/tracing.ts';
+import { closeItems, readWorkToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
+import {
+  feedBatch,
+  readHungryBatches,
+  readReadyItems,
+  type FedItem,
+  type HungryBatch,
+} from '../src/store/batches/feed.ts';
 import {
   endBatch,
   passPilot,
@@ -27,32 +38,46 @@ import {
 } from '../src/store/batches/guard.ts';
 import { settleCharged, settleItems } from '../src/store/batches/settle.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
+import type { Tracing } from '../src/tracing.ts';
+import { workOff } from '../src/work-off.ts';
 
 /** The reason of the ends of runs. */
 const CANCELLED = 'The batch was cancelled.';
 
-export interface SettlerParts extends Service {
+export interface BatchParts extends Service {
   logger: Logger;
   /** Absent: nothing is traced. */
   tracing?: Tracing | undefined;
 }
 
+/** One round: ended items are settled, which makes room for more. True when something changed. */
+export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Promise<boolean> {
+  const hasSettled = await settleBatches(parts, signal);
+  const fed = await feedBatches(parts, signal);
+  return hasSettled || fed > 0;
+}
+
 /** Settles ended items; true when something changed. */
-export async function settleBatches(parts: SettlerParts, signal: AbortSignal): Promise<boolean> {
+async function settleBatches(parts: BatchParts, signal: AbortSignal): Promise<boolean> {
   const { database, publish } = parts;
   let hasChanged = false;
   for (const settle of [settleItems, settleCharged]) {
-    let settled = await settle(database);
-    hasChanged ||= settled.ended > 0;
-    while (settled.hasMore && !signal.aborted) settled = await settle(database);
+    await workOff(
+      async () => {
+        const { ended, hasMore } = await settle(database);
+        hasChanged ||= ended > 0;
+        return hasMore;
+      },
+      { signal },
+    );
   }
   const open = await readOpenBatches(database);
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
-    while (!signal.aborted && (await closeItems(database)));
-    for (const runId of await readRunsToStop(database))
-      await stopRun(parts, { runId, reason: CANCELLED, isTold: true });
+    await workOff(() => closeItems(database), { signal });
+    const { runIds, turnIds } = await readWorkToStop(database);
+    for (const runId of runIds) await stopRun(parts, { runId, reason: CANCELLED, isTold: true });
     publish(await withdrawInputs(database));
-    for (const turnId of await readTurnsToStop(database)) await stopTurn(parts, turnId, null);
+    for (const turnId of turnIds) await stopTurn(parts, turnId, null);
     hasChanged = true;
   }
   for (const batch of open) {
@@ -65,7 +90,7 @@ export async function settleBatches(parts: SettlerParts, signal: AbortSignal): P
 }
 
 /** The name of the budget that holds a batch back; null: none. */
-function budgetOf({ budgets }: SettlerParts, { id, agentId, createdBy }: JudgedBatch): string | null {
+function budgetOf({ budgets }: BatchParts, { id, agentId, createdBy }: JudgedBatch): string | null {
   const reached = budgets.reached({
     agentId,
     sessionKey: batchSessionKey(id, agentId),
@@ -75,7 +100,7 @@ function budgetOf({ budgets }: SettlerParts, { id, agentId, createdBy }: JudgedB
   return reached === null ? null : budgetName(reached);
 }
 
-async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchVerdict): Promise<void> {
+async function carryOut(parts: BatchParts, batch: JudgedBatch, verdict: BatchVerdict): Promise<void> {
   const { config, database, publish, logger, tracing } = parts;
   switch (verdict.kind) {
     case 'continue':
@@ -115,11 +140,7 @@ async function carryOut(parts: SettlerParts, batch: JudgedBatch, verdict: BatchV
 }
 
 /** The signed report of the end, if the batch asks for one: it is delivered in a separate session. */
-async function reportOf(
-  { config, inbox }: SettlerParts,
-  batch: JudgedBatch,
-  outcome: string,
-): Promise<EndReport | null> {
+async function reportOf({ config, inbox }: BatchParts, batch: JudgedBatch, outcome: string): Promise<EndReport | null> {
   const { id, agentId, name, deliver, itemCount, answered, silent, failed, cancelled, expired, costMicros } = batch;
   if (deliver === null) return null;
   const sessionKey = batchSessionKey(id, agentId);
@@ -144,4 +165,56 @@ async function reportOf(
     },
     expiresMs: config.channels.webhook.expiresAfter,
   };
+}
+
+/** Items of one statement. */
+const HELPING_MAX = 32;
+/** Items of a batch of weight 1 before the next batch is fed. */
+const ITEMS_PER_WEIGHT = 8;
+/** Items of one round. */
+const ROUND_MAX = 512;
+
+/** Feeds the batches that have room; resolves with how many items were fed. */
+export async function feedBatches(
+  parts: Pick<Service, 'config' | 'database' | 'inbox' | 'publish'>,
+  signal: AbortSignal,
+): Promise<number> {
+  const hungry = new Map((await readHungryBatches(parts.database)).map((batch) => [batch.id, batch]));
+  const helpings = shareRoom([...hungry.values()], {
+    itemsPerWeight: ITEMS_PER_WEIGHT,
+    itemsMax: HELPING_MAX,
+    roundMax: ROUND_MAX,
+  });
+  let fed = 0;
+  for (const { id, items } of helpings) {
+    const batch = hungry.get(id);
+    if (batch === undefined || signal.aborted) continue;
+    const count = await feed(parts, batch, items);
+    if (count < items) hungry.delete(id);
+    fed += count;
+  }
+  return fed;
+}
+
+async function feed(
+  { config, database, inbox, publish }: Pick<Service, 'config' | 'database' | 'inbox' | 'publish'>,
+  batch: HungryBatch,
+  limit: number,
+): Promise<number> {
+  const ready = await readReadyItems(database, batch, limit);
+  if (ready.length === 0) return 0;
+  const items = await Promise.all(
+    ready.map(async ({ n, attempt, sessionKey, isOwnSession, body }): Promise<FedItem> => {
+      const input = inputOfItem({ body, isOwnSession }, batch);
+      return {
+        n,
+        attempt,
+        sessionId: await inbox.ensureSession(newSessionOf(canonicalSessionKey(sessionKey))),
+        messageId: newId<MessageId>(),
+        body: JSON.stringify(input),
+        route: routeOf({ ...body, ...withOptions(optionsOf(input)) }, config.owner.ids),
+      };
+    }),
+  );
+  return publish(await feedBatch(database, batch.id, items)).fed;
 }
