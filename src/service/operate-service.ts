@@ -11,7 +11,7 @@ import type { Service } from './service.ts';
 // These need nothing but the database, and nothing follows from them at once.
 export { markAttention } from '../store/attention-marks.ts';
 export { pause } from '../store/pauses.ts';
-export { forgetSubmission } from '../store/provider-lane/forget-submission.ts';
+export { forgetSubmission } from '../store/provider-lane/follow-submissions.ts';
 export { drainWorker } from '../store/workers/drain-worker.ts';
 
 /** Ends the pause of this scope, or all pauses if the scope is empty, and rings for the sessions that can run again. */

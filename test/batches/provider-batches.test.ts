@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
 import type { SessionId } from '../../src/core/ids.ts';
-import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
+import { leaveLane } from '../../src/store/provider-lane/store-results.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
 import { QUICK } from '../workers/provider-lane-rig.ts';

@@ -6,7 +6,7 @@ import { newId } from '../../src/ids.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
-import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
+import { leaveLane } from '../../src/store/provider-lane/store-results.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';

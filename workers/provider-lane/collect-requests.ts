@@ -14,7 +14,6 @@ import {
   noteUnknown,
   openSubmission,
   readParams,
-  renewSubmission,
 } from '../../src/store/provider-lane/submissions.ts';
 import { SubmissionLease, type LaneParts } from './lane-parts.ts';
 
@@ -31,25 +30,23 @@ export async function collectRequests(parts: LaneParts): Promise<boolean> {
 
 /** Sends an open submission that this process holds. `askedAtMs`: when its lease was asked for, monotonic. */
 export async function sendOpen(parts: LaneParts, held: { id: string; askedAtMs: number }): Promise<void> {
-  const { database, owner, leaseMs, port } = parts;
+  const { database, owner, port } = parts;
   const { id } = held;
-  const lease = new SubmissionLease(parts, held, () => renewSubmission(database, { id, owner, leaseMs }));
+  const lease = new SubmissionLease(parts, held);
   try {
     const rows = await readParams(database, id);
     if (rows.length === 0) {
-      await returnRequests(
-        database,
-        { id, owner },
-        { status: 'failed', message: 'All of its requests were dropped before it was sent.' },
-      );
+      const message = 'All of its requests were dropped before it was sent.';
+      await returnRequests(database, { id, owner }, { status: 'failed', message });
       return;
     }
     const requests = rows.map(({ requestNo, params }) => ({
       customId: customIdOf(id, requestNo),
       params: gunzipSync(params).toString(),
     }));
-    const body = { requestCount: requests.length, bodyBytes: bytesOf(requests), bodySha256: hashOf(requests) };
-    if (!(await beginSubmission(database, { id, owner, ...body }))) return;
+    const bodyBytes = requests.reduce((sum, { params }) => sum + Buffer.byteLength(params), 0);
+    const bodySha256 = hashOf(requests);
+    if (!(await beginSubmission(database, { id, owner, requestCount: requests.length, bodyBytes, bodySha256 }))) return;
     const outcome = await port.submit({ requests, beforeSend: () => lease.assertHeld() });
     await settle(parts, { id, numbers: rows.map(({ requestNo }) => requestNo) }, outcome);
   } finally {
@@ -102,19 +99,11 @@ async function afterRefusal(
   if (only !== undefined && others.length === 0) {
     // The request at fault: its turn fails as after a live call.
     const type = status === 413 ? 'request_too_large' : 'invalid_request_error';
-    const result = {
-      requestNo: only,
-      status: 'errored' as const,
-      result: null,
-      error: JSON.stringify({ type, message }),
-    };
-    publish(await storeResults(database, { providerBatchId: id, results: [result] }));
+    const error = JSON.stringify({ type, message });
+    const results = [{ requestNo: only, status: 'errored', result: null, error }] as const;
+    publish(await storeResults(database, { providerBatchId: id, results }));
   }
   await returnRequests(database, { id, owner }, { status: 'failed', message, isSplit: others.length > 0 });
-}
-
-function bytesOf(requests: readonly { params: string }[]): number {
-  return requests.reduce((sum, { params }) => sum + Buffer.byteLength(params), 0);
 }
 
 function hashOf(requests: readonly { customId: string; params: string }[]): string {

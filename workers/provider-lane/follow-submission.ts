@@ -9,12 +9,16 @@ import {
 import { pollAgainMs } from '../../src/core/provider-batch/poll-schedule.ts';
 import { readResultLine } from '../../src/core/provider-batch/request-end.ts';
 import { isPassingFault } from '../../src/store/database.ts';
-import { noteLook, readKnownBatches, returnRequests } from '../../src/store/provider-lane/follow-submissions.ts';
+import {
+  noteLook,
+  readKnownBatches,
+  returnRequests,
+  type Poll,
+} from '../../src/store/provider-lane/follow-submissions.ts';
 import {
   claimSubmission,
   noteSubmitted,
   noteUnknown,
-  renewSubmission,
   type ProviderSubmission,
 } from '../../src/store/provider-lane/submissions.ts';
 import { sendOpen } from './collect-requests.ts';
@@ -28,9 +32,17 @@ const LOST_SEARCH_MS = 300_000;
 const MISSING_MS_MAX = 600_000;
 const MISSING_POLL_MS = 60_000;
 
+/** A step of a submission that this process holds. */
+interface Step {
+  parts: LaneParts;
+  submission: ProviderSubmission;
+  /** Notes what a poll has shown, and releases the submission. */
+  note: (poll: Poll) => Promise<void>;
+}
+
 /** Does the next step of a submission that is due; resolves with false when none is. */
 export async function followSubmission(parts: LaneParts): Promise<boolean> {
-  const { database, owner, leaseMs, port, logger, config } = parts;
+  const { database, owner, leaseMs, port, logger, config, random } = parts;
   const askedAtMs = parts.monotonicMs();
   const submission = await claimSubmission(database, { account: port.account, owner, leaseMs });
   if (submission === null) return false;
@@ -39,39 +51,32 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     await sendOpen(parts, { id, askedAtMs });
     return true;
   }
-  const lease = new SubmissionLease(parts, { id, askedAtMs }, () => renewSubmission(database, { id, owner, leaseMs }));
+  const lease = new SubmissionLease(parts, { id, askedAtMs });
+  const note = (poll: Poll): Promise<void> => noteLook(database, { id, owner }, poll);
   try {
-    await step(parts, submission);
+    await step({ parts, submission, note });
   } catch (error) {
     // Of the database; the lease runs out by itself.
     if (isPassingFault(error)) throw error;
-    logger.warn(
-      { err: error, submission: id, status: submission.status },
-      'Submission could not be polled; the next poll retries',
-    );
+    const { looks, status } = submission;
+    logger.warn({ err: error, submission: id, status }, 'Submission could not be polled; the next poll retries');
     const message = error instanceof Error ? error.message : String(error);
-    await noteLook(
-      database,
-      { id, owner },
-      {
-        dueInMs: pollAgainMs({ looks: submission.looks, random: parts.random() }, config.batches.pollMs),
-        error: message,
-      },
-    );
+    await note({ dueInMs: pollAgainMs({ looks, random: random() }, config.batches.pollMs), error: message });
   } finally {
     lease.end();
   }
   return true;
 }
 
-async function step(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
+async function step(held: Step): Promise<void> {
+  const { parts, submission } = held;
   switch (submission.status) {
     case 'unknown':
     case 'lost':
-      return await search(parts, submission);
+      return await search(held);
     case 'submitted':
     case 'canceling':
-      return await poll(parts, submission);
+      return await poll(held);
     case 'ended':
       return await readResults(parts, submission);
     case 'open':
@@ -83,7 +88,8 @@ async function step(parts: LaneParts, submission: ProviderSubmission): Promise<v
 }
 
 /** Searches the provider's list for a submission with an unknown outcome. */
-async function search(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
+async function search(held: Step): Promise<void> {
+  const { parts, submission, note } = held;
   const { database, owner, port, config, logger } = parts;
   const { id, startedAtMs, requestCount, looks } = submission;
   const { settleMs, isExclusive } = config.batches;
@@ -91,39 +97,29 @@ async function search(parts: LaneParts, submission: ProviderSubmission): Promise
   const { listed, nowMs } = await port.find(startedAtMs - LIST_BACK_MS - CLOCK_MS_MAX);
   // The database's time of the claim, and the time since.
   const skewMs = nowMs - (submission.nowMs + (Date.now() - askedAtMs));
-  const knownIds = await readKnownBatches(
-    database,
-    id,
-    listed.map((batch) => batch.id),
-  );
-  const candidates = candidatesOf({ requestCount, startedAtMs, knownIds }, listed, {
-    skewMs,
-    timeoutMs: port.timeoutMs,
-  });
+  const listedIds = listed.map((batch) => batch.id);
+  const unknown = { requestCount, startedAtMs, knownIds: await readKnownBatches(database, id, listedIds) };
+  const candidates = candidatesOf(unknown, listed, { skewMs, timeoutMs: port.timeoutMs });
   const isLost = submission.status === 'lost';
   const verdict = decideSearch(candidates, { absentMs: submission.absentMs ?? 0, settleMs, isExclusive });
-  const again = isLost ? LOST_SEARCH_MS : searchAgainMs(looks, { settleMs });
+  const dueInMs = isLost ? LOST_SEARCH_MS : searchAgainMs(looks, { settleMs });
   switch (verdict.kind) {
-    case 'lost':
-      if (isLost) return await noteLook(database, { id, owner }, { dueInMs: again, isAbsent: true });
-      logger.warn(
-        { submission: id, requests: submission.assigned },
-        'Submission did not reach the provider; its requests are queued again',
-      );
-      await returnRequests(
-        database,
-        { id, owner },
-        { status: 'lost', message: 'The list of batches did not show it.', blockedMs: LOST_SEARCH_MS },
-      );
+    case 'lost': {
+      if (isLost) return await note({ dueInMs, isAbsent: true });
+      const requests = submission.assigned;
+      logger.warn({ submission: id, requests }, 'Submission did not reach the provider; its requests are queued again');
+      const message = 'The list of batches did not show it.';
+      await returnRequests(database, { id, owner }, { status: 'lost', message, blockedMs: LOST_SEARCH_MS });
       return;
+    }
     case 'wait':
-      return await noteLook(database, { id, owner }, { dueInMs: again, isAbsent: candidates.length === 0 });
+      return await note({ dueInMs, isAbsent: candidates.length === 0 });
     case 'prove':
-      return await prove(parts, submission, { ids: verdict.ids, againInMs: again });
+      return await prove(held, { ids: verdict.ids, againInMs: dueInMs });
     case 'adopt':
       // Whether a batch is a lost submission is known only at its end.
-      if (isLost) return await noteLook(database, { id, owner }, { dueInMs: again });
-      await adopt(parts, submission, verdict);
+      if (isLost) return await note({ dueInMs });
+      await adopt(held, verdict);
   }
 }
 
@@ -131,42 +127,26 @@ async function search(parts: LaneParts, submission: ProviderSubmission): Promise
 const CLOCK_MS_MAX = 2 * 3_600_000;
 
 async function adopt(
-  parts: LaneParts,
-  { id }: ProviderSubmission,
+  { parts: { database, logger, config }, submission: { id } }: Step,
   { id: providerId, isProved }: { id: string; isProved: boolean },
 ): Promise<void> {
-  parts.logger.info({ submission: id, providerId, isProved }, 'Batch adopted for a submission with an unknown outcome');
-  const dueInMs = parts.config.batches.pollMs.min;
-  await noteSubmitted(parts.database, {
-    id,
-    providerId,
-    expiresAt: null,
-    counts: null,
-    isAdopted: true,
-    isProved,
-    dueInMs,
-  });
+  logger.info({ submission: id, providerId, isProved }, 'Batch adopted for a submission with an unknown outcome');
+  const dueInMs = config.batches.pollMs.min;
+  const adopted = { expiresAt: null, counts: null, isAdopted: true };
+  await noteSubmitted(database, { id, providerId, ...adopted, isProved, dueInMs });
 }
 
 /** Reads the first line of each; the one with our prefix is the submission. */
-async function prove(
-  parts: LaneParts,
-  submission: ProviderSubmission,
-  { ids, againInMs }: { ids: string[]; againInMs: number },
-): Promise<void> {
+async function prove(held: Step, { ids, againInMs }: { ids: string[]; againInMs: number }): Promise<void> {
+  const { parts, submission, note } = held;
   const disprovedIds: string[] = [];
   for (const providerId of ids) {
     const isOwn = await isOwnBatch(parts, submission.id, providerId);
-    if (isOwn === true) return await adopt(parts, submission, { id: providerId, isProved: true });
+    if (isOwn === true) return await adopt(held, { id: providerId, isProved: true });
     if (isOwn === false) disprovedIds.push(providerId);
   }
-  const { id } = submission;
-  // The candidate was not ours: the list is read again immediately.
-  await noteLook(
-    parts.database,
-    { id, owner: parts.owner },
-    { dueInMs: disprovedIds.length > 0 ? 0 : againInMs, disprovedIds },
-  );
+  // A candidate was not ours: the list is read again immediately.
+  await note({ dueInMs: disprovedIds.length > 0 ? 0 : againInMs, disprovedIds });
 }
 
 /** Whether the first line of the results has the prefix of the submission; null: there is no line. */
@@ -181,46 +161,38 @@ async function isOwnBatch({ port }: LaneParts, id: string, providerId: string): 
 }
 
 /** Polls a batch that was submitted. */
-async function poll(parts: LaneParts, submission: ProviderSubmission): Promise<void> {
+async function poll({ parts, submission, note }: Step): Promise<void> {
   const { database, owner, port, config, random, logger } = parts;
-  const { id, providerId, isProved, status } = submission;
+  const { id, providerId, isProved, status, looks } = submission;
   if (providerId === null) return;
   const batch = await port.poll(providerId);
   const { pollMs, unprovenMs } = config.batches;
-  const dueInMs = pollAgainMs({ looks: submission.looks, random: random() }, pollMs);
-  if (batch === null) return await afterMissing(parts, submission, dueInMs);
+  const dueInMs = pollAgainMs({ looks, random: random() }, pollMs);
+  if (batch === null) return await afterMissing({ parts, submission, note }, dueInMs);
   const { counts, expiresAt } = batch;
-  if (batch.hasEnded)
-    return await noteLook(database, { id, owner }, { status: 'ended', dueInMs: 0, counts, expiresAt });
+  if (batch.hasEnded) return await note({ status: 'ended', dueInMs: 0, counts, expiresAt });
   const adoptedMs = submission.submittedAtMs === null ? 0 : submission.nowMs - submission.submittedAtMs;
-  if (
-    !isProved &&
-    adoptedMs >= unprovenMs &&
-    (await noteUnknown(database, { id, owner, message: 'The adopted batch was not proved in time.' }))
-  ) {
-    return;
-  }
+  const message = 'The adopted batch was not proved in time.';
+  if (!isProved && adoptedMs >= unprovenMs && (await noteUnknown(database, { id, owner, message }))) return;
   // No turn waits for it any more. It is cancelled only if it is proved to be ours: other programs share the workspace.
   if (submission.assigned === 0 && isProved && status === 'submitted') {
     logger.info({ submission: id, providerId }, 'Batch is being cancelled because no turn waits for it');
     await port.cancel(providerId);
-    return await noteLook(database, { id, owner }, { status: 'canceling', dueInMs, counts, expiresAt });
+    return await note({ status: 'canceling', dueInMs, counts, expiresAt });
   }
-  await noteLook(database, { id, owner }, { dueInMs, counts, expiresAt });
+  await note({ dueInMs, counts, expiresAt });
 }
 
 /** The provider answers 404: after a rotation of the key to another workspace, or a restart of the scripted model. */
-async function afterMissing(
-  { database, owner, logger }: LaneParts,
-  { id, providerId, absentMs, assigned }: ProviderSubmission,
-  dueInMs: number,
-): Promise<void> {
+async function afterMissing({ parts, submission, note }: Step, dueInMs: number): Promise<void> {
+  const { id, providerId, absentMs, assigned: requests } = submission;
   if ((absentMs ?? 0) < MISSING_MS_MAX) {
-    const look = { dueInMs: Math.min(dueInMs, MISSING_POLL_MS), isAbsent: true };
-    return await noteLook(database, { id, owner }, { ...look, error: 'The provider does not know the batch.' });
+    const error = 'The provider does not know the batch.';
+    return await note({ dueInMs: Math.min(dueInMs, MISSING_POLL_MS), isAbsent: true, error });
   }
+  const { database, owner, logger } = parts;
   logger.warn(
-    { submission: id, providerId, requests: assigned },
+    { submission: id, providerId, requests },
     'Provider did not find a batch for 10 minutes; its requests are queued again',
   );
   const message =

@@ -5,6 +5,7 @@ import type { PriceBook } from '../../src/core/prices/price-table.ts';
 import type { Logger } from '../../src/logger.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import type { Database } from '../../src/store/database.ts';
+import { renewSubmission } from '../../src/store/provider-lane/submissions.ts';
 import type { ProviderLaneMetrics } from '../process-metrics.ts';
 
 export interface LaneParts {
@@ -29,26 +30,25 @@ export interface LaneParts {
   monotonicMs: () => number;
 }
 
-/** The lease of a submission, as its process trusts it. */
+/** The lease of a submission, as its process trusts it: for a tenth less than it was asked for. */
 export class SubmissionLease {
-  readonly id: string;
   readonly #parts: LaneParts;
-  readonly #renew: (id: string) => Promise<boolean>;
+  readonly #id: string;
   readonly #timer: NodeJS.Timeout;
-  #trustedUntilMs: number;
+  #askedAtMs: number;
 
   /** `askedAtMs`: from before the lease was asked for. */
-  constructor(parts: LaneParts, held: { id: string; askedAtMs: number }, renew: (id: string) => Promise<boolean>) {
-    this.id = held.id;
+  constructor(parts: LaneParts, { id, askedAtMs }: { id: string; askedAtMs: number }) {
     this.#parts = parts;
-    this.#renew = renew;
-    this.#trustedUntilMs = held.askedAtMs + parts.leaseMs - parts.leaseMs / 10;
+    this.#id = id;
+    this.#askedAtMs = askedAtMs;
     this.#timer = setInterval(() => void this.#extend(), parts.leaseMs / 3);
   }
 
   /** Throws when another process may hold the submission by now. */
   assertHeld(): void {
-    if (this.#parts.monotonicMs() >= this.#trustedUntilMs) throw new LeaseLostError(this.id);
+    const { monotonicMs, leaseMs } = this.#parts;
+    if (monotonicMs() >= this.#askedAtMs + leaseMs - leaseMs / 10) throw new LeaseLostError(this.#id);
   }
 
   end(): void {
@@ -56,11 +56,12 @@ export class SubmissionLease {
   }
 
   async #extend(): Promise<void> {
-    const askedAtMs = this.#parts.monotonicMs();
+    const { database, owner, leaseMs, monotonicMs } = this.#parts;
+    const askedAtMs = monotonicMs();
     try {
-      if (await this.#renew(this.id)) this.#trustedUntilMs = askedAtMs + this.#parts.leaseMs - this.#parts.leaseMs / 10;
+      if (await renewSubmission(database, { id: this.#id, owner, leaseMs })) this.#askedAtMs = askedAtMs;
     } catch (error) {
-      this.#parts.database.outages.report(error, 'Lease of a submission could not be renewed', { submission: this.id });
+      database.outages.report(error, 'Lease of a submission could not be renewed', { submission: this.#id });
     }
   }
 }

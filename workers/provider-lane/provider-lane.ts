@@ -7,7 +7,8 @@ import type { Logger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import type { Service } from '../../src/service/service.ts';
-import { leaveLane } from '../../src/store/provider-lane/leave-lane.ts';
+import { leaveLane } from '../../src/store/provider-lane/store-results.ts';
+import { workOff } from '../../src/work-off.ts';
 import type { ProviderLaneMetrics } from '../process-metrics.ts';
 import { startRounds } from '../start-rounds.ts';
 import { collectRequests } from './collect-requests.ts';
@@ -57,39 +58,32 @@ export function startProviderLane(
 
 /** Starts the rounds of a lane. Returns the function that ends them after the step in progress. */
 export function startLaneRounds(parts: LaneParts): () => Promise<void> {
-  const roundMs = (): number => laneRoundMs(parts.config.batches);
-  return startRounds({
-    database: parts.database,
-    round: (signal) => runLaneRound(parts, signal),
-    failure: 'Round of the provider lane failed; the next round retries',
-    pauseMs: {
-      first: 0,
-      get min() {
-        return roundMs();
-      },
-      get max() {
-        return roundMs();
-      },
+  const pauseMs = {
+    first: 0,
+    // The settings may be loaded again.
+    get min() {
+      return laneRoundMs(parts.config.batches);
     },
-  });
+    get max(): number {
+      return this.min;
+    },
+  };
+  const failure = 'Round of the provider lane failed; the next round retries';
+  return startRounds({ database: parts.database, round: (signal) => runLaneRound(parts, signal), failure, pauseMs });
 }
 
-async function runLaneRound(parts: LaneParts, signal: AbortSignal): Promise<boolean> {
-  const { database, publish, logger } = parts;
-  async function repeat(step: () => Promise<boolean>): Promise<void> {
-    for (let steps = 0; steps < STEPS_MAX && !signal.aborted && (await step()); steps += 1);
+async function runLaneRound(parts: LaneParts, signal: AbortSignal): Promise<void> {
+  const { database, publish, logger, metrics } = parts;
+  async function leave(): Promise<boolean> {
+    const { moved } = publish(await leaveLane(database));
+    metrics?.settled('left', moved);
+    return moved > 0;
   }
   try {
-    await repeat(async () => {
-      const { moved } = publish(await leaveLane(database));
-      parts.metrics?.settled('left', moved);
-      return moved > 0;
-    });
-    await repeat(() => collectRequests(parts));
-    await repeat(() => followSubmission(parts));
+    for (const step of [leave, collectRequests, followSubmission])
+      await workOff(() => step(parts), { signal, portionsMax: STEPS_MAX });
   } catch (error) {
     if (!(error instanceof LeaseLostError)) throw error;
     logger.warn({ err: error }, 'Submission was not sent');
   }
-  return false;
 }

@@ -30,15 +30,10 @@ export async function readResults(parts: LaneParts, submission: ProviderSubmissi
   if (providerId === null) return;
   const lines = await port.read(providerId);
   if (lines === null) {
-    logger.warn(
-      { submission: id, providerId },
-      'Results no longer exist at the provider; the requests are queued again',
-    );
-    await returnRequests(
-      database,
-      { id, owner },
-      { status: 'read', message: 'The results no longer existed when they were read.' },
-    );
+    const about = { submission: id, providerId };
+    logger.warn(about, 'Results no longer exist at the provider; the requests are queued again');
+    const message = 'The results no longer existed when they were read.';
+    await returnRequests(database, { id, owner }, { status: 'read', message });
     return;
   }
   const reading = new Reading(parts, submission, await readSentRequests(database, id));
@@ -46,9 +41,8 @@ export async function readResults(parts: LaneParts, submission: ProviderSubmissi
     if ((await reading.take(line)) === 'not-ours') return await disown(parts, submission);
   }
   await reading.flush();
-  const again = { againInMs: config.batches.pollMs.min };
   const waste = await reading.waste();
-  const missing = await endReading(database, { id, owner }, { ...waste, ...again });
+  const missing = await endReading(database, { id, owner }, { ...waste, againInMs: config.batches.pollMs.min });
   // A reading that is repeated finds all of it again.
   if (missing.length === 0) parts.metrics?.wasted(waste.wastedMicros ?? 0);
   if (missing.length > 0 && submission.incompleteReads + 1 >= READINGS_MAX) await reading.giveBack(missing);
@@ -95,7 +89,11 @@ class Reading {
       this.#parts.logger.warn({ submission: id }, 'Result of an unknown request is ignored');
     }
     if (line.kind === 'foreign' || line.kind === 'unreadable') return 'taken';
-    if (!this.#isProved) await this.#prove();
+    if (!this.#isProved) {
+      this.#isProved = true;
+      const about = { submission: id, providerId: this.#submission.providerId };
+      this.#parts.logger.info(about, 'Adopted batch was confirmed to be the submission');
+    }
     if (line.kind === 'answered') {
       const { model } = line.message as { model?: unknown };
       this.#answers.set(line.requestNo, { model: typeof model === 'string' ? model : '', usage: line.usage });
@@ -108,25 +106,15 @@ class Reading {
   async flush(): Promise<void> {
     const results = this.#group;
     this.#group = [];
-    if (results.length === 0) return;
-    const { database, publish } = this.#parts;
-    const { numbers } = publish(await storeResults(database, { providerBatchId: this.#submission.id, results }));
-    this.#count(results.filter(({ requestNo }) => numbers.includes(requestNo)));
+    if (results.length > 0) await this.#store(results);
   }
 
   /** Queues requests again that have no line. */
   async giveBack(numbers: readonly number[]): Promise<void> {
-    const { database, publish, logger, owner } = this.#parts;
+    const { database, logger, owner } = this.#parts;
     const { id } = this.#submission;
     logger.warn({ submission: id, requests: numbers.length }, 'Requests without a result are queued again');
-    const results = numbers.map((requestNo): RequestResult => ({
-      requestNo,
-      status: 'queued',
-      result: null,
-      error: null,
-    }));
-    const { numbers: returned } = publish(await storeResults(database, { providerBatchId: id, results }));
-    this.#count(results.filter(({ requestNo }) => returned.includes(requestNo)));
+    await this.#store(numbers.map((requestNo) => ({ requestNo, status: 'queued', result: null, error: null })));
     // Claimed again, it finds nothing that waits, and is ended.
     await noteLook(database, { id, owner }, { dueInMs: 0 });
   }
@@ -163,17 +151,15 @@ class Reading {
     return { figures: { model, ...tokens, ...costs } };
   }
 
-  #count(stored: readonly RequestResult[]): void {
+  /** Stores results, and counts those of requests that still wait. */
+  async #store(results: readonly RequestResult[]): Promise<void> {
+    const { database, publish, metrics } = this.#parts;
+    const { numbers } = publish(await storeResults(database, { providerBatchId: this.#submission.id, results }));
+    const stored = results.filter(({ requestNo }) => numbers.includes(requestNo));
     for (const status of ['answered', 'errored', 'queued'] as const) {
       const requests = stored.filter((result) => result.status === status).length;
-      this.#parts.metrics?.settled(status === 'queued' ? 'returned' : status, requests);
+      metrics?.settled(status === 'queued' ? 'returned' : status, requests);
     }
-  }
-
-  async #prove(): Promise<void> {
-    this.#isProved = true;
-    const { providerId, id } = this.#submission;
-    this.#parts.logger.info({ submission: id, providerId }, 'Adopted batch was confirmed to be the submission');
   }
 }
 

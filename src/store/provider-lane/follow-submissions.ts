@@ -1,17 +1,33 @@
 // What happens to a submission after its outcome is known, or is given up: it is polled, read, ended, and its requests go back.
-import type { Database } from '../database.ts';
-import { insertEventsSql } from '../events.ts';
+import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
+import { insertServiceEventsSql } from '../events.ts';
+import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { query } from '../query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
-import { sendQuery } from '../send-query.ts';
-import { HIT_RATE_SQL } from './hit-rate-sql.ts';
-import { literal, type Statement } from '../statement.ts';
+
+/** SQL of the part of the prompt tokens that was read from the provider's cache, weighted by tokens, because calls differ in length; null without tokens. */
+export const HIT_RATE_SQL = `cache_read_tokens::float8 / nullif(input_tokens + cache_read_tokens + cache_write_tokens, 0)`;
 
 interface Held {
   id: string;
   owner: string;
 }
 
-export const NOTE_LOOK = literal({
+/** What a poll has shown. */
+export interface Poll {
+  /** Absent: as before. */
+  status?: 'submitted' | 'canceling' | 'ended';
+  dueInMs: number;
+  counts?: Record<string, number>;
+  expiresAt?: string | null;
+  isProved?: boolean;
+  /** True when the provider has not shown it: no candidate in the list, or 404 when it is polled. */
+  isAbsent?: boolean;
+  disprovedIds?: readonly string[];
+  error?: string;
+}
+
+export const noteLook = query({
   name: 'note-look',
   purpose: 'Note what a poll of a submission has shown, and when the next one is due.',
   locking: 'The submission.',
@@ -21,59 +37,37 @@ export const NOTE_LOOK = literal({
   absent_since = case when $8 then coalesce(b.absent_since, clock_timestamp()) end, disproved_ids = b.disproved_ids || $9::text[],
   error = case when $10::text is null then b.error else json_build_object('message', $10::text) end, owner = null, lease_expires_at = null
 where b.id = $1 and b.owner = $2`,
-});
-
-export async function noteLook(
-  database: Database,
-  { id, owner }: Held,
-  look: {
-    /** Absent: as before. */
-    status?: 'submitted' | 'canceling' | 'ended';
-    dueInMs: number;
-    counts?: Record<string, number>;
-    expiresAt?: string | null;
-    isProved?: boolean;
-    /** True when the provider has not shown it: no candidate in the list, or 404 when it is polled. */
-    isAbsent?: boolean;
-    disprovedIds?: readonly string[];
-    error?: string;
-  },
-): Promise<void> {
-  const { status, dueInMs, counts, expiresAt, isProved = false, isAbsent = false, disprovedIds = [], error } = look;
-  const countsJson = counts === undefined ? null : JSON.stringify(counts);
-  const values = [
+  retryMs: LASTING_RETRY_MS,
+  values: (
+    { id, owner }: Held,
+    { status, dueInMs, counts, expiresAt, isProved = false, isAbsent = false, disprovedIds = [], error }: Poll,
+  ) => [
     id,
     owner,
     status ?? null,
     dueInMs,
-    countsJson,
+    counts === undefined ? null : JSON.stringify(counts),
     expiresAt ?? null,
     isProved,
     isAbsent,
     disprovedIds,
     error ?? null,
-  ];
-  await send(database, NOTE_LOOK, values);
-}
+  ],
+});
 
-export const KNOWN_BATCHES = literal({
+/** Those of these batches that belong to other submissions, and those that were disproved. */
+export const readKnownBatches = query({
   name: 'known-batches',
   purpose: 'Which batches of the provider are known not to be this submission.',
   text: `select b.provider_id as id from holdfast.provider_batches b where b.provider_id = any ($2::text[]) and b.id <> $1
 union select unnest(b.disproved_ids) from holdfast.provider_batches b where b.id = $1`,
+  retryMs: LASTING_RETRY_MS,
+  values: (id: string, listed: readonly string[]) => [id, listed],
+  answer: (rows: { id: string }[]) => new Set(rows.map((row) => row.id)),
 });
 
-/** Those of these batches that belong to other submissions, and those that were disproved. */
-export async function readKnownBatches(
-  database: Database,
-  id: string,
-  listed: readonly string[],
-): Promise<Set<string>> {
-  const rows = await send<{ id: string }>(database, KNOWN_BATCHES, [id, listed]);
-  return new Set(rows.map((row) => row.id));
-}
-
-export const RETURN_REQUESTS = literal({
+/** Ends a submission without answers. `failed`: it was refused; `lost`: it was not made; `read`: its results were deleted. */
+export const returnRequests = query({
   name: 'return-requests',
   purpose:
     'Queue the requests that still wait for a submission again, and end it. With a split, each half is submitted alone.',
@@ -90,19 +84,16 @@ set status = 'queued', provider_batch_id = null, request_no = null, assigned_at 
   split = case when $5 then ended.id || case when r.request_no < ended.request_count / 2 then 'a' else 'b' end end
 from ended where r.provider_batch_id = ended.id and r.status = 'assigned'
 returning r.turn_id`,
+  retryMs: LASTING_RETRY_MS,
+  values: (
+    { id, owner }: Held,
+    end: { status: 'failed' | 'lost' | 'read'; message: string; isSplit?: boolean; blockedMs?: number },
+  ) => [id, owner, end.status, end.message, end.isSplit ?? false, end.blockedMs ?? 0],
+  answer: (rows) => rows.length,
 });
 
-/** Ends a submission without answers. `failed`: it was refused; `lost`: it was not made; `read`: its results were deleted. */
-export async function returnRequests(
-  database: Database,
-  { id, owner }: Held,
-  end: { status: 'failed' | 'lost' | 'read'; message: string; isSplit?: boolean; blockedMs?: number },
-): Promise<number> {
-  const values = [id, owner, end.status, end.message, end.isSplit ?? false, end.blockedMs ?? 0];
-  return (await send(database, RETURN_REQUESTS, values)).length;
-}
-
-export const END_READING = literal({
+/** Ends a reading; resolves with the requests that have no result. */
+export const endReading = query({
   name: 'end-reading',
   purpose: 'Note that the results of a submission were read to their end. Answers which requests still have no result.',
   locking: 'The submission, then its rounds of batches in order.',
@@ -134,45 +125,78 @@ read_hops as (
   returning h.*
 ),
 inserted_events as (
-  ${insertEventsSql(`select null::uuid as session_id, null::uuid as turn_id, 'batch.hop' as type,
-      json_build_object('batchId', batch_id, 'n', n, 'via', via, 'requests', requests, 'cacheHitRate', ${HIT_RATE_SQL},
-        'costMicros', cost_micros, 'liveMicros', live_micros) as data, n from read_hops where ended_at is not null`)}
+  ${insertServiceEventsSql(
+    'read_hops where ended_at is not null',
+    'batch.hop',
+    `'batchId', batch_id, 'n', n, 'via', via, 'requests', requests, 'cacheHitRate', ${HIT_RATE_SQL}, 'costMicros', cost_micros, 'liveMicros', live_micros`,
+    'n',
+  )}
 )
 select coalesce(json_agg(request_no), '[]') as numbers from waiting`,
-});
-
-/** Ends a reading; resolves with the requests that have no result. */
-export async function endReading(
-  database: Database,
-  { id, owner }: Held,
-  reading: { wasted: object | null; wastedMicros: number | null; againInMs: number },
-): Promise<number[]> {
-  const wasted = reading.wasted === null ? null : JSON.stringify(reading.wasted);
-  const [row] = await send<{ numbers: number[] }>(database, END_READING, [
+  retryMs: LASTING_RETRY_MS,
+  values: ({ id, owner }: Held, reading: { wasted: object | null; wastedMicros: number | null; againInMs: number }) => [
     id,
     owner,
-    wasted,
+    reading.wasted === null ? null : JSON.stringify(reading.wasted),
     reading.againInMs,
     reading.wastedMicros,
-  ]);
-  return row?.numbers ?? [];
-}
+  ],
+  answer: ([row]: { numbers: number[] }[]) => row?.numbers ?? [],
+});
 
-export const USED_RESULTS = literal({
+export const readUsedResults = query({
   name: 'used-results',
   purpose: 'Which requests of a submission were answered by it.',
   text: `select r.request_no from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status in ('answered', 'errored')`,
+  retryMs: LASTING_RETRY_MS,
+  values: (id: string) => [id],
+  answer: (rows: { request_no: number }[]) => new Set(rows.map((row) => row.request_no)),
 });
 
-export async function readUsedResults(database: Database, id: string): Promise<Set<number>> {
-  const rows = await send<{ request_no: number }>(database, USED_RESULTS, [id]);
-  return new Set(rows.map((row) => row.request_no));
-}
+/** `done`: also when it was given up before. `refused`: its state does not allow it. */
+export type Forgetting = { kind: 'done' } | { kind: 'unknown' } | { kind: 'refused'; status: SubmissionStatus };
 
-async function send<Row extends object>(
-  database: Database,
-  statement: Statement<unknown[]>,
-  values: unknown[],
-): Promise<Row[]> {
-  return await sendQuery<Row>(database.hot, statement.prepared(values), LASTING_RETRY_MS);
-}
+// A submission that is being sent is left: its process does not know its id yet.
+/** Gives it up on the request of an operator: its cost, if any, is unknown. Rejects with a violated primary key when another request has stored the key. */
+export const forgetSubmission = query({
+  name: 'forget-submission',
+  purpose: 'Stop to follow a submission, and queue its requests again. Answers its state before.',
+  locking: 'The submission, then its requests.',
+  text: `with found as materialized (
+  select b.id, b.status from holdfast.provider_batches b where b.id = $1 for no key update
+),
+held as materialized (select id from found where status not in ('open', 'submitting', 'read')),
+forgotten as (
+  update holdfast.provider_batches b
+  set status = 'failed', error = json_build_object('message', 'A person gave it up.'), ended_at = coalesce(b.ended_at, clock_timestamp()),
+    owner = null, lease_expires_at = null, due_at = clock_timestamp()
+  from held where b.id = held.id and b.status <> 'failed'
+  returning b.id
+),
+returned as (
+  update holdfast.provider_requests r
+  set status = 'queued', provider_batch_id = null, request_no = null, assigned_at = null, returns = r.returns + 1
+  from forgotten where r.provider_batch_id = forgotten.id and r.status = 'assigned'
+),
+${keyedPart(2, `select json_build_object('id', id) from held`)}
+select found.status, exists (select from held) as "isAllowed" from found`,
+  pool: 'views',
+  values: ({ id, idempotency }: { id: string; idempotency: KeyedRequest | null }) => [id, ...keyValues(idempotency)],
+  answer: ([row]: { status: SubmissionStatus; isAllowed: boolean }[]): Forgetting => {
+    if (row === undefined) return { kind: 'unknown' };
+    return row.isAllowed ? { kind: 'done' } : { kind: 'refused', status: row.status };
+  },
+});
+
+/** The newest submissions; of them, those that have ended. */
+const SUBMISSIONS_MAX = 100;
+
+/** How long the provider took for recent submissions, in milliseconds, in any order. */
+export const readTookMs = query({
+  name: 'took-ms',
+  purpose: 'Read how long recent submissions took.',
+  text: `select (extract(epoch from b.ended_at - b.submit_started_at) * 1000)::float8 as "tookMs" from (
+  select p.status, p.submit_started_at, p.ended_at from holdfast.provider_batches p order by p.id desc limit ${SUBMISSIONS_MAX}
+) as b where b.status in ('ended', 'read')`,
+  answer: (rows: { tookMs: number }[]) => rows.map(({ tookMs }) => tookMs),
+});

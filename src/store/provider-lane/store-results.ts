@@ -1,15 +1,11 @@
 // Stores what a batch of the provider says of its requests, and wakes their turns. A result of a request that no longer waits in this
 // submission changes nothing: it was stored before, or its turn has moved on.
-import type { Committed, Ring } from '../../after-commit.ts';
-import type { SessionId } from '../../core/ids.ts';
+import type { Committed } from '../../after-commit.ts';
 import { storableText } from '../../core/storable-text.ts';
-import type { Database } from '../database.ts';
+import { query } from '../query.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
-import type { NeededRing } from '../session-locks.ts';
-import { wakeSql } from '../session-locks.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
+import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../session-locks.ts';
 
 /** The result of one request in a batch. */
 export interface RequestResult {
@@ -54,7 +50,19 @@ const COLUMNS: SqlColumns<RequestResult> = {
 
 const TOKENS = ['input_tokens', 'output_tokens', 'cache_read_tokens', 'cache_write_tokens'];
 
-export const STORE_RESULTS = literal({
+/** CTEs that wake the turns of requests (session_id, turn_id) that have left the lane. */
+const wokenTurnsSql = (source: string, condition = 'true'): string =>
+  // Every write that concerns a session updates its row: a claim that has read an older state is refused.
+  `updated_sessions as (
+  update holdfast.sessions s set updated_at = clock_timestamp() from ${source} where s.id = ${source}.session_id and ${condition}
+  returning s.*, s.turn_id = ${source}.turn_id and (s.owner is null or s.lease_expires_at <= clock_timestamp()) as is_waiting
+),
+rung_doorbells as (
+  ${wakeSql('updated_sessions', 's.is_waiting')}
+)`;
+
+/** Stores results; resolves with the numbers of the requests that waited for them. Safe to send again. */
+export const storeResults = query({
   name: 'store-results',
   purpose:
     'Store results of a submission and wake the turns that wait for them. Answers the numbers that were stored, and the rings.',
@@ -96,36 +104,28 @@ counted_hops as (
   from totals t join locked_hops l on l.batch_id = t.batch_id and l.n = t.n
   where h.batch_id = t.batch_id and h.n = t.n and h.via = 'provider-batch'
 ),
--- Every write that concerns a session updates its row: a claim that has read an older state is refused.
-updated_sessions as (
-  update holdfast.sessions s set updated_at = clock_timestamp()
-  from stored where s.id = stored.session_id and stored.status <> 'queued'
-  returning s.*, s.turn_id = stored.turn_id and (s.owner is null or s.lease_expires_at <= clock_timestamp()) as is_waiting
-),
-rung_doorbells as (
-  ${wakeSql('updated_sessions', 's.is_waiting')}
-)
-select (select coalesce(json_agg(request_no), '[]') from stored) as numbers,
-  (select coalesce(json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)), '[]') from rung_doorbells) as rings`,
+${wokenTurnsSql('stored', `stored.status <> 'queued'`)}
+select (select coalesce(json_agg(request_no), '[]') from stored) as numbers, ${RINGS_SQL} as rings`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ providerBatchId, results }: { providerBatchId: string; results: readonly RequestResult[] }) => [
+    providerBatchId,
+    recordsOf(results, COLUMNS),
+  ],
+  answer: ([row]: { numbers: number[]; rings: NeededRing[] }[]): Committed<{ numbers: number[] }> => ({
+    numbers: row?.numbers ?? [],
+    after: afterOfRings(row?.rings ?? []),
+  }),
 });
 
-/** Stores results; resolves with the numbers of the requests that waited for them. Safe to send again. */
-export async function storeResults(
-  database: Database,
-  { providerBatchId, results }: { providerBatchId: string; results: readonly RequestResult[] },
-): Promise<Committed<{ numbers: number[] }>> {
-  const query = STORE_RESULTS.prepared([providerBatchId, recordsOf(results, COLUMNS)]);
-  const [row] = await sendQuery<{ numbers: number[]; rings: NeededRing[] }>(database.hot, query, LASTING_RETRY_MS);
-  const rings = (row?.rings ?? []).map((ring): Ring => ({ kind: 'inbound', ...ring }));
-  const changed = rings.flatMap((ring) => ('sessionId' in ring ? [ring.sessionId as SessionId] : []));
-  return { numbers: row?.numbers ?? [], after: { changed, rings } };
-}
-
-export const SENT_REQUESTS = literal({
+/** The requests that wait for a submission, by their number. */
+export const readSentRequests = query({
   name: 'sent-requests',
   purpose: 'Read what is known of the requests of a submission that still wait, to price their answers.',
   text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare"
 from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned'`,
+  retryMs: LASTING_RETRY_MS,
+  values: (providerBatchId: string) => [providerBatchId],
+  answer: (rows: SentRequest[]) => new Map(rows.map((row) => [row.requestNo, row])),
 });
 
 /** A request of a submission, without its body. */
@@ -136,9 +136,36 @@ export interface SentRequest {
   liveShare: number | null;
 }
 
-/** The requests that wait for a submission, by their number. */
-export async function readSentRequests(database: Database, providerBatchId: string): Promise<Map<number, SentRequest>> {
-  const query = SENT_REQUESTS.prepared([providerBatchId]);
-  const rows = await sendQuery<SentRequest & Record<string, unknown>>(database.hot, query, LASTING_RETRY_MS);
-  return new Map(rows.map((row) => [row.requestNo, row]));
-}
+/** The most requests that leave in one statement. */
+const LEAVING_MAX = 500;
+
+/**
+ * Takes requests out whose deadline is near: they become live calls of their turns, or their turns fail. A result that arrives afterwards finds no request
+ * that waits for it. Resolves with their number.
+ */
+export const leaveLane = query({
+  name: 'leave-lane',
+  purpose: 'Take requests out of the lane that must not wait longer, and wake their turns. Answers the rings.',
+  locking: 'The session rows in the order of their ids, then the requests.',
+  text: `with leaving as materialized (
+  select r.turn_id, r.call_no, r.session_id from holdfast.provider_requests r
+  where r.status in ('queued', 'assigned') and r.leave_at <= statement_timestamp() order by r.leave_at limit ${LEAVING_MAX}
+),
+locked as materialized (
+  select s.id from holdfast.sessions s where s.id in (select session_id from leaving) order by s.id for no key update
+),
+moved as (
+  update holdfast.provider_requests r
+  set status = case r.fallback when 'live' then 'live' else 'expired' end, params = null, settled_at = clock_timestamp()
+  from leaving
+  where r.turn_id = leaving.turn_id and r.call_no = leaving.call_no and r.status in ('queued', 'assigned') and r.session_id in (select id from locked)
+  returning r.session_id, r.turn_id
+),
+${wokenTurnsSql('moved')}
+select (select count(*)::int from moved) as moved, ${RINGS_SQL} as rings`,
+  retryMs: LASTING_RETRY_MS,
+  answer: ([row]: { moved: number; rings: NeededRing[] }[]): Committed<{ moved: number }> => ({
+    moved: row?.moved ?? 0,
+    after: afterOfRings(row?.rings ?? []),
+  }),
+});

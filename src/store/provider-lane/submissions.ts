@@ -6,10 +6,8 @@
 //
 // A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
 import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
-import type { Database } from '../database.ts';
+import { query } from '../query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal, type Statement } from '../statement.ts';
 
 /** A submission as the process works on it that holds its lease. */
 export interface ProviderSubmission {
@@ -39,7 +37,13 @@ const SUBMISSION_SQL = `b.id, b.status, b.request_count as "requestCount", b.pro
   (extract(epoch from clock_timestamp() - b.absent_since) * 1000)::float8 as "absentMs",
   (select count(*)::int from holdfast.provider_requests r where r.provider_batch_id = b.id and r.status = 'assigned') as assigned`;
 
-export const OPEN_SUBMISSION = literal({
+interface Leased {
+  owner: string;
+  leaseMs: number;
+}
+
+/** Opens a submission with that id; resolves with the number of its requests, 0 when there is nothing to submit now. */
+export const openSubmission = query({
   name: 'open-submission',
   purpose:
     'Group queued requests into a new submission when there are enough of them, the oldest has waited for long, or no other turn can join. Answers how many.',
@@ -106,21 +110,16 @@ assigned as (
   returning r.turn_id
 )
 select count(*)::int as requests from assigned`,
+  retryMs: LASTING_RETRY_MS,
+  values: (
+    { id, account, owner, leaseMs }: Leased & { id: string; account: string },
+    bounds: { requestsMax: number; bytesMax: number; windowMs: number },
+  ) => [id, account, owner, leaseMs, bounds.requestsMax, bounds.bytesMax, bounds.windowMs],
+  answer: ([row]: { requests: number }[]) => row?.requests ?? 0,
 });
 
-/** Opens a submission with that id; resolves with the number of its requests, 0 when there is nothing to submit now. */
-export async function openSubmission(
-  database: Database,
-  submission: { id: string; account: string; owner: string; leaseMs: number },
-  bounds: { requestsMax: number; bytesMax: number; windowMs: number },
-): Promise<number> {
-  const { id, account, owner, leaseMs } = submission;
-  const values = [id, account, owner, leaseMs, bounds.requestsMax, bounds.bytesMax, bounds.windowMs];
-  const [row] = await send<{ requests: number }>(database, OPEN_SUBMISSION, values);
-  return row?.requests ?? 0;
-}
-
-export const CLAIM_SUBMISSION = literal({
+/** Takes over the submission that has been due for longest; null: none is. */
+export const claimSubmission = query({
   name: 'claim-submission',
   purpose:
     'Take over a submission of the account that is due and that no process works on. A submission whose process has crashed is unknown now.',
@@ -138,65 +137,66 @@ update holdfast.provider_batches b
 set owner = $2, lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond', status = case b.status when 'submitting' then 'unknown' else b.status end
 from due where b.id = due.id
 returning ${SUBMISSION_SQL}`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ account, owner, leaseMs }: Leased & { account: string }) => [account, owner, leaseMs],
+  answer: ([row]: ProviderSubmission[]) => row ?? null,
 });
 
-/** Takes over the submission that has been due for longest; null: none is. */
-export async function claimSubmission(
-  database: Database,
-  { account, owner, leaseMs }: { account: string; owner: string; leaseMs: number },
-): Promise<ProviderSubmission | null> {
-  const [row] = await send<ProviderSubmission>(database, CLAIM_SUBMISSION, [account, owner, leaseMs]);
-  return row ?? null;
-}
-
-export const RENEW_SUBMISSION = literal({
+export const renewSubmission = query({
   name: 'renew-submission',
   purpose: 'Renew the lease of a submission. Answers a row when it is still held.',
   locking: 'The submission.',
   text: `update holdfast.provider_batches b set lease_expires_at = clock_timestamp() + $3 * interval '1 millisecond'
 where b.id = $1 and b.owner = $2 returning b.id`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ id, owner, leaseMs }: Leased & { id: string }) => [id, owner, leaseMs],
+  answer: (rows) => rows.length > 0,
 });
 
-export async function renewSubmission(
-  database: Database,
-  { id, owner, leaseMs }: { id: string; owner: string; leaseMs: number },
-): Promise<boolean> {
-  return (await send(database, RENEW_SUBMISSION, [id, owner, leaseMs])).length > 0;
-}
-
-export const READ_PARAMS = literal({
+/** The bodies of a submission, compressed as they are stored. */
+export const readParams = query({
   name: 'read-params',
   purpose: 'Read the bodies of the requests of a submission.',
   text: `select r.request_no as "requestNo", r.params from holdfast.provider_requests r
 where r.provider_batch_id = $1 and r.status = 'assigned' order by r.request_no`,
+  retryMs: LASTING_RETRY_MS,
+  values: (id: string) => [id],
+  answer: (rows: { requestNo: number; params: Buffer }[]) => rows,
 });
 
-/** The bodies of a submission, compressed as they are stored. */
-export async function readParams(database: Database, id: string): Promise<{ requestNo: number; params: Buffer }[]> {
-  return await send(database, READ_PARAMS, [id]);
-}
-
-export const BEGIN_SUBMISSION = literal({
+/** False: another process works on it, and nothing may be sent. */
+export const beginSubmission = query({
   name: 'begin-submission',
   purpose: 'Note that an open submission is sent now. Answers a row when this process still holds it.',
   locking: 'The submission.',
   text: `update holdfast.provider_batches b set status = 'submitting', request_count = $3, body_bytes = $4, body_sha256 = $5,
   submit_started_at = clock_timestamp()
 where b.id = $1 and b.owner = $2 and b.status = 'open' and b.lease_expires_at > clock_timestamp() returning b.id`,
+  retryMs: LASTING_RETRY_MS,
+  values: (body: { id: string; owner: string; requestCount: number; bodyBytes: number; bodySha256: string }) => [
+    body.id,
+    body.owner,
+    body.requestCount,
+    body.bodyBytes,
+    body.bodySha256,
+  ],
+  answer: (rows) => rows.length > 0,
 });
 
-/** False: another process works on it, and nothing may be sent. */
-export async function beginSubmission(
-  database: Database,
-  body: { id: string; owner: string; requestCount: number; bodyBytes: number; bodySha256: string },
-): Promise<boolean> {
-  const values = [body.id, body.owner, body.requestCount, body.bodyBytes, body.bodySha256];
-  return (await send(database, BEGIN_SUBMISSION, values)).length > 0;
+interface SubmittedBatch {
+  id: string;
+  providerId: string;
+  expiresAt: string | null;
+  counts: Record<string, number> | null;
+  isAdopted: boolean;
+  isProved: boolean;
+  dueInMs: number;
 }
 
 // The provider's answer is true whichever process holds the row by now. One that was given up as lost in the meantime is polled until its
 // end, so that its cost is known; no request waits for it.
-export const NOTE_SUBMITTED = literal({
+/** False: another submission has that batch, or this one has another. */
+export const noteSubmitted = query({
   name: 'note-submitted',
   purpose: 'Note the batch of the provider that a submission became.',
   locking: 'The submission, then its rounds of batches in order.',
@@ -217,27 +217,21 @@ named_hops as (
   from locked_hops l where h.batch_id = l.batch_id and h.n = l.n and h.via = 'provider-batch'
 )
 select id from noted`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ id, providerId, expiresAt, counts, isAdopted, isProved, dueInMs }: SubmittedBatch) => [
+    id,
+    providerId,
+    expiresAt,
+    JSON.stringify(counts),
+    isAdopted,
+    isProved,
+    dueInMs,
+  ],
+  answer: (rows) => rows.length > 0,
 });
 
-/** False: another submission has that batch, or this one has another. */
-export async function noteSubmitted(
-  database: Database,
-  batch: {
-    id: string;
-    providerId: string;
-    expiresAt: string | null;
-    counts: Record<string, number> | null;
-    isAdopted: boolean;
-    isProved: boolean;
-    dueInMs: number;
-  },
-): Promise<boolean> {
-  const { id, providerId, expiresAt, counts, isAdopted, isProved, dueInMs } = batch;
-  const values = [id, providerId, expiresAt, JSON.stringify(counts), isAdopted, isProved, dueInMs];
-  return (await send(database, NOTE_SUBMITTED, values)).length > 0;
-}
-
-export const NOTE_UNKNOWN = literal({
+/** False: another submission of the account is in flight, so this one keeps its state for now. */
+export const noteUnknown = query({
   name: 'note-unknown',
   purpose:
     'Note that it is not known what became of a submission, or that the batch that was found is not it. The search of the list begins anew.',
@@ -250,20 +244,7 @@ where b.id = $1 and b.owner = $2 and b.status in ('submitting', 'unknown', 'subm
   b.status in ('submitting', 'unknown') or not exists (
     select from holdfast.provider_batches other where other.account = b.account and other.status in ('open', 'submitting', 'unknown')))
 returning b.id`,
+  retryMs: LASTING_RETRY_MS,
+  values: ({ id, owner, message }: { id: string; owner: string; message: string }) => [id, owner, message],
+  answer: (rows) => rows.length > 0,
 });
-
-/** False: another submission of the account is in flight, so this one keeps its state for now. */
-export async function noteUnknown(
-  database: Database,
-  { id, owner, message }: { id: string; owner: string; message: string },
-): Promise<boolean> {
-  return (await send(database, NOTE_UNKNOWN, [id, owner, message])).length > 0;
-}
-
-async function send<Row extends object>(
-  database: Database,
-  statement: Statement<unknown[]>,
-  values: unknown[],
-): Promise<Row[]> {
-  return await sendQuery<Row>(database.hot, statement.prepared(values), LASTING_RETRY_MS);
-}

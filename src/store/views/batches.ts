@@ -17,7 +17,7 @@ import {
 } from '../../core/batch/progress.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
-import { HIT_RATE_SQL } from '../provider-lane/hit-rate-sql.ts';
+import { HIT_RATE_SQL } from '../provider-lane/follow-submissions.ts';
 import { isoSql } from '../session-facts.ts';
 import { literal } from '../statement.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';

@@ -12,7 +12,7 @@ import { prefixTokensOf } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
-import { readTookMs } from '../../store/provider-lane/took-ms.ts';
+import { readTookMs } from '../../store/provider-lane/follow-submissions.ts';
 import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure } from '../compact/compact-when-full.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { TurnContext } from '../context.ts';
