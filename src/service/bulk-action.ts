@@ -3,7 +3,7 @@ import { canHaveCanary, type BulkTarget, type BulkVerb } from '../core/bulk/bulk
 import { headOf } from '../core/cut-text.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
-import { cancelBulkAction, createBulkAction, judgeCanaries } from '../store/bulk/bulk-actions.ts';
+import { cancelBulkAction, createBulkAction, judgeCanaries, type NewBulkAction } from '../store/bulk/bulk-actions.ts';
 import {
   bulkKeyOf,
   leaseBulkItems,
@@ -18,7 +18,15 @@ import { isKeyTaken, readKey, type KeyedRequest } from '../store/idempotency.ts'
 import { deliveryIdsOf, type DeliveryFilter } from '../store/views/delivery-filter.ts';
 import { waitingMessageIds } from '../store/views/messages.ts';
 import { findAllTurnIds, type TurnFilter } from '../store/views/turn-filter.ts';
-import { decideDelivery, redoTurn, retryItemText } from './redrive-letters.ts';
+import {
+  decideDelivery,
+  done,
+  redoTurn,
+  redriveLetter,
+  retryItemText,
+  skipped,
+  type ActionEnd,
+} from './redrive-letters.ts';
 import type { Service } from './service.ts';
 import { stopTurn } from './stop-session.ts';
 
@@ -33,15 +41,8 @@ export type BulkSelection =
   | { target: 'deliveries'; filter: DeliveryFilter }
   | { target: 'dead-letters'; filter: { kind?: string | undefined; code?: string | undefined } };
 
-export interface BulkRequest {
-  action: BulkVerb;
+export interface BulkRequest extends Omit<NewBulkAction, 'id' | 'target' | 'ids'> {
   selection: BulkSelection;
-  /** A description of the request, for people. */
-  filter: object;
-  reason: string | null;
-  perSecond: number | null;
-  isCanary: boolean;
-  createdBy: string;
 }
 
 /** The ids that an action would be about, in the order of their age; one more than allowed when there are too many. */
@@ -118,12 +119,6 @@ function failed({ actionId, n }: { actionId: string; n: number }, error: unknown
   return { actionId, n, status: 'failed', reason: headOf(text, REASON_CHARS_MAX), messageIds: null };
 }
 
-/** How carrying an item out has ended. */
-type ItemEnd = Pick<SettledItem, 'status' | 'reason' | 'messageIds'>;
-
-const done = (messageIds: readonly string[] | null = null): ItemEnd => ({ status: 'done', reason: null, messageIds });
-const skipped = (reason: string): ItemEnd => ({ status: 'skipped', reason, messageIds: null });
-
 /**
  * Carries an item out. Its effect is stored with a key, so after a crash between the effect and its result the item is done, and not done
  * again. Rejects with faults of the database; the item then stays as it is.
@@ -142,7 +137,7 @@ export async function carryOutItem(service: Service, item: LeasedItem): Promise<
   return { actionId, n, ...done(messageIds) };
 }
 
-async function attempt(service: Service, item: LeasedItem, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function attempt(service: Service, item: LeasedItem, idempotency: KeyedRequest): Promise<ActionEnd> {
   const { target, action, subject } = item;
   switch (target) {
     case 'turns':
@@ -154,13 +149,13 @@ async function attempt(service: Service, item: LeasedItem, idempotency: KeyedReq
     case 'dead-letters':
       return action === 'discard'
         ? discardLetter(service, subject, idempotency)
-        : redriveLetter(service, subject, idempotency);
+        : redrive(service, subject, idempotency);
     default:
       return target satisfies never;
   }
 }
 
-async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function retry(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const result = await redoTurn(service, turnId, idempotency);
   if (result.kind === 'ok') return done(result.messageIds);
   if (result.kind === 'item') return skipped(retryItemText(result));
@@ -168,13 +163,13 @@ async function retry(service: Service, turnId: string, idempotency: KeyedRequest
   return skipped('Only a turn that did not succeed can be retried, and only once.');
 }
 
-async function abort(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function abort(service: Service, turnId: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const result = await stopTurn(service, turnId, idempotency);
   if (result === 'stopped') return done();
   return skipped(result === 'ended' ? 'The turn has ended.' : 'The turn does not exist.');
 }
 
-async function cancel({ database, publish }: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function cancel({ database, publish }: Service, id: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const reason = 'Cancelled by a bulk action before a turn claimed it.';
   const result = publish(await cancelMessage(database, { id, reason, idempotency }));
   switch (result.kind) {
@@ -191,7 +186,7 @@ async function cancel({ database, publish }: Service, id: string, idempotency: K
   }
 }
 
-async function decide(service: Service, action: BulkVerb, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function decide(service: Service, action: BulkVerb, id: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const decision = action === 'redrive' ? 'redrive' : 'discard';
   const result = await decideDelivery(service, id, { decision, idempotency });
   if (result === 'done') return done();
@@ -200,17 +195,13 @@ async function decide(service: Service, action: BulkVerb, id: string, idempotenc
   );
 }
 
-async function redriveLetter(service: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function redrive(service: Service, id: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const { letters } = await readOpenLetters(service.database, { ids: [id] }, 1);
   const [letter] = letters;
-  if (letter === undefined) return skipped('The letter is no longer open.');
-  if (letter.deliveryId !== null) return decide(service, 'redrive', letter.deliveryId, idempotency);
-  if (letter.turnId === null)
-    return skipped('The session that should receive it no longer exists. Discard the letter.');
-  return retry(service, letter.turnId, idempotency);
+  return letter === undefined ? skipped('The letter is no longer open.') : redriveLetter(service, letter, idempotency);
 }
 
-async function discardLetter({ database }: Service, id: string, idempotency: KeyedRequest): Promise<ItemEnd> {
+async function discardLetter({ database }: Service, id: string, idempotency: KeyedRequest): Promise<ActionEnd> {
   const count = await discardLetters(database, { ids: [id] }, idempotency);
   return count === 1 ? done() : skipped('The letter is no longer open.');
 }

@@ -3,6 +3,8 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { z } from 'zod';
+import type { erasure, subjectErasure } from '../contract/erasure.ts';
 import { PROCESS_OUTPUTS } from '../core/background-process.ts';
 import type { SessionId } from '../core/ids.ts';
 import {
@@ -32,15 +34,12 @@ import { ERASING, findErasedFamily, stopCrons, type FamilyMember } from '../stor
 import { stopFamily } from '../store/stop-family.ts';
 import { rollUp } from '../store/usage/roll-up.ts';
 import { findSessionsOfSender } from '../store/views/subjects.ts';
+import { workOff } from '../work-off.ts';
 import type { Service } from './service.ts';
 
-/** The rows that an erasure has deleted, or would delete. */
-export interface Erasure {
-  /** How many rows, by table; tables of which nothing was removed are missing. */
-  removed: RemovedRows;
-  /** Files of commands in the background. */
-  files: number;
-}
+/** The rows and files that an erasure has deleted, or would delete. */
+type Erasure = Omit<z.output<typeof erasure>, 'key'>;
+type PersonErasure = Omit<z.output<typeof subjectErasure>, 'senderId'>;
 
 /** `busy`: a batch that has not ended has items of it; nothing was removed. */
 export type ErasureResult = ({ kind: 'erased' } & Erasure) | { kind: 'busy'; batchId: string };
@@ -93,15 +92,13 @@ async function eraseKey(service: Service, key: string, progress: Progress): Prom
     const batchId = await eraseFamily(service, family, { ...progress, key });
     if (batchId !== null) return batchId;
   }
-  return hasSession ? null : await eraseItems(service, key, progress);
-}
-
-/** Items that were cancelled before they were fed name a session that may not exist. */
-async function eraseItems({ database }: Service, key: string, { total }: Progress): Promise<string | null> {
+  if (hasSession) return null;
+  const { database } = service;
+  // Items that were cancelled before they were fed name a session that may not exist.
   const batchId = await findOpenBatch(database, withoutSession(key));
   if (batchId !== null) return batchId;
-  add(total.removed, { batch_items: await emptyItems(database, withoutSession(key)) });
-  add(total.removed, await blankKeys(database, [key]));
+  add(progress.total.removed, { batch_items: await emptyItems(database, withoutSession(key)) });
+  add(progress.total.removed, await blankKeys(database, [key]));
   return null;
 }
 
@@ -194,15 +191,16 @@ async function eraseCommands(
   removed: RemovedRows,
 ): Promise<number> {
   let files = 0;
-  for (;;) {
+  await workOff(async () => {
     const processIds = await nextProcesses(database, ids);
-    if (processIds.length === 0) return files;
     for (const id of processIds) {
       files += await filesOf(config.runtime.dataDir, id);
       await rm(folderOf(config.runtime.dataDir, id), { recursive: true, force: true });
     }
     add(removed, await eraseProcesses(database, processIds));
-  }
+    return processIds.length > 0;
+  });
+  return files;
 }
 
 function folderOf(dataDir: string, processId: string): string {
@@ -221,14 +219,6 @@ async function until(ms: number, holds: () => Promise<boolean>): Promise<void> {
 export interface Person extends Sender {
   /** True: sessions in which others have written are erased, too. */
   erasesShared: boolean;
-}
-
-export interface PersonErasure {
-  sessions: (Erasure & { key: string })[];
-  /** The keys of the sessions that are kept, because others have written there, too. */
-  shared: string[];
-  /** Items of ended batches that never became messages of a session. */
-  batchItems: number;
 }
 
 /** `busy`: a batch that has not ended has items of the person, or of the session; the sessions before it are erased. */
@@ -265,9 +255,7 @@ async function sessionsOf(
   { senderId, channel, erasesShared }: Person,
 ): Promise<{ chosen: string[]; shared: string[] }> {
   const found = await findSessionsOfSender(views, { senderId, channel });
-  const isChosen = ({ isShared }: { isShared: boolean }): boolean => !isShared || erasesShared;
-  return {
-    chosen: found.filter(isChosen).map(({ key }) => key),
-    shared: found.filter((session) => !isChosen(session)).map(({ key }) => key),
-  };
+  const keysOf = (isKept: boolean): string[] =>
+    found.filter(({ isShared }) => isKept === (isShared && !erasesShared)).map(({ key }) => key);
+  return { chosen: keysOf(false), shared: keysOf(true) };
 }

@@ -1,6 +1,7 @@
 // Operator actions on failed work: turns are retried, deliveries are sent again, and dead letters are redriven or discarded, each
 // in a statement of its own that also closes the letter. So a request that was cut off and is sent again continues with what is still open,
 // and nothing is redriven twice (G17).
+import type { RedrivenLetters } from '../contract/dead-letters.ts';
 import {
   discardLetters,
   keepRedriveKey,
@@ -13,22 +14,21 @@ import type { KeyedRequest } from '../store/idempotency.ts';
 import { retryTurn, type RetriedItem, type RetryResult } from '../store/retry-turn.ts';
 import type { Service } from './service.ts';
 
-export interface RedrivenLetter {
-  id: string;
-  result: 'redriven' | 'skipped';
-  /** Why it was skipped; it stays open. */
+/** How an action on one thing has ended. */
+export interface ActionEnd {
+  status: 'done' | 'skipped';
+  /** Why it was skipped. */
   reason: string | null;
   /** The messages that wait because of it. */
-  messageIds: string[];
+  messageIds: readonly string[] | null;
 }
 
-interface Redriven {
-  redriven: number;
-  skipped: number;
-  /** Open letters of the request that it did not reach: send it again for them. Those that only their batch retries do not count. */
-  remaining: number;
-  letters: RedrivenLetter[];
-}
+export const done = (messageIds: readonly string[] | null = null): ActionEnd => ({
+  status: 'done',
+  reason: null,
+  messageIds,
+});
+export const skipped = (reason: string): ActionEnd => ({ status: 'skipped', reason, messageIds: null });
 
 /** The most letters of one request. */
 const LETTERS_MAX = 500;
@@ -62,10 +62,14 @@ export async function redriveLetters(
   service: Service,
   filter: LetterFilter,
   idempotency: KeyedRequest | null,
-): Promise<Redriven> {
+): Promise<RedrivenLetters> {
   const { letters: open, count } = await readOpenLetters(service.database, filter, LETTERS_MAX);
-  const letters: RedrivenLetter[] = [];
-  for (const letter of open) letters.push(await redriveOne(service, letter));
+  const letters: RedrivenLetters['letters'] = [];
+  for (const letter of open) {
+    const { status, reason, messageIds } = await redriveLetter(service, letter, null);
+    const result = status === 'done' ? 'redriven' : 'skipped';
+    letters.push({ id: letter.id, result, reason, messageIds: [...(messageIds ?? [])] });
+  }
   const redriven = letters.filter(({ result }) => result === 'redriven').length;
   const skipped = letters.length - redriven;
   const remaining = count - open.filter(({ isItem }) => !isItem).length;
@@ -74,16 +78,19 @@ export async function redriveLetters(
   return answer;
 }
 
-async function redriveOne(service: Service, { id, turnId, deliveryId }: OpenLetter): Promise<RedrivenLetter> {
-  const skipped = (reason: string): RedrivenLetter => ({ id, result: 'skipped', reason, messageIds: [] });
+/** Redrives an open letter; a skipped one stays open. */
+export async function redriveLetter(
+  service: Service,
+  { turnId, deliveryId }: OpenLetter,
+  idempotency: KeyedRequest | null,
+): Promise<ActionEnd> {
   if (deliveryId !== null) {
-    const decided = await decideDelivery(service, deliveryId, { decision: 'redrive', idempotency: null });
-    if (decided === 'done') return { id, result: 'redriven', reason: null, messageIds: [] };
-    return skipped('The delivery does not exist or no longer has the status failed.');
+    const decided = await decideDelivery(service, deliveryId, { decision: 'redrive', idempotency });
+    return decided === 'done' ? done() : skipped('The delivery does not exist or no longer has the status failed.');
   }
   if (turnId === null) return skipped('The session that should receive it no longer exists. Discard the letter.');
-  const retried = await redoTurn(service, turnId, null);
-  if (retried.kind === 'ok') return { id, result: 'redriven', reason: null, messageIds: retried.messageIds };
+  const retried = await redoTurn(service, turnId, idempotency);
+  if (retried.kind === 'ok') return done(retried.messageIds);
   if (retried.kind === 'item') return skipped(retryItemText(retried));
   return skipped('The turn no longer has a failed message. Discard the letter.');
 }

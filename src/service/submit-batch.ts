@@ -1,4 +1,4 @@
-// Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
+// Submits a batch, and passes on what people do to it afterwards. A submission reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
 import { isAgent, modelFault, priceBookOf, toolPolicyFault } from '../config.ts';
 import { inputOfItem, type BatchInput } from '../core/batch/batch.ts';
@@ -9,6 +9,14 @@ import type { SessionKey } from '../core/ids.ts';
 import { priceAt } from '../core/prices/price-table.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { estimateTextTokens } from '../core/token-estimate.ts';
+import {
+  controlBatch as control,
+  deleteBatch as remove,
+  patchBatch as patch,
+  type BatchCommand,
+  type BatchControl,
+  type BatchPatch,
+} from '../store/batches/control.ts';
 import {
   addItems,
   beginUpload,
@@ -59,12 +67,19 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
   await beginUpload(database, batch);
   let isStarted = false;
   try {
-    const group = new ItemGroup((firstN, rows) => addItems(database, batch.id, { firstN, items: rows }));
-    const read = await readItems(service, submission, (placed, body) =>
-      group.add({ ...placed, body: JSON.stringify(body) }),
-    );
+    let group: NewItem[] = [];
+    let chars = 0;
+    const read = await readItems(service, submission, async (placed, content) => {
+      const body = JSON.stringify(content);
+      group.push({ ...placed, body });
+      chars += body.length;
+      if (group.length < GROUP_ITEMS && chars < GROUP_CHARS) return;
+      await addItems(database, batch.id, group);
+      group = [];
+      chars = 0;
+    });
     if (read.kind !== 'read') return read;
-    await group.store();
+    await addItems(database, batch.id, group);
     const { idempotency, sha256 } = submission.finish();
     isStarted = await startBatch(database, {
       batchId: batch.id,
@@ -155,29 +170,23 @@ async function readItems(
   return { kind: 'read', count };
 }
 
-/** Items until there are enough for one statement. */
-class ItemGroup {
-  readonly #store: (firstN: number, items: NewItem[]) => Promise<void>;
-  #items: NewItem[] = [];
-  #chars = 0;
-  #firstN = 1;
+/** Pauses, resumes, cancels it, or retries what failed. The schedulers do the rest. */
+export function controlBatch(
+  { database }: Service,
+  request: { batchId: string; command: BatchCommand; idempotency: KeyedRequest | null },
+): Promise<BatchControl> {
+  return control(database, request);
+}
 
-  constructor(store: (firstN: number, items: NewItem[]) => Promise<void>) {
-    this.#store = store;
-  }
+export async function editBatch(
+  { database, publish }: Service,
+  batchId: string,
+  changes: BatchPatch,
+): Promise<BatchControl> {
+  return publish(await patch(database, batchId, changes));
+}
 
-  async add(item: NewItem): Promise<void> {
-    this.#items.push(item);
-    this.#chars += item.body.length;
-    if (this.#items.length >= GROUP_ITEMS || this.#chars >= GROUP_CHARS) await this.store();
-  }
-
-  async store(): Promise<void> {
-    const items = this.#items;
-    if (items.length === 0) return;
-    this.#items = [];
-    this.#chars = 0;
-    await this.#store(this.#firstN, items);
-    this.#firstN += items.length;
-  }
+/** Deletes it with its items, if it has ended. */
+export function deleteBatch({ database }: Service, batchId: string): Promise<BatchControl> {
+  return remove(database, batchId);
 }

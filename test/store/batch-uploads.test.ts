@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/store/batches/upload.ts';
 import { addFilePart, beginFile, deleteFile } from '../../src/store/client-files.ts';
+import type { SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -32,8 +33,9 @@ const UPLOAD: Omit<NewBatch, 'id'> = {
 };
 
 const item = {
+  n: 1,
   customId: null,
-  sessionKey: 'agent:main:upload',
+  sessionKey: 'agent:main:upload' as SessionKey,
   isOwnSession: true,
   afterN: null,
   body: '{"text":"one"}',
@@ -46,7 +48,7 @@ test('items that are stored while their upload is deleted are deleted with it', 
   // Items whose connection broke: their statement is still running.
   const late = await database.views.connect();
   await late.query('begin');
-  await addItems({ ...database, views: late as unknown as typeof database.views }, id, { firstN: 1, items: [item] });
+  await addItems({ ...database, views: late as unknown as typeof database.views }, id, [item]);
   const deleted = deleteUpload(database, id);
   const isWaiting = () =>
     rig.rows(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);

@@ -13,7 +13,7 @@ import {
   noteLook,
   readKnownBatches,
   returnRequests,
-  type Poll,
+  type PollNote,
 } from '../../src/store/provider-lane/follow-submissions.ts';
 import {
   claimSubmission,
@@ -37,7 +37,7 @@ interface Step {
   parts: LaneParts;
   submission: ProviderSubmission;
   /** Notes what a poll has shown, and releases the submission. */
-  note: (poll: Poll) => Promise<void>;
+  note: (poll: PollNote) => Promise<void>;
 }
 
 /** Does the next step of a submission that is due; resolves with false when none is. */
@@ -52,7 +52,7 @@ export async function followSubmission(parts: LaneParts): Promise<boolean> {
     return true;
   }
   const lease = new SubmissionLease(parts, { id, askedAtMs });
-  const note = (poll: Poll): Promise<void> => noteLook(database, { id, owner }, poll);
+  const note = (poll: PollNote): Promise<void> => noteLook(database, { id, owner }, poll);
   try {
     await step({ parts, submission, note });
   } catch (error) {

@@ -3,7 +3,7 @@ import { deleted } from '../../contract/answers.ts';
 import type { BatchView } from '../../contract/batches.ts';
 import { z } from 'zod';
 import { microsOf } from '../../core/prices/call-cost.ts';
-import { controlBatch, deleteBatch, editBatch } from '../../service/control-batch.ts';
+import { controlBatch, deleteBatch, editBatch } from '../../service/submit-batch.ts';
 import type { BatchCommand, BatchControl } from '../../store/batches/control.ts';
 import { listItems } from '../../store/views/batch-items.ts';
 import { listBatches, viewBatch } from '../../store/views/batches.ts';

@@ -82,7 +82,7 @@ export function batchSessionKey(batchId: string, agentId: string): SessionKey {
 }
 
 /** The settings of a batch for the inputs of its items. */
-interface FedBatch {
+export interface FedBatch {
   id: string;
   via: MessageVia;
   fallback: 'live' | 'fail';

@@ -1,8 +1,9 @@
 // What people do to a batch: pause, resume, cancel, retry what failed, change its settings, delete it. Each is one statement that also stores the
 // key of its request; what the state does not allow changes nothing and answers the state.
+import type { z } from 'zod';
 import { UPLOAD_HOURS, type BatchStatus } from '../../core/batch/batch.ts';
-import type { MessageVia } from '../../core/inbound.ts';
 import type { Committed } from '../../after-commit.ts';
+import type { batchPatch } from '../../contract/batch-requests.ts';
 import { changedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
 import { insertServiceEventsSql } from '../events.ts';
@@ -187,15 +188,7 @@ export function controlBatch(
 }
 
 /** Absent: unchanged. Null clears it. */
-export interface BatchPatch {
-  name?: string | null;
-  concurrency?: number;
-  weight?: number;
-  maxCostMicros?: number | null;
-  maxFailurePercent?: number;
-  deadlineSeconds?: number;
-  via?: MessageVia;
-}
+export type BatchPatch = Omit<z.output<typeof batchPatch>, 'maxCostUsd'> & { maxCostMicros?: number | null };
 
 /** Changes settings of a batch. */
 export const patchBatch = query({

@@ -4,34 +4,20 @@
 // Locking: the batch (skipped when it is locked), its items, then the session rows in the order of their ids. No statement locks a batch after a
 // session.
 import type { Committed } from '../../after-commit.ts';
-import type { ItemDefaults } from '../../core/batch/batch.ts';
-import type { CacheSetting } from '../../core/provider-batch/cache-markers.ts';
-import type { Choice } from '../../core/provider-batch/choose-way.ts';
+import type { FedBatch } from '../../core/batch/batch.ts';
+import type { FeedingBatch } from '../../core/batch/share-room.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
-import type { InboundMessage, MessageVia } from '../../core/inbound.ts';
+import type { InboundMessage } from '../../core/inbound.ts';
 import { insertEventsSql } from '../events.ts';
 import { query } from '../query.ts';
 import { afterOf, allOf, type RungColumns } from '../rings.ts';
 import { ringSql } from '../session-locks.ts';
 
 /** A batch that may be fed. */
-export interface HungryBatch {
-  id: string;
+export interface HungryBatch extends FedBatch, FeedingBatch {
   agentId: string;
-  weight: number;
-  room: number;
-  via: MessageVia;
-  fallback: 'live' | 'fail';
-  defaults: ItemDefaults;
-  deadlineMs: number | null;
-  createdBy: string;
-  /** The first items that run alone; null: no pilot, or it is over. */
-  pilot: number | null;
-  cache: CacheSetting;
   /** With `via: auto`: the items up to this number go first; null: they have ended. */
   probeTo: number | null;
-  /** The way of the others. */
-  choice: Choice | null;
 }
 
 /** At most this many items of a live batch wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */

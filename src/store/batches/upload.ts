@@ -1,6 +1,7 @@
 // The upload of a batch: a row that no feeder sees, its items in groups as they are read, and one statement that starts it. An upload that is
 // refused or broken off is deleted; one whose process crashed is deleted by the housekeeping.
 import type { ItemDefaults } from '../../core/batch/batch.ts';
+import type { PlacedItem } from '../../core/batch/check-items.ts';
 import type { MessageVia } from '../../core/inbound.ts';
 import type { AskedBatch } from '../../core/openai/batch-objects.ts';
 import type { Database } from '../database.ts';
@@ -8,8 +9,6 @@ import { startedCapsSql } from '../budgets/batch-cap.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { query } from '../query.ts';
-import { sendQuery } from '../send-query.ts';
-import { literal } from '../statement.ts';
 
 /** A batch before its first item. */
 export interface NewBatch {
@@ -33,78 +32,59 @@ export interface NewBatch {
   createdBy: string;
 }
 
-export const BEGIN_UPLOAD = literal({
+/** Makes the row of an upload. */
+export const beginUpload = query({
   name: 'begin-batch-upload',
   purpose: 'Make a batch that takes items and is not fed yet.',
   text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
   deadline_at, fallback, cache, format, created_by, model)
-values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second', $12, $13, $14, $15, $16)`,
+values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second', $12, $13, $14, $15, $16)
+on conflict (id) do nothing`,
+  pool: 'views',
+  values: (batch: NewBatch) => [
+    batch.id,
+    batch.name,
+    batch.via,
+    batch.agentId,
+    JSON.stringify(batch.defaults),
+    batch.concurrency,
+    batch.weight,
+    batch.pilot,
+    batch.maxFailurePercent,
+    batch.maxCostMicros,
+    batch.deadlineSeconds,
+    batch.fallback,
+    batch.cache,
+    batch.format,
+    batch.createdBy,
+    batch.model,
+  ],
 });
 
-/** Makes the row of an upload. */
-export async function beginUpload(database: Database, batch: NewBatch): Promise<void> {
-  await database.views.query(
-    BEGIN_UPLOAD.prepared([
-      batch.id,
-      batch.name,
-      batch.via,
-      batch.agentId,
-      JSON.stringify(batch.defaults),
-      batch.concurrency,
-      batch.weight,
-      batch.pilot,
-      batch.maxFailurePercent,
-      batch.maxCostMicros,
-      batch.deadlineSeconds,
-      batch.fallback,
-      batch.cache,
-      batch.format,
-      batch.createdBy,
-      batch.model,
-    ]),
-  );
-}
-
-/** An item as it is stored; `afterN` is the item of the same session before it. */
-export interface NewItem {
-  customId: string | null;
-  sessionKey: string;
-  isOwnSession: boolean;
-  afterN: number | null;
+/** An item as it is stored. */
+export interface NewItem extends PlacedItem {
   /** JSON text. */
   body: string;
 }
 
-export const ADD_ITEMS = literal({
+/** Stores items. */
+export const addItems = query({
   name: 'add-batch-items',
-  purpose:
-    'Store a group of items, numbered from $2. Answers nothing; items of a batch that is no longer uploading are left out.',
+  purpose: 'Store a group of items. Items of a batch that is no longer uploading are left out.',
   locking: 'The batch, shared, so that it is not started or deleted meanwhile.',
   text: `with held as materialized (select id from holdfast.batches where id = $1 and status = 'uploading' for share)
 insert into holdfast.batch_items (batch_id, n, custom_id, session_key, is_own_session, after_n, is_ready, body)
-select held.id, $2::int + item.place - 1, item.custom_id, item.session_key, item.is_own, item.after_n, item.after_n is null, item.body::json
-from held, unnest($3::text[], $4::text[], $5::boolean[], $6::int[], $7::text[]) with ordinality
-  as item (custom_id, session_key, is_own, after_n, body, place)`,
+select held.id, item.n, item.custom_id, item.session_key, item.is_own, item.after_n, item.after_n is null, item.body::json
+from held, unnest($2::int[], $3::text[], $4::text[], $5::boolean[], $6::int[], $7::text[]) as item (n, custom_id, session_key, is_own, after_n, body)
+on conflict do nothing`,
+  pool: 'views',
+  values: (batchId: string, items: readonly NewItem[]) => [
+    batchId,
+    ...(['n', 'customId', 'sessionKey', 'isOwnSession', 'afterN', 'body'] as const).map((field) =>
+      items.map((item) => item[field]),
+    ),
+  ],
 });
-
-/** Stores items; the first has number `firstN`. */
-export async function addItems(
-  database: Database,
-  batchId: string,
-  { firstN, items }: { firstN: number; items: readonly NewItem[] },
-): Promise<void> {
-  await database.views.query(
-    ADD_ITEMS.prepared([
-      batchId,
-      firstN,
-      items.map((item) => item.customId),
-      items.map((item) => item.sessionKey),
-      items.map((item) => item.isOwnSession),
-      items.map((item) => item.afterN),
-      items.map((item) => item.body),
-    ]),
-  );
-}
 
 interface BatchStart {
   batchId: string;
@@ -153,24 +133,28 @@ select id from started`,
   answer: (rows) => rows.length > 0,
 });
 
-export const AWAIT_UPLOAD = literal({
+export const awaitUpload = query({
   name: 'await-batch-upload',
   purpose: 'Wait for statements about an upload that are still under way, such as one whose connection broke.',
   locking: 'The batch.',
   text: `select id from holdfast.batches where id = $1 and status = 'uploading' for update`,
+  pool: 'views',
+  values: (batchId: string) => [batchId],
 });
 
-export const DELETE_UPLOAD = literal({
+export const deleteUploadRows = query({
   name: 'delete-batch-upload',
   purpose: 'Delete an upload that was refused or broken off.',
   locking: 'The batch, then its items.',
   text: `with deleted as (delete from holdfast.batches where id = $1 and status = 'uploading' returning id)
 delete from holdfast.batch_items i using deleted where i.batch_id = deleted.id`,
+  pool: 'views',
+  values: (batchId: string) => [batchId],
 });
 
 /** Deletes an upload; one that was started meanwhile stays. */
 export async function deleteUpload(database: Database, batchId: string): Promise<void> {
   // Items that are stored while a deletion waits for them would not be seen by it, and stay.
-  await sendQuery(database.views, AWAIT_UPLOAD.prepared([batchId]));
-  await sendQuery(database.views, DELETE_UPLOAD.prepared([batchId]));
+  await awaitUpload(database, batchId);
+  await deleteUploadRows(database, batchId);
 }

@@ -9,7 +9,7 @@ export interface NewBulkAction {
   id: string;
   action: BulkVerb;
   target: BulkTarget;
-  /** For people; the ids are what counts. */
+  /** A description of the request for people; the ids are what counts. */
   filter: object;
   reason: string | null;
   perSecond: number | null;

@@ -14,7 +14,7 @@ interface Held {
 }
 
 /** What a poll has shown. */
-export interface Poll {
+export interface PollNote {
   /** Absent: as before. */
   status?: 'submitted' | 'canceling' | 'ended';
   dueInMs: number;
@@ -40,7 +40,7 @@ where b.id = $1 and b.owner = $2`,
   retryMs: LASTING_RETRY_MS,
   values: (
     { id, owner }: Held,
-    { status, dueInMs, counts, expiresAt, isProved = false, isAbsent = false, disprovedIds = [], error }: Poll,
+    { status, dueInMs, counts, expiresAt, isProved = false, isAbsent = false, disprovedIds = [], error }: PollNote,
   ) => [
     id,
     owner,

@@ -1,6 +1,7 @@
 // Stores what a batch of the provider says of its requests, and wakes their turns. A result of a request that no longer waits in this
 // submission changes nothing: it was stored before, or its turn has moved on.
 import type { Committed } from '../../after-commit.ts';
+import type { ReportedTokens } from '../../core/prices/call-cost.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { query } from '../query.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
@@ -22,13 +23,9 @@ export interface RequestResult {
 }
 
 /** Tokens and costs of an answer. */
-export interface AnswerFigures {
+interface AnswerFigures extends ReportedTokens {
   /** As the provider names it. */
   model: string;
-  inputTokens: number;
-  outputTokens: number;
-  cacheReadTokens: number;
-  cacheWriteTokens: number;
   /** Null: not known. */
   costMicros: number | null;
   liveMicros: number | null;
