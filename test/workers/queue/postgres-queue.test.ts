@@ -115,6 +115,20 @@ test('a worker whose statements fail pauses after each of them', async () => {
   expect((failedAtMs[29] ?? 0) - (failedAtMs[0] ?? 0)).toBeGreaterThan(700);
 });
 
+test('an idle worker does not ask for delayed jobs and rate limits, which there are not', async () => {
+  const proxy = await openProxy();
+  const sent: string[] = [];
+  onTestFinished(proxy.onRoundTrip(({ sql, outcome }) => void (outcome === 'ok' && sent.push(...sql))));
+  const rig = await openQueueRig({ databaseUrl: proxy.urlFor(database.url) });
+  const seen = new Seen();
+  await rig.startWorker({ process: async ({ sessionId }) => seen.add(sessionId) });
+  await asleep(rig, seen);
+  await rig.doorbell.ring([ring()]);
+  await seen.count(2);
+  expect(sent.filter((text) => text.includes('move_to_active')).length).toBeGreaterThan(1);
+  expect(sent.filter((text) => text.includes('next_'))).toEqual([]);
+});
+
 test('a job whose notification was lost is found by the poll', async () => {
   const rig = await openQueueRig({ databaseUrl: database.url });
   const seen = new Seen();
