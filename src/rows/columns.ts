@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { storedOptions, type InputOptions } from '../core/input-options.ts';
 
 const require = createRequire(import.meta.url);
-const { bigint, boolean, customType, integer, json, pgSchema, text, uuid } =
+const { bigint, boolean, customType, integer, json, pgSchema, text, timestamp, uuid } =
   require('drizzle-orm/pg-core') as typeof import('drizzle-orm/pg-core');
 const { sql } = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');
 
@@ -15,6 +15,10 @@ export const holdfast = pgSchema('holdfast');
 
 /** A bigint that stays far below 2^53. */
 export const count = () => bigint({ mode: 'number' });
+
+export const bytea = customType<{ data: Buffer }>({ dataType: () => 'bytea' });
+
+export const time = () => timestamp({ withTimezone: true });
 
 /** A time, in milliseconds since the epoch. */
 export const ms = customType<{ data: number; driverData: string | Date }>({

@@ -34,8 +34,5 @@ export const crons = holdfast.table('crons', {
   noticeId: uuid(),
   revision: count().notNull().default(0),
   createdMs: ms('created_at').notNull().default(now),
-  updatedMs: ms('updated_at')
-    .notNull()
-    .default(now)
-    .$onUpdate(() => now),
+  updatedMs: ms('updated_at').notNull().default(now),
 });

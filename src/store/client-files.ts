@@ -1,147 +1,90 @@
-// Files of OpenAI's clients. An upload is a row that nothing shows, its parts as they arrive, and one statement that completes it, with the key
+// Files of OpenAI's clients. An upload is a row that nothing shows, its parts as they arrive, and one transaction that completes it, with the key
 // of the request. One that is broken off is deleted; one whose process crashed, or that takes too long, goes with the old files.
 import { FILE_UPLOAD_HOURS } from '../core/batch/batch.ts';
-import type { AskedBatch } from '../core/openai/batch-objects.ts';
+import type { AskedBatch, LineError } from '../core/openai/batch-objects.ts';
+import { clientBatches, clientFileParts, clientFiles } from '../rows/client-files.ts';
+import { fromNow, now } from '../rows/columns.ts';
 import type { Database } from './database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { sendQuery } from './send-query.ts';
-import { literal } from './statement.ts';
+import { and, eq, gt, inArray, isNull, lt, query, sql, transact } from './drizzle.ts';
+import { storeKey, type KeyedRequest } from './idempotency.ts';
 
-/** Files that one statement deletes. */
+/** Files that one transaction deletes. */
 const TRIMMED_MAX = 20;
-/** No statement runs as long as this: a part that was stored just before the end of its upload is committed when the file is deleted. */
-const TRIM_AFTER = '1 minute';
-
-export const BEGIN_FILE = literal({
-  name: 'begin-client-file',
-  purpose: 'Make a file that takes parts and that nothing shows yet.',
-  text: `insert into holdfast.client_files (id, filename, purpose, created_by, expires_at)
-values ($1, $2, $3, $4, clock_timestamp() + interval '${FILE_UPLOAD_HOURS} hours')`,
-});
+/** No upload of a part takes as long as this: one that began just before the end of its file is over when the file is deleted. */
+const TRIM_AFTER_MS = 60_000;
 
 /** A file before its first part. */
-export interface NewFile {
-  id: string;
-  filename: string;
-  purpose: string;
-  createdBy: string;
-}
+export type NewFile = Pick<typeof clientFiles.$inferInsert, 'id' | 'filename' | 'purpose' | 'createdBy'>;
 
+const idOf = { id: clientFiles.id };
+
+const isTaking = (id: string) =>
+  and(eq(clientFiles.id, id), isNull(clientFiles.completedAt), gt(clientFiles.expiresAt, now));
+
+/** Makes a file that takes parts. */
 export async function beginFile(database: Database, file: NewFile): Promise<void> {
-  await database.views.query(BEGIN_FILE.prepared([file.id, file.filename, file.purpose, file.createdBy]));
+  const row = { ...file, expiresAt: fromNow(FILE_UPLOAD_HOURS * 3_600_000) };
+  await query(database.views, (db) => db.insert(clientFiles).values(row));
 }
-
-export const ADD_FILE_PART = literal({
-  name: 'add-client-file-part',
-  purpose: 'Store a part of a file whose upload may still continue. Answers a row when it did.',
-  locking: 'The file, shared, so that it is not deleted meanwhile.',
-  text: `with held as materialized (
-  select id from holdfast.client_files where id = $1 and completed_at is null and expires_at > clock_timestamp() for share
-)
-insert into holdfast.client_file_parts (file_id, n, content) select held.id, $2::int, $3::bytea from held returning n`,
-});
 
 /** Stores part `n`, counted from 1. False: the time of the upload is over. */
-export async function addFilePart(
+export function addFilePart(database: Database, part: { id: string; n: number; content: Buffer }): Promise<boolean> {
+  const { id, ...rest } = part;
+  return transact(database.views, async (tx) => {
+    // Shared, so that it is not deleted meanwhile.
+    const [held] = await tx.select(idOf).from(clientFiles).where(isTaking(id)).for('share');
+    if (held !== undefined) await tx.insert(clientFileParts).values({ fileId: id, ...rest });
+    return held !== undefined;
+  });
+}
+
+/** Shows it; rejects as `isKeyTaken` says when another request was first. False: the time of the upload is over. */
+export function completeFile(
   database: Database,
-  part: { id: string; n: number; content: Buffer },
+  { id, bytes, keepMs, idempotency }: { id: string; bytes: number; keepMs: number; idempotency: KeyedRequest | null },
 ): Promise<boolean> {
-  return (await sendQuery(database.views, ADD_FILE_PART.prepared([part.id, part.n, part.content]))).length > 0;
+  const complete = { bytes, completedAt: now, expiresAt: fromNow(keepMs) };
+  return transact(database.views, async (tx) => {
+    const [shown] = await tx.update(clientFiles).set(complete).where(isTaking(id)).returning(idOf);
+    if (shown !== undefined) await storeKey(tx, idempotency, { fileId: id });
+    return shown !== undefined;
+  });
 }
 
-export const COMPLETE_FILE = literal({
-  name: 'complete-client-file',
-  purpose: 'Show a file whose parts are stored, and keep the key of its request. Answers a row when it did.',
-  locking: 'The file.',
-  text: `with completed as (
-  update holdfast.client_files f set bytes = $2, completed_at = clock_timestamp(), expires_at = clock_timestamp() + $3 * interval '1 millisecond'
-  where f.id = $1 and f.completed_at is null and f.expires_at > clock_timestamp() returning f.id
-),
-${keyedPart(4, `select json_build_object('fileId', id) from completed`)}
-select id from completed`,
-});
+/** Deletes it with its parts, after those that are being stored. False: it does not exist. */
+export function deleteFile(database: Database, id: string): Promise<boolean> {
+  return transact(database.views, async (tx) => {
+    const { rowCount } = await tx.delete(clientFiles).where(eq(clientFiles.id, id));
+    await tx.delete(clientFileParts).where(eq(clientFileParts.fileId, id));
+    return rowCount === 1;
+  });
+}
 
-/** Completes it; rejects as `isKeyTaken` says when another request was first. False: the time of the upload is over. */
-export async function completeFile(
+/** Stores a batch whose lines were refused; rejects as `isKeyTaken` says when another request was first. */
+export function failClientBatch(
   database: Database,
-  file: { id: string; bytes: number; keepMs: number; idempotency: KeyedRequest | null },
-): Promise<boolean> {
-  const values = [file.id, file.bytes, file.keepMs, ...keyValues(file.idempotency)];
-  return (await sendQuery(database.views, COMPLETE_FILE.prepared(values))).length > 0;
-}
-
-export const AWAIT_FILE = literal({
-  name: 'await-client-file',
-  purpose: 'Wait for parts of a file that are still being stored, such as one whose connection broke.',
-  locking: 'The file.',
-  text: 'select id from holdfast.client_files where id = $1 for update',
-});
-
-export const DELETE_FILE = literal({
-  name: 'delete-client-file',
-  purpose: 'Delete a file with its parts. Answers a row when there was one.',
-  locking: 'The file, then its parts.',
-  text: `with deleted as (delete from holdfast.client_files f where f.id = $1 returning f.id),
-parts as (delete from holdfast.client_file_parts p using deleted where p.file_id = deleted.id)
-select id from deleted`,
-});
-
-/** False: it does not exist. */
-export async function deleteFile(database: Database, id: string): Promise<boolean> {
-  // A part that is stored while a deletion waits for it would not be seen by it, and stay.
-  await sendQuery(database.views, AWAIT_FILE.prepared([id]));
-  return (await sendQuery(database.views, DELETE_FILE.prepared([id]))).length > 0;
-}
-
-export const FAIL_CLIENT_BATCH = literal({
-  name: 'fail-client-batch',
-  purpose: 'Store a batch whose lines were refused, with the key of its request.',
-  text: `with made as (
-  insert into holdfast.client_batches (id, input_file_id, endpoint, completion_window, metadata, errors)
-  values ($1, $2, $3, $4, $5::json, $6::json) returning id
-),
-${keyedPart(7, `select json_build_object('batchId', id) from made`)}
-select id from made`,
-});
-
-/** Stores it; rejects as `isKeyTaken` says when another request was first. */
-export async function failClientBatch(
-  database: Database,
-  failed: { id: string; asked: AskedBatch; errors: readonly object[]; idempotency: KeyedRequest | null },
+  failed: { id: string; asked: AskedBatch; errors: readonly LineError[]; idempotency: KeyedRequest | null },
 ): Promise<void> {
   const { id, asked, errors, idempotency } = failed;
-  const metadata = asked.metadata === null ? null : JSON.stringify(asked.metadata);
-  await database.views.query(
-    FAIL_CLIENT_BATCH.prepared([
-      id,
-      asked.inputFileId,
-      asked.endpoint,
-      asked.completionWindow,
-      metadata,
-      JSON.stringify(errors),
-      ...keyValues(idempotency),
-    ]),
-  );
+  return transact(database.views, async (tx) => {
+    const { rowCount } = await tx
+      .insert(clientBatches)
+      .values({ id, ...asked, errors })
+      .onConflictDoNothing();
+    if (rowCount === 1) await storeKey(tx, idempotency, { batchId: id });
+  });
 }
 
-export const TRIM_CLIENT_FILES = literal({
-  name: 'trim-client-files',
-  purpose: 'Delete some files that have expired, and requests whose batch was deleted. Answers how many files.',
-  locking: 'The rows that it deletes, skipping files that are locked.',
-  text: `with expired as (
-  select f.id from holdfast.client_files f where f.expires_at < clock_timestamp() - interval '${TRIM_AFTER}' order by f.expires_at limit ${TRIMMED_MAX} for update skip locked
-),
-parts as (delete from holdfast.client_file_parts p using expired where p.file_id = expired.id),
-files as (delete from holdfast.client_files f using expired where f.id = expired.id returning 1),
-requests as (
-  delete from holdfast.client_batches c where c.created_at < clock_timestamp() - $1 * interval '1 millisecond'
-    and not exists (select from holdfast.batches b where b.id = c.id)
-)
-select (select count(*) from files)::int as files`,
-});
-
-/** Deletes some; true: there may be more. `keepMs`: how long a request without a batch is kept. */
-export async function trimClientFiles(database: Database, keepMs: number): Promise<boolean> {
-  const [row] = await sendQuery<{ files: number }>(database.views, TRIM_CLIENT_FILES.prepared([keepMs]));
-  return (row?.files ?? 0) === TRIMMED_MAX;
+/** Deletes some files that have expired, and requests whose batch was deleted, after `keepMs`; true: there may be more files. */
+export function trimClientFiles(database: Database, keepMs: number): Promise<boolean> {
+  const isOld = lt(clientFiles.expiresAt, fromNow(-TRIM_AFTER_MS));
+  const isAlone = sql<boolean>`not exists (select from holdfast.batches b where b.id = ${clientBatches.id})`;
+  return transact(database.views, async (tx) => {
+    const old = tx.select(idOf).from(clientFiles).where(isOld).orderBy(clientFiles.expiresAt).limit(TRIMMED_MAX);
+    const ids = (await old.for('update', { skipLocked: true })).map(({ id }) => id);
+    await tx.delete(clientFileParts).where(inArray(clientFileParts.fileId, ids));
+    await tx.delete(clientFiles).where(inArray(clientFiles.id, ids));
+    await tx.delete(clientBatches).where(and(lt(clientBatches.createdAt, fromNow(-keepMs)), isAlone));
+    return ids.length === TRIMMED_MAX;
+  });
 }

@@ -1,9 +1,10 @@
 // Crons: scheduled work. Each change increments the revision of the cron, so that a plan made from an older revision fires nothing.
 // The next slot is stored with the cron; reading it never moves it (G20).
 import type { CronDefinition } from '../core/schedule/cron.ts';
+import { now } from '../rows/columns.ts';
 import { crons } from '../rows/crons.ts';
 import type { Database } from './database.ts';
-import { and, eq, inArray, query, sql, transact } from './drizzle.ts';
+import { and, eq, inArray, or, query, sql, transact } from './drizzle.ts';
 import { storeKey, type KeyedRequest } from './idempotency.ts';
 import { literal } from './statement.ts';
 
@@ -16,7 +17,8 @@ export type NextSlot = Pick<Cron, 'nextSlotMs' | 'dueMs'>;
 /** The most crons of one agent. */
 export const CRONS_PER_AGENT_MAX = 1_000;
 
-const RAISED = sql<number>`${crons.revision} + 1`;
+/** Part of each change. */
+export const CHANGED = { revision: sql<number>`${crons.revision} + 1`, updatedMs: now };
 
 /** What a change was made from. */
 type ReadCron = Pick<Cron, 'id' | 'revision'>;
@@ -52,8 +54,8 @@ export function createCron(
       await storeKey(tx, idempotency, { id: made.id });
       return { kind: 'created', cron: made };
     }
-    const ofCause = eq(crons.causeKey, cron.causeKey ?? '');
-    const [known] = await tx.select().from(crons).where(ofCause);
+    const isSame = or(eq(crons.id, cron.id), eq(crons.causeKey, cron.causeKey ?? ''));
+    const [known] = await tx.select().from(crons).where(isSame);
     return known === undefined ? { kind: 'full' } : { kind: 'duplicate', cron: known };
   });
 }
@@ -73,8 +75,8 @@ export async function changeCron(
   cron: ReadCron,
   change: CronDefinition & Partial<NextSlot> & { isEnabled: boolean },
 ): Promise<Cron | null> {
-  const fresh = { disabledReason: null, failures: 0, notBeforeMs: null, noticeId: null, revision: RAISED };
-  const state = { ...change, ...fresh };
+  const fresh = { disabledReason: null, failures: 0, notBeforeMs: null, noticeId: null };
+  const state = { ...change, ...fresh, ...CHANGED };
   const [changed] = await query(database.views, (db) =>
     db.update(crons).set(state).where(isUnchanged(cron)).returning(),
   );
@@ -98,7 +100,7 @@ export async function disableCron(
   cron: ReadCron,
   { reason, noticeId }: { reason: string; noticeId: string | null },
 ): Promise<void> {
-  const state = { isEnabled: false, disabledReason: reason, noticeId, revision: RAISED };
+  const state = { isEnabled: false, disabledReason: reason, noticeId, ...CHANGED };
   await query(database.views, (db) => db.update(crons).set(state).where(isUnchanged(cron)));
 }
 

@@ -5,7 +5,7 @@ import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
 import { withCode } from './connection-faults.ts';
 import { isPassingFault } from './database.ts';
-import { retryPassingFaults } from './retry-passing-faults.ts';
+import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 
 const require = createRequire(import.meta.url);
 const drizzle = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');
@@ -18,7 +18,7 @@ const dialect = new PgDialect({ casing: 'snake_case' });
 
 const { getTableColumns } = require('drizzle-orm/utils') as typeof import('drizzle-orm/utils');
 
-export const { and, desc, eq, gt, inArray, isNull, lt, lte, or } = drizzle;
+export const { and, desc, eq, gt, inArray, isNotNull, isNull, lt, lte, ne, or } = drizzle;
 export { getTableColumns };
 
 /** A piece of SQL: it has the text and the values that `pg` takes, and can stand in another one and in a query of drizzle. */
@@ -64,8 +64,12 @@ export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result
   return retryPassingFaults(() => rejecting(make(rowsOf(pool))), retryMs);
 }
 
-/** Makes queries in one transaction, which is undone when `work` throws; again and rejecting as `query` does. */
-export function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>, retryMs = 0): Promise<Result> {
+/** Makes queries in one transaction, which is undone when `work` throws; again after faults that pass, and rejecting as `query` does. */
+export function transact<Result>(
+  pool: Pool,
+  work: (tx: Rows) => Promise<Result>,
+  retryMs = REQUEST_RETRY_MS,
+): Promise<Result> {
   return retryPassingFaults(async () => {
     const client = await rejecting(pool.connect());
     let isBroken = true;

@@ -3,9 +3,9 @@
 // the insert violates the primary key, PostgreSQL undoes the whole statement, and the caller reads what the first request made.
 // A message is stored with its key in the same way (see `accept-messages.ts`).
 import { idempotencyKeys } from '../rows/idempotency-keys.ts';
-import type { Rows } from './drizzle.ts';
+import { and, eq, isNull, query, type Rows } from './drizzle.ts';
 import type { SqlColumns } from './record-set.ts';
-import { cte, literal, type Cte } from './statement.ts';
+import { cte, type Cte } from './statement.ts';
 import type { ViewDatabase } from './views/page.ts';
 
 /** Whose key it is and for what request; `sha256` is that of the canonical body. */
@@ -94,42 +94,27 @@ export async function storeKey(tx: Rows, request: KeyedRequest | null, result: o
   await tx.insert(idempotencyKeys).values({ scope, key, requestSha256: sha256, result });
 }
 
-export const READ_KEY = literal({
-  name: 'read-key',
-  purpose: 'Read what is stored under a key.',
-  text: 'select request_sha256, status, response, result from holdfast.idempotency_keys where scope = $1 and key = $2',
-});
+const ofRequest = ({ scope, key }: KeyedRequest) => and(eq(idempotencyKeys.scope, scope), eq(idempotencyKeys.key, key));
 
 /** Reads a key. */
 export async function readKey(db: ViewDatabase, request: KeyedRequest): Promise<KeyState> {
-  const known = await db.query<KeyRow>(READ_KEY.prepared([request.scope, request.key]));
-  const row = known.rows[0];
+  const [row] = await query(db, (of) => of.select().from(idempotencyKeys).where(ofRequest(request)));
   if (row === undefined) return { kind: 'new' };
-  if (row.request_sha256 !== request.sha256) return { kind: 'mismatch' };
+  if (row.requestSha256 !== request.sha256) return { kind: 'mismatch' };
   if (row.status === null) return { kind: 'done', result: row.result };
   return { kind: 'answered', status: row.status, response: row.response };
 }
 
-interface KeyRow {
-  request_sha256: string;
-  status: number | null;
-  response: unknown;
-  result: unknown;
-}
-
-export const KEEP_ANSWER = literal({
-  name: 'keep-answer',
-  purpose: 'Store the answer of a key that has none. Answers a row when it did.',
-  locking: "The key's row.",
-  text: `update holdfast.idempotency_keys set status = $3, response = $4::json
-where scope = $1 and key = $2 and status is null returning 1`,
-});
-
 /** Stores the answer of a key forever and returns the stored one: the first that was stored stays. */
 export async function keepAnswer(db: ViewDatabase, request: KeyedRequest, answer: StoredAnswer): Promise<StoredAnswer> {
-  const values = [request.scope, request.key, answer.status, JSON.stringify(answer.response)];
-  const kept = await db.query(KEEP_ANSWER.prepared(values));
-  if (kept.rows.length > 0) return answer;
+  const isOpen = and(ofRequest(request), isNull(idempotencyKeys.status));
+  const { rowCount } = await query(db, (of) =>
+    of
+      .update(idempotencyKeys)
+      .set({ ...answer })
+      .where(isOpen),
+  );
+  if (rowCount === 1) return answer;
   const known = await readKey(db, request);
   return known.kind === 'answered' ? known : answer;
 }

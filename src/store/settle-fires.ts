@@ -2,8 +2,10 @@
 // read the rows, and what they decide follows from the rows alone.
 import type { SystemEventId } from '../core/ids.ts';
 import { DONE, type CronRunEffect, type RunCron, type CronRunResult } from '../core/schedule/error-backoff.ts';
-import { timeOf } from './crons.ts';
+import { crons } from '../rows/crons.ts';
+import { CHANGED, timeOf } from './crons.ts';
 import type { Database } from './database.ts';
+import { and, eq, isNotNull, isNull, ne, query, sql } from './drizzle.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 
@@ -119,61 +121,36 @@ export async function settleFire(
   await sendQuery(database.hot, SETTLE_FIRE.prepared(values));
 }
 
-export const RETIRE_CRONS = literal({
-  name: 'retire-crons',
-  purpose: 'Disable the crons that have no slot left and no active run.',
-  locking: "The crons' rows.",
-  text: `update holdfast.crons c
-set is_enabled = false, disabled_reason = '${DONE}', revision = revision + 1, updated_at = clock_timestamp()
-where c.is_enabled and c.next_slot_at is null
-  and not exists (select from holdfast.cron_fires f where f.cron_id = c.id and f.status = 'claimed')`,
-});
-
-export const DELETE_DONE_CRONS = literal({
-  name: 'delete-done-crons',
-  purpose: 'Delete the crons that are done, if they are to be deleted after their run.',
-  locking: "The crons' rows, then their fires.",
-  text: `delete from holdfast.crons c
-where c.delete_after_run and not c.is_enabled and c.disabled_reason = '${DONE}' and c.origin <> 'config'`,
-});
-
 /** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */
 export async function retireCrons(database: Database): Promise<void> {
-  await database.views.query(RETIRE_CRONS.prepared([]));
-  await database.views.query(DELETE_DONE_CRONS.prepared([]));
+  const runs = sql`(select from holdfast.cron_fires f where f.cron_id = ${crons.id} and f.status = 'claimed')`;
+  const isOver = and(crons.isEnabled, isNull(crons.nextSlotMs), sql`not exists ${runs}`);
+  const over = { isEnabled: false, disabledReason: DONE, ...CHANGED };
+  await query(database.views, (db) => db.update(crons).set(over).where(isOver));
+  const isDone = and(crons.deleteAfterRun, eq(crons.disabledReason, DONE), sql`not ${crons.isEnabled}`);
+  await query(database.views, (db) => db.delete(crons).where(and(isDone, ne(crons.origin, 'config'))));
 }
 
-export const OWED_NOTICES = literal({
-  name: 'owed-notices',
-  purpose: 'Read the crons that were disabled and whose owner has not been notified.',
-  text: `select id as "cronId", notice_id as "noticeId", agent_id as "agentId", name,
-  coalesce(disabled_reason, 'no reason was recorded') as reason
-from holdfast.crons where notice_id is not null order by id limit 100`,
-});
-
-interface OwedNotice {
-  cronId: string;
-  noticeId: SystemEventId;
-  agentId: string;
-  name: string;
-  reason: string;
-}
+const NOTICES_MAX = 100;
 
 /** The notices that are owed: crons that were disabled and whose owner has not been notified yet. */
-export async function readOwedNotices(database: Database): Promise<OwedNotice[]> {
-  return (await database.hot.query<OwedNotice>(OWED_NOTICES.prepared([]))).rows;
+export async function readOwedNotices(database: Database) {
+  const isOwed = isNotNull(crons.noticeId);
+  const owed = await query(database.views, (db) =>
+    db.select().from(crons).where(isOwed).orderBy(crons.id).limit(NOTICES_MAX),
+  );
+  return owed.map(({ id, noticeId, agentId, name, disabledReason }) => ({
+    cronId: id,
+    noticeId: noticeId as SystemEventId,
+    agentId,
+    name,
+    reason: disabledReason ?? 'no reason was recorded',
+  }));
 }
-
-export const CLOSE_NOTICE = literal({
-  name: 'close-notice',
-  purpose: 'Note that a notice was given.',
-  locking: "The cron's row.",
-  text: 'update holdfast.crons set notice_id = null where notice_id = $1',
-});
 
 /** Notes that a notice was given. */
 export async function closeNotice(database: Database, noticeId: SystemEventId): Promise<void> {
-  await database.hot.query(CLOSE_NOTICE.prepared([noticeId]));
+  await query(database.views, (db) => db.update(crons).set({ noticeId: null }).where(eq(crons.noticeId, noticeId)));
 }
 
 /** How long fires are kept. Their slots are never fired again: the schedule follows from the last slot. */

@@ -62,7 +62,8 @@ test('queries of drizzle reject with the errors of pg, without the values of the
     matches: ({ sql }) => sql.some((text) => text.includes('idempotency_keys')),
     hit: () => 'drop',
   });
-  const store = () => transact(database.hot, (tx) => storeKey(tx, { scope: 's', key: 'secret', sha256: 'x' }, {}));
+  const request = { scope: 's', key: 'secret', sha256: 'x' };
+  const store = () => transact(database.hot, (tx) => storeKey(tx, request, {}), 0);
   expect(await store().catch((error: unknown) => error)).toMatchObject({ code: 'connection_lost' });
   await store();
   const taken = await store().catch((error: unknown) => error);

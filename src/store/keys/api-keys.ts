@@ -4,7 +4,6 @@ import { apiKeys, signInCodes, webSessions } from '../../rows/keys.ts';
 import type { Database } from '../database.ts';
 import { and, eq, isNull, lt, lte, or, query, sql, transact } from '../drizzle.ts';
 import { isUniqueViolation, storeKey, type KeyedRequest } from '../idempotency.ts';
-import { REQUEST_RETRY_MS } from '../retry-passing-faults.ts';
 
 const NAME_INDEX = 'api_keys_live';
 const NOTED_EVERY_MS = 60_000;
@@ -16,17 +15,13 @@ export async function createApiKey(
   idempotency: KeyedRequest | null,
 ): Promise<boolean> {
   const isExpired = and(eq(apiKeys.name, key.name), isNull(apiKeys.revokedAt), lte(apiKeys.expiresAt, now));
-  const create = transact(
-    database.views,
-    async (tx) => {
-      // So that its name is free again.
-      await tx.update(apiKeys).set({ revokedAt: apiKeys.expiresAt }).where(isExpired);
-      const { rowCount } = await tx.insert(apiKeys).values(key).onConflictDoNothing({ target: apiKeys.id });
-      if (rowCount === 1) await storeKey(tx, idempotency, { id: key.id });
-      return true;
-    },
-    REQUEST_RETRY_MS,
-  );
+  const create = transact(database.views, async (tx) => {
+    // So that its name is free again.
+    await tx.update(apiKeys).set({ revokedAt: apiKeys.expiresAt }).where(isExpired);
+    const { rowCount } = await tx.insert(apiKeys).values(key).onConflictDoNothing({ target: apiKeys.id });
+    if (rowCount === 1) await storeKey(tx, idempotency, { id: key.id });
+    return true;
+  });
   return create.catch((error: unknown) => {
     if (isUniqueViolation(error, NAME_INDEX)) return false;
     throw error;
@@ -36,17 +31,13 @@ export async function createApiKey(
 /** Revokes a key and ends the sign-ins that were made with it; false: it does not exist. */
 export function revokeApiKey(database: Database, id: string): Promise<boolean> {
   const revokedAt = sql`coalesce(${apiKeys.revokedAt}, ${now})`;
-  return transact(
-    database.views,
-    async (tx) => {
-      const [key] = await tx.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, id)).returning();
-      if (key === undefined) return false;
-      await tx.delete(webSessions).where(eq(webSessions.keySha256, key.sha256));
-      await tx.delete(signInCodes).where(eq(signInCodes.keySha256, key.sha256));
-      return true;
-    },
-    REQUEST_RETRY_MS,
-  );
+  return transact(database.views, async (tx) => {
+    const [key] = await tx.update(apiKeys).set({ revokedAt }).where(eq(apiKeys.id, id)).returning();
+    if (key === undefined) return false;
+    await tx.delete(webSessions).where(eq(webSessions.keySha256, key.sha256));
+    await tx.delete(signInCodes).where(eq(signInCodes.keySha256, key.sha256));
+    return true;
+  });
 }
 
 /** Notes that a key is in use, at most once per minute. */

@@ -2,7 +2,7 @@
 import { fromNow, now } from '../../rows/columns.ts';
 import { signInCodes, webSessions } from '../../rows/keys.ts';
 import type { Database } from '../database.ts';
-import { eq, inArray, lte, query, sql, transact } from '../drizzle.ts';
+import { eq, inArray, lte, query, sql, transact, type Rows } from '../drizzle.ts';
 import { storeKey, type KeyedRequest } from '../idempotency.ts';
 import { REQUEST_RETRY_MS } from '../retry-passing-faults.ts';
 
@@ -15,16 +15,12 @@ export async function openWebSession(
   { lastsMs, ...session }: { id: string; secretSha256: string; keySha256: string; lastsMs: number },
 ): Promise<void> {
   const row = { ...session, expiresAt: fromNow(lastsMs) };
-  await transact(
-    database.views,
-    async (tx) => {
-      const ended = tx.select({ id: webSessions.id }).from(webSessions).where(lte(webSessions.expiresAt, now));
-      const some = ended.orderBy(webSessions.expiresAt).limit(TRIMMED_MAX).for('update', { skipLocked: true });
-      await tx.delete(webSessions).where(inArray(webSessions.id, some));
-      await tx.insert(webSessions).values(row).onConflictDoNothing();
-    },
-    REQUEST_RETRY_MS,
-  );
+  await transact(database.views, async (tx) => {
+    const ended = tx.select({ id: webSessions.id }).from(webSessions).where(lte(webSessions.expiresAt, now));
+    const some = ended.orderBy(webSessions.expiresAt).limit(TRIMMED_MAX).for('update', { skipLocked: true });
+    await tx.delete(webSessions).where(inArray(webSessions.id, some));
+    await tx.insert(webSessions).values(row).onConflictDoNothing();
+  });
 }
 
 /** Uses a code up; the SHA-256 of its key, or null. */
@@ -45,13 +41,14 @@ export function createSignInCode(
   idempotency: KeyedRequest | null,
 ): Promise<string> {
   const row = { ...code, expiresAt: fromNow(lastsMs) };
-  return transact(database.views, async (tx) => {
+  const create = async (tx: Rows): Promise<string> => {
     await tx.delete(signInCodes).where(lte(signInCodes.expiresAt, now));
     const [made] = await tx.insert(signInCodes).values(row).returning({ expiresAt: signInCodes.expiresAt });
     await storeKey(tx, idempotency, { ...made });
     // An insert without a conflict clause returns its row.
     return made!.expiresAt;
-  });
+  };
+  return transact(database.views, create, 0);
 }
 
 /** Ends a session, or every session of a key; resolves with how many have ended. */
