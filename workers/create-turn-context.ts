@@ -17,19 +17,19 @@ import { createParkTurn } from '../src/store/journal/park-turn.ts';
 import type { BudgetBook } from '../src/store/budgets/budget-book.ts';
 import { createReserveCost } from '../src/store/budgets/reserve-cost.ts';
 import { createWriteCompaction } from '../src/store/journal/write-compaction.ts';
-import { blockModel, markAway, markBack, takeProbe, type ModelBlock } from '../src/store/governor/model-blocks.ts';
-import { openRateWindows, takeAllowance } from '../src/store/governor/take-allowance.ts';
+import { claimRates, openRateWindows } from '../src/store/governor/claim-rates.ts';
 import { createClaim } from '../src/store/claim-session.ts';
 import { createRelease } from '../src/store/session-locks.ts';
-import { wakeParked } from '../src/store/wake-parked.ts';
 import type { Tool } from '../src/tools/tool.ts';
 import { createToolset, type Toolset } from '../src/tools/toolset.ts';
 import type { TurnContext } from '../src/turn/context.ts';
 import { DeltaWriter } from '../src/turn/delta-writer.ts';
 import { LockKeeper } from '../src/turn/held-session.ts';
-import { ModelGovernor } from '../src/turn/loop/model-governor.ts';
-import { ModelBlocks } from '../src/turn/loop/model-blocks.ts';
-import { ModelGate } from '../src/turn/loop/model-gate.ts';
+import { budgetCheck } from '../src/turn/gate/check-budgets.ts';
+import type { GateCheck } from '../src/turn/gate/gate-check.ts';
+import { ModelStates } from '../src/turn/gate/model-states.ts';
+import { patienceCheck } from '../src/turn/gate/park-turn.ts';
+import { expectedTokens, RateLimits } from '../src/turn/gate/rate-limits.ts';
 import { OutputHistory } from '../src/turn/recent-outputs.ts';
 import type { RateMetrics } from './process-metrics.ts';
 import { KnownSnapshots, SnapshotCache } from '../src/turn/snapshot-cache.ts';
@@ -64,18 +64,17 @@ export interface WorkerParts {
 export function createTurnContext(parts: WorkerParts): TurnContext {
   const { config, logger, clock, database, publish } = parts;
   const { leaseMs } = config.runtime;
-  const accountOf: Model['accountOf'] = (model) => parts.model.accountOf(model);
-  const blocks = new ModelBlocks({
+  const recentOutputs = new OutputHistory();
+  const models = new ModelStates({
     clock,
-    accountOf,
-    write: (block, detail) => blockModel(database, block, detail),
+    database,
+    logger,
+    random: Math.random,
+    bounds: config.models.outage.probeMs,
+    accountOf: (model) => parts.model.accountOf(model),
     onBlock: (block) => parts.rateMetrics?.blocked(block),
   });
-  const gate = createGate(parts);
-  const learn = (known: readonly ModelBlock[]): void => {
-    blocks.learn(known);
-    gate.learn(known);
-  };
+  const prices = livePriceBook(config);
   return {
     config,
     clock,
@@ -90,7 +89,6 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       finishTurn: createFinishTurn(database),
       beginCompaction: createBeginCompaction(database),
       writeCompaction: createWriteCompaction(database),
-      reserveCost: createReserveCost(database),
     },
     locks: new LockKeeper({
       database,
@@ -98,7 +96,7 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
       logger,
       owner: parts.owner,
       leaseMs,
-      onBlocks: learn,
+      onBlocks: (blocks) => models.learn(blocks),
     }),
     deltas: new DeltaWriter({
       database,
@@ -107,13 +105,11 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
     }),
     transcripts: new TranscriptCache(),
     model: parts.model,
-    prices: livePriceBook(config),
+    prices,
     budgets: parts.budgets,
-    recentOutputs: new OutputHistory(),
-    gate,
-    blocks,
-    learnBlocks: learn,
-    governor: createGovernor(parts, accountOf),
+    recentOutputs,
+    models,
+    checks: createChecks(parts, { models, prices, recentOutputs }),
     meter: parts.meter ?? NO_METER,
     onRateWait: (wait) => parts.rateMetrics?.waited(wait),
     toolsetOf: createToolsets(parts.tools),
@@ -129,14 +125,33 @@ export function createTurnContext(parts: WorkerParts): TurnContext {
   };
 }
 
-function createGovernor({ config, clock, database, owner }: WorkerParts, accountOf: Model['accountOf']) {
-  return new ModelGovernor({
+/** What is asked of each model call before it is made, in this order. */
+function createChecks(
+  parts: WorkerParts,
+  { models, prices, recentOutputs }: Pick<TurnContext, 'models' | 'prices' | 'recentOutputs'>,
+): GateCheck[] {
+  const { clock, database, budgets: book } = parts;
+  return [
+    patienceCheck(parts),
+    models.blocked,
+    models.away,
+    createRateLimits(parts, recentOutputs),
+    budgetCheck({ book, reserve: createReserveCost(database), prices, recentOutputs, clock }),
+    // A block may have been met while the others were asked.
+    models.blocked,
+  ];
+}
+
+/** Keeps the calls of all workers below the configured rate limits. */
+function createRateLimits({ config, clock, database, owner, model }: WorkerParts, recentOutputs: OutputHistory) {
+  return new RateLimits({
     limits: liveLimits(config),
     clock,
-    accountOf,
+    accountOf: (named) => model.accountOf(named),
+    tokensOf: (call) => expectedTokens(recentOutputs, call),
     store: {
       open: (asks) => openRateWindows(database, asks),
-      take: (asks) => takeAllowance(database, owner, asks),
+      claim: (asks) => claimRates(database, owner, asks),
     },
     onFault: (error) => database.outages.report(error, 'Rate limits could not be read'),
   });
@@ -150,38 +165,6 @@ function liveLimits(config: Config): () => readonly RateLimit[] {
     if (known.written !== written) known = { written, limits: rateLimitsOf(written) };
     return known.limits;
   };
-}
-
-/** When a model answers again, the turns that wait for its provider are woken; if that fails, they become due by themselves. */
-function createGate({ config, clock, database, logger, model }: WorkerParts): ModelGate {
-  return new ModelGate({
-    clock,
-    random: Math.random,
-    bounds: config.models.outage.probeMs,
-    accountOf: (named) => model.accountOf(named),
-    takeProbe: (blocked, forMs) => takeProbe(database, blocked, forMs),
-    onAway(away, { isNews, ...facts }) {
-      const { model: name } = away;
-      if (isNews) logger.warn({ model: name }, 'Model is away; no worker calls it but for one test at a time');
-      markAway(database, away, facts).catch((error: unknown) =>
-        database.outages.report(error, 'It could not be stored that a model is away', { model: name }),
-      );
-    },
-    onBack(back, { isOwn }) {
-      const { model: name } = back;
-      if (isOwn) logger.info({ model: name }, 'Model answers again; the turns that wait for it resume');
-      const marked = isOwn ? markBack(database, back) : Promise.resolve();
-      const by = name.slice(0, name.indexOf('/'));
-      marked
-        .then(() => wakeParked(database, { code: 'model_away', by }))
-        .catch((error: unknown) =>
-          logger.warn(
-            { err: error, model: name },
-            'Turns that wait for the model could not be woken; each resumes when its wait ends',
-          ),
-        );
-    },
-  });
 }
 
 /** Messages can have policies of their own, so those that are kept have a bound. */

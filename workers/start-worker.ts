@@ -95,7 +95,7 @@ export async function startWorker(options: WorkerOptions): Promise<RunningWorker
     await drainLanes(lanes, graceMs);
     await ports.keeper?.stop();
     context.locks.stop();
-    context.governor.stop();
+    for (const check of context.checks) check.stop?.();
     await model.close();
   }
   const lanes = await startLaneWorkers(

@@ -5,7 +5,7 @@
 //   open         calls of two sessions have failed in a row: no calls but one probe at a time, at growing intervals
 //
 // An open breaker is shared by all workers, and one of them makes the probe. A success closes it. Pure: clocks and randomness are passed in;
-// src/turn/loop/model-gate.ts keeps the states.
+// src/turn/gate/model-states.ts keeps the states.
 import type { ModelFault } from './failure.ts';
 
 /** The shortest and the longest time between two probes, in milliseconds. */
@@ -95,30 +95,14 @@ export function pauseAfterFailureMs(
   return Math.ceil(Math.max(atLeastMs, grown * (1 - 0.5 * random)));
 }
 
-/**
- * How long a turn waits that was not let through, in milliseconds: spread over some time after the next probe, because turns that have
- * seen the outage themselves make the probes, and a probe that succeeds wakes all others.
- */
-export function pauseBehindProbeMs(
-  { waitMs, random }: { waitMs: number; random: number },
-  { max }: ProbeBounds,
-): number {
-  return Math.ceil(waitMs + max * (1 + 3 * random));
-}
-
 /** The answers by which a provider holds back a model for all callers: too many calls (429), or overloaded (529). */
 const BLOCKING_STATUSES: ReadonlySet<number> = new Set([429, 529]);
 
 /** After a block its calls resume within this many milliseconds, spread evenly. */
-const RESUME_MS = 1_000;
+export const RESUME_MS = 1_000;
 
 /** How long no worker should call the model after such a fault, in milliseconds; null: the fault does not hold back other calls. */
 export function blockMsOf({ status, retryAfterMs }: Pick<ModelFault, 'status' | 'retryAfterMs'>): number | null {
   if (status === null || !BLOCKING_STATUSES.has(status) || retryAfterMs === null || retryAfterMs <= 0) return null;
   return Math.ceil(retryAfterMs);
-}
-
-/** How long a call waits for the end of a block and its own place after it, in milliseconds; `random` is in [0, 1). */
-export function waitForBlockMs(blockMs: number, random: number): number {
-  return Math.ceil(blockMs + random * RESUME_MS);
 }

@@ -60,6 +60,9 @@ export interface ModelRequest {
   isOneOff?: true;
 }
 
+/** The parts of a turn's requests that do not change from step to step. */
+export type RequestBase = Omit<ModelRequest, 'messages'>;
+
 /** Token counts as the provider reports them; `inputTokens` excludes tokens that were read from or written to the cache. */
 export interface TokenCounts {
   inputTokens: number;

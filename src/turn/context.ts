@@ -2,7 +2,6 @@
 import type { Committed, Publish } from '../after-commit.ts';
 import type { Clock } from '../clock.ts';
 import type { AgentSettings, Config } from '../config.ts';
-import type { ModelRequest } from '../core/model-request.ts';
 import type { PriceBook } from '../core/prices/price-table.ts';
 import type { SubagentRole } from '../core/subagent-spawn.ts';
 import type { ImageLoader } from '../images/load-images.ts';
@@ -10,7 +9,6 @@ import type { Logger } from '../logger.ts';
 import type { Model } from '../model/model.ts';
 import type { Plugins } from '../plugins/plugins.ts';
 import type { BudgetBook } from '../store/budgets/budget-book.ts';
-import type { CostRequest, ReservedCost } from '../store/budgets/reserve-cost.ts';
 import type { Database } from '../store/database.ts';
 import type { JournalWrite, Verdict } from '../store/journal.ts';
 import type { CompactionBegin, CompactionStart } from '../store/journal/begin-compaction.ts';
@@ -26,10 +24,8 @@ import type { Toolset } from '../tools/toolset.ts';
 import type { Tracing } from '../tracing.ts';
 import type { DeltaWriter } from './delta-writer.ts';
 import type { LockKeeper } from './held-session.ts';
-import type { ModelBlocks } from './loop/model-blocks.ts';
-import type { ModelGovernor } from './loop/model-governor.ts';
-import type { ModelBlock } from '../store/governor/model-blocks.ts';
-import type { ModelGate } from './loop/model-gate.ts';
+import type { GateCheck } from './gate/gate-check.ts';
+import type { ModelStates } from './gate/model-states.ts';
 import type { OutputHistory } from './recent-outputs.ts';
 import type { KnownSnapshots, SnapshotCache } from './snapshot-cache.ts';
 import type { TranscriptCache } from './transcript-cache.ts';
@@ -49,7 +45,6 @@ export interface TurnContext {
     finishTurn: RowSubmitter<TurnEnd, FinishResult>;
     beginCompaction: RowSubmitter<CompactionBegin, Committed<CompactionStart>>;
     writeCompaction: RowSubmitter<CompactionWrite, Committed<CompactionVerdict>>;
-    reserveCost: RowSubmitter<CostRequest, ReservedCost>;
   };
   locks: LockKeeper;
   deltas: DeltaWriter;
@@ -58,17 +53,13 @@ export interface TurnContext {
   /** The prices of this process's calls. */
   prices: PriceBook;
   /** The budgets that hold. */
-  budgets: Pick<BudgetBook, 'isInUse' | 'know' | 'covering'>;
+  budgets: Pick<BudgetBook, 'isInUse'>;
   /** How long the last answers of each agent were. */
   recentOutputs: OutputHistory;
-  /** Lets model calls through while their provider answers. */
-  gate: ModelGate;
+  /** The gate before model calls: what is asked of each call, in this order. */
+  checks: readonly GateCheck[];
   /** The models that must not be called now. */
-  blocks: ModelBlocks;
-  /** Applies the blocks that a claim has read. */
-  learnBlocks: (blocks: readonly ModelBlock[]) => void;
-  /** Keeps the calls of all workers below the configured rate limits. */
-  governor: ModelGovernor;
+  models: ModelStates;
   /** Measures what turns do. */
   meter: TurnMeter;
   /** Called when a call has waited for a rate limit or a block. Must not throw. */
@@ -92,6 +83,3 @@ export interface TurnContext {
   /** True when a request in this process waits for messages of the session to be settled. */
   isAwaited: (sessionId: string) => boolean;
 }
-
-/** The unchanging parts of a turn's model requests. */
-export type RequestBase = Omit<ModelRequest, 'messages'>;

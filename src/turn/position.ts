@@ -47,6 +47,11 @@ export interface ConfirmedWrite {
   steerSeq: number;
 }
 
+/** The number of the next model call. An earlier attempt may have made the call that it charged: this one charges its own (G16). */
+export function nextCallNo({ isCharged, progress }: Position): number {
+  return isCharged ? progress.calls : progress.calls + 1;
+}
+
 export function advance(position: Position, { write, sessionView, steerSeq }: ConfirmedWrite): Position {
   const progress = progressAfter(position.progress, write);
   const entries = pathEntries(position, write);

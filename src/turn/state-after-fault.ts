@@ -26,7 +26,7 @@ export function stateAfterFault(context: TurnContext, state: TurnState, error: u
 function stateAfterStop(held: HeldSession, turn: OpenedTurn | null, why: StopReason): TurnState {
   if (why.kind === 'lock-lost') return { kind: 'lost' };
   if (turn === null || why.kind === 'shutdown') return { kind: 'leaving', held, broken: turn };
-  return why.kind === 'parked' ? { kind: 'parking', turn, wish: why.park } : { kind: 'stopped', turn, why };
+  return why.kind === 'parked' ? { kind: 'parking', turn, wait: why.wait } : { kind: 'stopped', turn, why };
 }
 
 /** The turn fails. If its end as a failure was refused, too, the next end takes along nothing that the database may refuse. */

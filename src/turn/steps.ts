@@ -8,7 +8,7 @@ import { compactOnRequest } from './compact/compact-when-full.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import { runToolLoop } from './loop/tool-loop.ts';
 import { endAnswered, endCompacted, endFailed, endStopped, endYielded, type EndDecision } from './end/end-turn.ts';
-import { parkTurn } from './loop/await-model.ts';
+import { parkTurn } from './gate/park-turn.ts';
 import { storeBrokenCall, storeEnd } from './end/store-end.ts';
 
 /** From `new` to `held`, or to the reason why there is nothing to do. */
@@ -20,7 +20,7 @@ export async function claim(context: TurnContext, state: TurnState): Promise<Tur
   const { owner, leaseMs } = context.locks;
   const answer = await context.store.claim({ sessionId, owner, leaseMs, known: knownOf(kept) });
   if (answer.kind === 'claimed') {
-    context.learnBlocks(answer.blocks);
+    context.models.learn(answer.blocks);
     const held = context.locks.hold(sessionId, answer.session.epoch, askedAtMs);
     return { kind: 'held', claim: { ...answer, kept }, held };
   }
@@ -104,7 +104,7 @@ export async function commit(context: TurnContext, state: TurnState): Promise<Tu
     const { after } = await storeEnd(context, state.turn, state.decision);
     return { kind: 'ended', after };
   }
-  if (state.kind === 'parking') return { kind: 'parked', after: await parkTurn(context, state.turn, state.wish) };
+  if (state.kind === 'parking') return { kind: 'parked', after: await parkTurn(context, state.turn, state.wait) };
   if (state.kind !== 'leaving') return state;
   const { sessionId, epoch } = state.held;
   if (state.broken !== null && !(await storeBrokenCall(context, state.broken))) return { kind: 'lost' };

@@ -14,7 +14,7 @@ export type StopReason =
   | SessionStop
   | { kind: 'turn-timeout'; message: string }
   | { kind: 'shutdown'; message: string }
-  | { kind: 'parked'; message: string; park: ParkWish }
+  | { kind: 'parked'; message: string; wait: TurnWait }
   | { kind: 'lock-lost'; message: string };
 
 /** The code of a model call that was ended for this reason. A stop of any kind ends a call in the same way. */
@@ -23,14 +23,14 @@ export function callCodeOf({ kind }: StopReason): string {
 }
 
 /** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds also when it is woken. */
-export interface ParkWish {
+export interface TurnWait {
   reason: ParkReason;
   /** Further fields of the event, besides the reason. */
   facts?: Record<string, unknown>;
   /** True when a call of the turn itself has failed; false when none was made. */
   hasCalled: boolean;
-  /** True when no turn of this worker asks the same provider from now on, but for probes. */
-  isBlocked?: boolean;
+  /** True when the model is held back from now on, for all turns. */
+  isNews?: boolean;
   /** The model call that it waits for, which is charged and stored with the park. */
   request?: NewProviderRequest;
   /** The number of a call that is stored already and that it waits for. */
@@ -40,6 +40,8 @@ export interface ParkWish {
   /** Null: until the event for which it waits. */
   delayMs: number | null;
   notBeforeMs: number;
+  /** Called when the turn is parked: what it waits for may have happened meanwhile. Must not throw. */
+  onParked?: () => void;
 }
 
 /** Carries a `StopReason` through code that rejects with it. */

@@ -6,13 +6,13 @@
 //
 // They are held here and not passed from function to function, because an error must not lose them: a step that throws after its third
 // commit leaves the position of that commit to the end of the turn.
+import type { RequestBase } from '../core/model-request.ts';
 import type { CompactionReason } from '../core/compaction/plan-compaction.ts';
 import type { FallbackView, SessionView } from '../core/view.ts';
 import type { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { OpenHop } from '../store/claim-session.ts';
 import type { ClaimedSession } from '../store/claimed-session.ts';
 import type { JournalWrite, ModelCallRow } from '../store/journal.ts';
-import type { RequestBase } from './context.ts';
 import { lockLost, type HeldSession } from './held-session.ts';
 import { advance, pathEntries, progressAfter, type Position } from './position.ts';
 import type { RequestView } from './request-view.ts';

@@ -8,7 +8,7 @@ import type { HeldSession } from './held-session.ts';
 import type { ToolLoopResult } from './loop/tool-loop.ts';
 import type { OpenedTurn } from './opened-turn.ts';
 import type { Transcript } from './transcript-cache.ts';
-import type { ParkWish, StopReason, TurnFailed } from './turn-end.ts';
+import type { StopReason, TurnFailed, TurnWait } from './turn-end.ts';
 
 /** A claimed session, with the transcript of it that this worker had kept; null: none. */
 export type ClaimWithTranscript = SessionClaim & { kept: Transcript | null };
@@ -27,7 +27,7 @@ export type TurnOpenState =
   | { kind: 'open'; turn: OpenedTurn }
   | ResultState
   | { kind: 'done'; turn: OpenedTurn; from: ResultState; decision: EndDecision }
-  | { kind: 'parking'; turn: OpenedTurn; wish: ParkWish };
+  | { kind: 'parking'; turn: OpenedTurn; wait: TurnWait };
 
 /**
  * How a turn was left, and what is then true. What follows from its last write (`after`) is for the caller to publish, once the session is

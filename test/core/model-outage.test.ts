@@ -7,7 +7,6 @@ import {
   noteAway,
   noteFailure,
   pauseAfterFailureMs,
-  pauseBehindProbeMs,
   type ModelTrouble,
 } from '../../src/core/model-outage.ts';
 
@@ -93,10 +92,5 @@ describe('the pause of a turn', () => {
     expect([0, 1, 2, 3, 4, 30].map((pauses) => pause(pauses))).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
     expect(pause(1, 0.999)).toBeLessThan(5_100);
     expect(pause(0, 0.5, 120_000)).toBe(120_000);
-  });
-
-  test('that was not let through waits a random time after the next probe', () => {
-    const pause = (random: number) => pauseBehindProbeMs({ waitMs: 1_000, random }, bounds);
-    expect([pause(0), pause(0.5), pause(0.999)]).toEqual([31_000, 76_000, 120_910]);
   });
 });

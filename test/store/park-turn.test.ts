@@ -4,7 +4,7 @@ import type { SessionId } from '../../src/core/ids.ts';
 import { abortSession, abortTurn } from '../../src/store/control.ts';
 import type { TurnPark } from '../../src/store/journal/park-turn.ts';
 import { viewStats } from '../../src/store/views/stats.ts';
-import { wakeParked } from '../../src/store/wake-parked.ts';
+import { wake } from '../../src/store/wake.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -240,7 +240,7 @@ describe('when the provider answers again, parked turns', () => {
     await rig.parkTurn({ ...held.park, reason: { ...away, by }, notBeforeMs: 50_000 });
     await rig.parkTurn(other.park);
     const before = await Promise.all([held, other].map(({ sessionId }) => dueAt(sessionId)));
-    await wakeParked(rig.database, { code: 'model_away', by });
+    await wake(rig.database, { code: 'model_away', by });
     const [first, second, third, untouched] = await Promise.all(
       [early, late, held, other].map(({ sessionId }) => dueAt(sessionId)),
     );
@@ -260,11 +260,11 @@ describe('when the provider answers again, parked turns', () => {
     await client.query('begin');
     await client.query(`set local deadlock_timeout = '10min'`);
     await client.query(touch, [second.sessionId]);
-    const woken = wakeParked(rig.database, { code: 'model_away', by });
+    const woken = wake(rig.database, { code: 'model_away', by });
     const isWaiting = async (): Promise<unknown> =>
       (
         await rig.rows(
-          `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%wake-parked%' and pid <> pg_backend_pid()`,
+          `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '/* wake */%' and pid <> pg_backend_pid()`,
         )
       )[0]?.['n'];
     await expect.poll(isWaiting, { interval: 5 }).toBe(1);

@@ -24,6 +24,7 @@ import { changeTurns, readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { isLongForm } from '../servers/test-form.ts';
+import { PASS, type GateCheck } from '../../src/turn/gate/gate-check.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let rig: TurnRig;
@@ -296,13 +297,15 @@ test('a call without a known cost counts as its reservation, and a refused one a
 test('a retry that a budget holds back is charged to the retry budget of its turn (G16)', async () => {
   const id = await budget({ limitUsd: 100, per: 'total' });
   const worker = rig.worker();
-  const { store } = worker.context;
-  const { reserveCost } = store;
-  store.reserveCost = async (request) => {
-    const verdict = await reserveCost(request);
-    await changeBudgets(rig, { id }, { limitMicros: 0 });
-    return verdict;
+  const { context } = worker;
+  // Asked after the budgets: the first call has its reservation.
+  const empties: GateCheck = {
+    async ask() {
+      await changeBudgets(rig, { id }, { limitMicros: 0 });
+      return PASS;
+    },
   };
+  context.checks = [...context.checks, empties];
   await rig.send('retried', '[[error: 500 times=always]]');
   expect(await worker.run('retried')).toMatchObject({ kind: 'parked' });
   const [turn] = await readTurns(rig, { sessionId: await rig.sessionOf('retried') }, 'parkCode', 'retries');

@@ -1,9 +1,8 @@
 // A provider that asks to wait (429 or 529 with Retry-After) is not called by any worker until then.
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../src/ids.ts';
-import { createBudget } from '../../src/store/budgets/budgets.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
+import { PASS, type GateCheck } from '../../src/turn/gate/gate-check.ts';
 import { readEvents } from '../rows/events.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -80,7 +79,7 @@ describe('a model whose provider has asked to wait', () => {
     await rig.send('meets-it', '[[error: 429 retry-after=600]]', { model });
     expect(await first.run('meets-it')).toMatchObject({ kind: 'parked' });
     await expect
-      .poll(() => second.context.blocks.leftMs({ model: model.slice(10) }), { interval: 5 })
+      .poll(() => second.context.models.blockedMs({ model: model.slice(10) }), { interval: 5 })
       .toBeGreaterThan(0);
     tool.end();
     expect(await running).toMatchObject({ kind: 'parked' });
@@ -88,40 +87,21 @@ describe('a model whose provider has asked to wait', () => {
     [first, second].forEach((worker) => worker.stop());
   });
 
-  test.each([
-    ['for its place in the rate limits', 'governor'],
-    ['for a budget', 'store'],
-  ] as const)('is not called when its block was learned while the call waited %s', async (_what, part) => {
+  test('is not called when its block was learned while another check was asked for the call', async () => {
     const worker = rig.worker();
-    const model = `anthropic/held-back-meanwhile-${part}`;
-    const { blocks, governor, store } = worker.context;
-    const learn = () =>
-      blocks.learn([{ account: worker.context.model.accountOf({}), model, leftMs: 600_000, probeInMs: null }]);
-    if (part === 'governor') {
-      const admit = governor.admit.bind(governor);
-      governor.admit = (call) => admit(call).finally(learn);
-    } else {
-      const id = newId<string>();
-      const settings = {
-        scope: 'all',
-        per: 'total',
-        zone: 'UTC',
-        warnPercent: 80,
-        action: 'pause',
-        strict: false,
-      } as const;
-      await createBudget(
-        rig.database,
-        { id, ...settings, limitMicros: 1e9 },
-        { createdBy: 'admin', idempotency: null },
-      );
-      await rig.budgets.read();
-      const { reserveCost } = store;
-      store.reserveCost = (request) => reserveCost(request).finally(learn);
-    }
-    const message = await rig.send(`meanwhile-${part}`, '[[reply: never]]', { model });
-    expect(await worker.run(`meanwhile-${part}`)).toMatchObject({ kind: 'parked' });
-    expect(requestsOf(`meanwhile-${part}`)).toEqual([]);
+    const { context } = worker;
+    const model = 'anthropic/held-back-meanwhile';
+    const learns: GateCheck = {
+      ask() {
+        context.models.learn([{ account: context.model.accountOf({}), model, leftMs: 600_000, probeInMs: null }]);
+        return PASS;
+      },
+    };
+    const last = context.checks.length - 1;
+    context.checks = context.checks.toSpliced(last, 0, learns);
+    const message = await rig.send('meanwhile', '[[reply: never]]', { model });
+    expect(await worker.run('meanwhile')).toMatchObject({ kind: 'parked' });
+    expect(requestsOf('meanwhile')).toEqual([]);
     expect(await why(message)).toMatchObject({ code: 'model_blocked' });
     worker.stop();
   });

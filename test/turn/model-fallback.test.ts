@@ -20,6 +20,7 @@ import { ago } from '../rows/table.ts';
 import { readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
+import { away, holdOf } from './gate/ask-check.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 const asked: TransportCall['request'][] = [];
@@ -227,18 +228,18 @@ test('when no model of the chain answers, the turn waits, and begins with the fi
 
 test('when the first model refuses while the fallback is unavailable, the turn waits for the fallback (G33)', async () => {
   const worker = rig.worker();
-  const { gate } = worker.context;
-  const early = await gate.enter({ provider: 'spare', model: 'first' }, 'early');
+  const check = worker.context.models.away;
+  const early = await holdOf(check, { provider: 'spare', model: 'first' }, 'early');
   for (const model of ['first', 'second'])
     for (const session of ['one', 'other']) {
-      const pass = await gate.enter({ provider: 'spare', model }, session);
-      if (pass.kind === 'pass') pass.failed(600_000, 'away');
+      const hold = await holdOf(check, { provider: 'spare', model }, session);
+      await hold?.failed?.(away(600_000));
     }
   await rig.send('refused-meanwhile', '[[error: 404 times=always]]');
   expect(await worker.run('refused-meanwhile')).toMatchObject({ kind: 'parked' });
   const [waiting] = await readTurns(rig, { sessionId: await rig.sessionOf('refused-meanwhile') }, 'parkCode', 'parkBy');
   expect(waiting).toEqual({ parkCode: 'model_away', parkBy: 'spare' });
-  if (early.kind === 'pass') early.answered();
+  early?.answered?.();
   await expect.poll(async () => (await worker.run('refused-meanwhile')).kind, { interval: 5 }).toBe('ended');
   expect(await turnOf('refused-meanwhile')).toMatchObject({ status: 'completed' });
   // The model that refused is not called again (G16).

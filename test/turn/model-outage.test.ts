@@ -17,6 +17,7 @@ import { changeTurns, countTurns, readTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { seedHistory } from './seed-history.ts';
+import { away, holdOf } from './gate/ask-check.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
 
 let rig: TurnRig;
@@ -260,24 +261,24 @@ describe('a turn whose model is unavailable', () => {
 
 test('a compaction that is interrupted before its call holds back no other session', async () => {
   const worker = patientRig.worker();
-  const { gate } = worker.context;
+  const check = worker.context.models.away;
   const probed = modelOfRef(patientRig.config.agents.defaults.model);
-  const early = await gate.enter(probed, 'early');
+  const early = await holdOf(check, probed, 'early');
   await seedHistory(patientRig, 'probing', { turns: 10, tokens: 60_000 });
   const sessionId = await patientRig.sessionOf('probing');
   await refuseWrites(patientRig, { table: 'compactions', when: `new.session_id = '${sessionId}'` });
   for (const session of ['one', 'other']) {
-    const pass = await gate.enter(probed, session);
-    if (pass.kind === 'pass') pass.failed(0, 'away');
+    const hold = await holdOf(check, probed, session);
+    await hold?.failed?.(away(0));
   }
-  await expect.poll(() => gate.isOpen(probed), { interval: 5 }).toBe(true);
+  await expect.poll(() => check.isOpen?.(probed), { interval: 5 }).toBe(true);
   await patientRig.send('probing', '/compact', {}, 'compaction');
   expect(await worker.run('probing')).toMatchObject({ kind: 'ended' });
-  expect(gate.isOpen(probed)).toBe(true);
+  expect(check.isOpen?.(probed)).toBe(true);
   // The other tests use the model.
   const blocks = () => countModelBlocks(patientRig, { probeAt: not(null), liftedAt: null });
   await expect.poll(blocks, { interval: 5 }).toBe(1);
-  if (early.kind === 'pass') early.answered();
+  early?.answered?.();
   await expect.poll(blocks, { interval: 5 }).toBe(0);
   worker.stop();
 });
@@ -293,10 +294,9 @@ test('a compaction whose own model is unavailable uses the model of the turn (G3
   const settings = { plugins: ['/spare.ts'], agents: { defaults: { compaction: { model: 'spare/first' } } } };
   const ownRig = await createTurnRig(database.url, { plugins, settings });
   const worker = ownRig.worker();
-  const { gate } = worker.context;
   for (const session of ['one', 'other']) {
-    const pass = await gate.enter({ provider: 'spare', model: 'first' }, session);
-    if (pass.kind === 'pass') pass.failed(600_000, 'away');
+    const hold = await holdOf(worker.context.models.away, { provider: 'spare', model: 'first' }, session);
+    await hold?.failed?.(away(600_000));
   }
   await seedHistory(ownRig, 'full', { turns: 10, tokens: 60_000 });
   const asked = await ownRig.send('full', '/compact', {}, 'compaction');

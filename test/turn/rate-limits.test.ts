@@ -2,6 +2,7 @@
 // bucket, over HTTP, and sessions that always have a message to answer. The long form measures for half a minute.
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import type { ModelError } from '../../src/model/model.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { addRateWindows } from '../rows/pauses.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
@@ -104,18 +105,23 @@ interface WatchedWorker {
 function watchBlocks(worker: Worker): WatchedWorker {
   const { promise: known, resolve } = Promise.withResolvers<void>();
   const watched: WatchedWorker = { worker, knownAtMs: Infinity, known, committedAtMs: Infinity };
-  const { blocks } = worker.context;
-  const [learn, add] = [blocks.learn.bind(blocks), blocks.add.bind(blocks)];
-  blocks.learn = (blocked) => {
+  const { models } = worker.context;
+  const [learn, ask] = [models.learn.bind(models), models.away.ask.bind(models.away)];
+  models.learn = (blocked) => {
     learn(blocked);
     if (blocked.length === 0) return;
     watched.knownAtMs = Math.min(watched.knownAtMs, performance.now());
     resolve();
   };
-  blocks.add = async (...block) => {
-    const isNews = await add(...block);
-    watched.committedAtMs = Math.min(watched.committedAtMs, performance.now());
-    return isNews;
+  models.away.ask = async (...asked) => {
+    const answer = await ask(...asked);
+    if (answer.kind !== 'pass') return answer;
+    const failed = async (fault: ModelError) => {
+      const setback = (await answer.hold?.failed?.(fault)) ?? null;
+      if (setback?.kind === 'blocked') watched.committedAtMs = Math.min(watched.committedAtMs, performance.now());
+      return setback;
+    };
+    return { ...answer, hold: { ...answer.hold, failed } };
   };
   return watched;
 }

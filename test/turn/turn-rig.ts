@@ -156,7 +156,7 @@ export async function createTurnRig(
     });
     const stop = (): void => {
       context.locks.stop();
-      context.governor.stop();
+      for (const check of context.checks) check.stop?.();
     };
     stops.push(stop);
     context.locks.start();

@@ -1,7 +1,7 @@
 // The cost cap of a batch is a budget with the id of the batch, made, changed and removed with it.
 import { isFreedSql, isReachedSql } from './reached-sql.ts';
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
-import { wokenSql } from '../woken-sql.ts';
+import { wokenSql } from '../wake.ts';
 
 /**
  * CTEs that bring the cap of batches up to date: `source` has their rows as they are now. What the items that ended before have cost counts.

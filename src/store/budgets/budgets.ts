@@ -10,7 +10,7 @@ import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
 import { windowBoundsSql } from './window-bounds.ts';
-import { wokenSql } from '../woken-sql.ts';
+import { wokenSql } from '../wake.ts';
 import type { Committed } from '../../after-commit.ts';
 
 /** A budget with its present window. */

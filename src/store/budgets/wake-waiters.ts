@@ -4,8 +4,9 @@ import type { Committed } from '../../after-commit.ts';
 import { BUDGET_REACHED } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
 import { sendQuery } from '../send-query.ts';
-import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../session-locks.ts';
+import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
+import { wokenSql } from '../wake.ts';
 import { isReachedSql } from './reached-sql.ts';
 
 const WOKEN_MAX = 500;
@@ -17,22 +18,14 @@ export const WAKE_BUDGET_WAITERS = literal({
   name: 'wake-budget-waiters',
   purpose: 'Make the turns due that wait for a budget that has room again or is gone. Answers their rings.',
   locking: 'The session rows in the order of their ids.',
-  text: `with waiting as materialized (
-  select t.session_id, t.id from holdfast.turns t
-  where t.ended_at is null and t.status = 'parked' and t.park_code = '${BUDGET_REACHED}'
-    and not exists (select from holdfast.doorbells d where d.session_id = t.session_id and d.due_at < clock_timestamp() + interval '${SHORT_WAIT}')
+  text: `with ${wokenSql(
+    [BUDGET_REACHED],
+    `not exists (select from holdfast.doorbells d where d.session_id = t.session_id and d.due_at < clock_timestamp() + interval '${SHORT_WAIT}')
     and not exists (select from holdfast.budgets b join holdfast.budget_windows w on w.budget_id = b.id
       where b.id = t.park_by::uuid and b.removed_at is null and w.starts_at <= clock_timestamp()
         and (w.ends_at is null or w.ends_at > clock_timestamp()) and ${isReachedSql('b', 'w')})
-  limit ${WOKEN_MAX}
-),
-woken as materialized (
-  select s.* from holdfast.sessions s join waiting on waiting.session_id = s.id and s.turn_id = waiting.id
-  where s.owner is null order by s.id for no key update of s
-),
-rung_doorbells as (
-  ${wakeSql('woken', 'true')}
-)
+  limit ${WOKEN_MAX}`,
+  )}
 select ${RINGS_SQL} as rings`,
 });
 

@@ -8,7 +8,7 @@ import { sendQuery } from '../send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { BLOCK_JSON } from '../views/model-blocks.ts';
-import { wokenSql } from '../woken-sql.ts';
+import { wokenSql } from '../wake.ts';
 
 /** Why a turn waits for its model or for the provider of it. */
 const WAITS_FOR_MODEL = ['model_blocked', 'rate_limited', 'model_away', 'retry_wait'];

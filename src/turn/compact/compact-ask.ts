@@ -6,7 +6,7 @@ import type { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import { modelRefOf } from '../../config.ts';
 import { modelOfRef, refOfModel, type NamedModel } from '../../core/model-ref.ts';
-import { isOpen } from '../loop/enter-gate.ts';
+import { isOpen } from '../gate/gate.ts';
 import { providerView } from '../open/open-view.ts';
 import type { TurnContext } from '../context.ts';
 import { IdleClock } from '../idle-clock.ts';

@@ -18,18 +18,18 @@ import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-
 import { summaryRequest } from '../../core/compaction/summary-request.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
-import type { NamedModel } from '../../core/model-ref.ts';
+import { providerOf, type NamedModel } from '../../core/model-ref.ts';
 import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
-import { reserveCost } from '../loop/reserve-cost.ts';
 import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
-import { beginCompaction, callWrite, nextCallNo, writeCompaction, type CompactionWish } from './compact-write.ts';
-import { noteOutage, parkedStop, retriesMaxOf } from '../loop/await-model.ts';
-import { enterGate } from '../loop/enter-gate.ts';
+import { beginCompaction, callWrite, writeCompaction, type CompactionRequest } from './compact-write.ts';
+import { enterGate, type Pass } from '../gate/gate.ts';
+import { noteOutage, retriesMaxOf } from '../gate/note-outage.ts';
+import { parkedStop } from '../gate/park-turn.ts';
+import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
 import { mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
-import type { Pass } from '../loop/model-gate.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { NO_ROWS } from '../turn-write.ts';
@@ -49,14 +49,14 @@ type Attempt =
 export async function compactTranscript(
   context: TurnContext,
   turn: OpenedTurn,
-  wish: CompactionWish,
+  asked: CompactionRequest,
 ): Promise<CompactionOutcome> {
   let waitMs = turn.agent.compaction.aggregateWaitSeconds * 1000;
   let squeeze = 0;
   turn.journal.note({ isCompacting: true });
   try {
     for (;;) {
-      const attempt = await tryOnce(context, turn, wish, squeeze);
+      const attempt = await tryOnce(context, turn, asked, squeeze);
       if (attempt.kind !== 'again') return attempt;
       const { delayMs, code, message } = attempt;
       if (delayMs > waitMs) return { kind: 'unchanged', code, message };
@@ -72,37 +72,41 @@ export async function compactTranscript(
 async function tryOnce(
   context: TurnContext,
   turn: OpenedTurn,
-  wish: CompactionWish,
+  asked: CompactionRequest,
   squeeze: number,
 ): Promise<Attempt> {
-  const plan = planFor(turn, wish, squeeze);
+  const plan = planFor(turn, asked, squeeze);
   const tokensBefore = estimateNextRequest(turn);
   if (plan === null) return NOTHING_TO_DO;
   const model = summaryModel(context, turn);
-  const pass = await enterGate(context, turn, model);
+  const [id, callNo] = [newId<string>(), nextCallNo(turn.journal.at)];
+  const { request, requests } = turn.journal.attempt;
+  const pass = await enterGate(context, {
+    turn,
+    way: 'live',
+    purpose: 'compaction',
+    model,
+    callNo,
+    request: () => ({ ...request, ...model, messages: [...requests.messages] }),
+  });
   try {
-    const [id, callNo] = [newId<string>(), nextCallNo(turn)];
     const { maxAttempts } = turn.agent.compaction;
-    await reserveCost(context, turn, {
-      callNo,
-      request: { ...turn.journal.attempt.request, ...model, messages: [...turn.journal.attempt.requests.messages] },
-    });
-    const begun = await beginCompaction(context, turn, { id, wish, tokensBefore });
+    const begun = await beginCompaction(context, turn, { id, asked, tokensBefore });
     if (begun.kind === 'exhausted') return { ...EXHAUSTED, message: `All ${maxAttempts} attempts failed.` };
     if (begun.kind === 'answered')
       return await finishCompaction(context, turn, begun.compaction, { write: NO_ROWS, called: null });
     const isLast = begun.attempt >= maxAttempts;
     const mayFlush =
-      wish.reason === 'threshold' &&
+      asked.reason === 'threshold' &&
       begun.mayFlush &&
       turn.kind !== 'heartbeat' &&
       mayFlushMemory(context.config, turn.agent);
-    const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, wish, pass, model };
+    const compaction: CompactionAttempt = { id, tokensBefore, isLast, plan, mayFlush, asked, pass, model };
     pass.begun();
     const called = await askForSummary(context, turn, {
       callNo,
       request: summaryRequest({
-        ...wish,
+        ...asked,
         retired: plan.retired,
         ...model,
         contextTokens: turn.agent.contextTokens,
@@ -128,7 +132,7 @@ interface CompactionAttempt {
   isLast: boolean;
   plan: CompactionPlan;
   mayFlush: boolean;
-  wish: CompactionWish;
+  asked: CompactionRequest;
   pass: Pass;
   model: NamedModel;
 }
@@ -139,15 +143,15 @@ async function takeAnswer(
   compaction: CompactionAttempt,
   called: Extract<SummaryCall, { kind: 'answered' }>,
 ): Promise<Attempt> {
-  const { id, tokensBefore, plan, mayFlush, wish } = compaction;
+  const { id, tokensBefore, plan, mayFlush, asked } = compaction;
   const { answer } = called;
   const summary = summaryText(textOf(answer.content), identifiersOf(plan.retired));
   const note = mayFlush ? memoryNoteOf(answer, { now: context.clock.now(), timeZone: turn.agent.userTimezone }) : null;
   const fault = summaryFault(answer, summary, plan.retiredTokens);
-  const write = callWrite(turn, called, wish);
+  const write = callWrite(turn, called, asked);
   if (summary === null || fault !== null) {
     const error = fault ?? EMPTY_SUMMARY;
-    if (compaction.isLast && wish.reason === 'overflow')
+    if (compaction.isLast && asked.reason === 'overflow')
       return await finishWithoutSummary(context, turn, compaction, { write, called, error });
     await writeCompaction(context, turn, { id, write, called, step: { kind: 'failed', error } });
     if (compaction.isLast) return { kind: 'unchanged', ...error };
@@ -176,12 +180,12 @@ async function takeFailure(
   compaction: CompactionAttempt,
   called: Exclude<SummaryCall, { kind: 'answered' }>,
 ): Promise<Attempt> {
-  const { id, isLast, wish, pass, model } = compaction;
-  const write = callWrite(turn, called, wish);
+  const { id, isLast, asked, pass, model } = compaction;
+  const write = callWrite(turn, called, asked);
   switch (called.kind) {
     case 'timedOut': {
       const { error } = called;
-      if (wish.reason === 'overflow')
+      if (asked.reason === 'overflow')
         return await finishWithoutSummary(context, turn, compaction, { write, called, error });
       await writeCompaction(context, turn, { id, write, called, step: { kind: 'timedOut', error } });
       return { kind: 'unchanged', ...error };
@@ -199,18 +203,18 @@ async function takeFailure(
       const { fault, verdict } = called;
       const retries = turn.journal.at.progress.retries + 1;
       const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: 1 });
-      const retriesMax = retriesMaxOf(context.config, pass.provider);
+      const retriesMax = retriesMaxOf(context.config, providerOf(model));
       const mayRetry = verdict.kind !== 'fatal' && retries <= retriesMax && !isLast && outage?.mayStay !== false;
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
-      const code = outage === null || mayRetry ? verdict.code : outage.wish.reason.code;
+      const code = outage === null || mayRetry ? verdict.code : outage.wait.reason.code;
       const error = { code, message: headOf(fault.message, 2000) };
       const isFinal = !mayRetry && outage === null && !REFUSALS_OF_ACCOUNT.has(code);
-      if (isFinal && wish.reason === 'overflow')
+      if (isFinal && asked.reason === 'overflow')
         return await finishWithoutSummary(context, turn, compaction, { write, called, error });
       const charged = mayRetry ? { ...write, totals: { ...write.totals, retries } } : write;
       await writeCompaction(context, turn, { id, write: charged, called, step: { kind: 'failed', error } });
       if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)
-        throw parkedStop(context, turn, outage.wish);
+        throw parkedStop(context, turn, outage.wait);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // The next attempt shortens the input; there is nothing to wait for.
       if (verdict.kind === 'overflow') return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };
@@ -226,7 +230,7 @@ async function takeFailure(
 /** The cut of a compaction for this reason; null when it would win nothing. */
 export function planFor(
   turn: OpenedTurn,
-  { reason }: Pick<CompactionWish, 'reason'>,
+  { reason }: Pick<CompactionRequest, 'reason'>,
   squeeze: number,
 ): CompactionPlan | null {
   const { contextTokens, compaction } = turn.agent;

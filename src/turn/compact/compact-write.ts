@@ -6,9 +6,10 @@ import type { SummaryCall } from './compact-ask.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded, modelStarted } from '../model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
+import { nextCallNo } from '../position.ts';
 import { NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
-export interface CompactionWish {
+export interface CompactionRequest {
   reason: CompactionReason;
   /** The user's instructions for the summary; null: none. */
   instructions: string | null;
@@ -18,21 +19,21 @@ export interface CompactionWish {
 export async function beginCompaction(
   context: TurnContext,
   turn: OpenedTurn,
-  { id, wish, tokensBefore }: { id: string; wish: CompactionWish; tokensBefore: number },
+  { id, asked, tokensBefore }: { id: string; asked: CompactionRequest; tokensBefore: number },
 ): Promise<Exclude<CompactionStart, { kind: 'fenced' }>> {
   const { held, journal, agent } = turn;
   held.assertHeld();
-  const write = { ...NO_ROWS, totals: { calls: chargedCalls(turn, wish) }, storesView: false };
+  const write = { ...NO_ROWS, totals: { calls: chargedCalls(turn, asked) }, storesView: false };
   // After a refusal for the length there is one more, however many the turn has used: the context has to become shorter.
-  const attemptsMax = agent.compaction.maxAttempts + (wish.reason === 'overflow' ? 1 : 0);
-  const compaction = { id, reason: wish.reason, tokensBefore, attemptsMax };
+  const attemptsMax = agent.compaction.maxAttempts + (asked.reason === 'overflow' ? 1 : 0);
+  const compaction = { id, reason: asked.reason, tokensBefore, attemptsMax };
   const begun = context.publish(
     await journal.store(write, (rows) => context.store.beginCompaction({ ...rows, compaction })),
   );
   // A stop ends the call before it is made, and that is recorded.
   if (begun.stop !== null) held.stop(begun.stop);
   if (begun.kind !== 'begun') return begun;
-  context.meter.compactionBegan(turn, wish.reason);
+  context.meter.compactionBegan(turn, asked.reason);
   if (!held.isTrusted) held.assertHeld();
   return begun;
 }
@@ -63,23 +64,17 @@ export async function writeCompaction(
 }
 
 /** The part of a write that a call for a summary has in common: its row, its end and the start of the next. */
-export function callWrite(turn: OpenedTurn, { call }: SummaryCall, wish: CompactionWish): TurnWrite {
+export function callWrite(turn: OpenedTurn, { call }: SummaryCall, asked: CompactionRequest): TurnWrite {
   return {
     ...NO_ROWS,
     modelCalls: [call],
-    events: [modelEnded(turn, call), ...(wish.reason === 'manual' ? [] : [modelStarted(turn.id, call.callNo + 1)])],
+    events: [modelEnded(turn, call), ...(asked.reason === 'manual' ? [] : [modelStarted(turn.id, call.callNo + 1)])],
   };
 }
 
-/** The number of the call that is about to be made: a charged one, unless an earlier attempt may have made it. */
-export function nextCallNo({ journal }: OpenedTurn): number {
-  const { isCharged, progress } = journal.at;
-  return isCharged ? progress.calls : progress.calls + 1;
-}
-
 /** How many calls are charged at the start: this one, and where the turn continues, the one after it. */
-function chargedCalls(turn: OpenedTurn, { reason }: CompactionWish): number {
-  return reason === 'manual' ? nextCallNo(turn) : nextCallNo(turn) + 1;
+function chargedCalls(turn: OpenedTurn, { reason }: CompactionRequest): number {
+  return reason === 'manual' ? nextCallNo(turn.journal.at) : nextCallNo(turn.journal.at) + 1;
 }
 
 /** The files were lost from the prompt: the session's next turn reads them from the workspace again. */

@@ -7,7 +7,7 @@ import { withMarkers } from '../../core/provider-batch/cache-markers.ts';
 import { classifyFailure } from '../../core/failure.ts';
 import { providerErrorFault } from '../../core/provider-batch/request-end.ts';
 import { batchSettingsOf, viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../core/provider-batch/message-via.ts';
-import { providerOf, refOfModel } from '../../core/model-ref.ts';
+import { refOfModel } from '../../core/model-ref.ts';
 import { prefixTokensOf } from '../../core/token-estimate.ts';
 import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
@@ -17,15 +17,16 @@ import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure }
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
-import { TurnFailed, TurnStopped, type ParkWish } from '../turn-end.ts';
+import { TurnFailed, type TurnStopped, type TurnWait } from '../turn-end.ts';
 import { chargeNext } from './after-failed-call.ts';
-import { askOnce, pruneWhenCold, sampled, type AnsweredCall } from './ask-model.ts';
-import { PROVIDER_BATCH } from './await-model.ts';
-import { nextRequest } from './begin-call.ts';
+import { enterNextGate, nextRequest, pruneWhenCold } from './begin-call.ts';
+import { askOnce, sampled, type AnsweredCall } from './ask-model.ts';
+import { waitStop } from '../gate/park-turn.ts';
+import { providerBatch } from '../gate/wait-reasons.ts';
+import { nextCallNo } from '../position.ts';
 import { inputTransformOf } from '../input-transform.ts';
 import { CallRecord, failedBy } from '../model-call.ts';
 import { turnResumed } from '../model-events.ts';
-import { reserveCost } from './reserve-cost.ts';
 
 /**
  * Resolves with the answer of a batch, or with null for a call that is made live. Throws `TurnStopped` (parked) while there is no answer,
@@ -75,17 +76,15 @@ async function parkForHop(context: TurnContext, turn: OpenedTurn): Promise<void>
   if (params === null) return;
   if (isLate) throw unansweredFailure();
   const body = JSON.stringify(params);
-  const { isCharged, progress } = turn.journal.at;
-  const callNo = isCharged ? progress.calls : progress.calls + 1;
-  await reserveCost(context, turn, { callNo, tier: 'batch' });
+  await enterNextGate(context, turn, 'batch');
   throw parked(turn, {
     hasCalled: true,
     request: {
-      callNo,
+      callNo: nextCallNo(turn.journal.at),
       model: request.model,
       batchId,
       fallback,
-      hop: progress.steps + 1,
+      hop: turn.journal.at.progress.steps + 1,
       reason: viaReason ?? 'Asked for (via).',
       cache,
       liveShare: liveShareOf(turn),
@@ -109,16 +108,14 @@ function unansweredFailure(): TurnFailed {
   return new TurnFailed('expired', 'No batch of the provider answered before the deadline (deadlineSeconds).');
 }
 
-function parked(turn: OpenedTurn, wish: Pick<ParkWish, 'hasCalled' | 'request' | 'awaits'>): TurnStopped {
-  const text = 'The request waits for a batch of the provider.';
-  const reason = { code: PROVIDER_BATCH, text, by: providerOf(turn.journal.attempt.request) };
-  const park: ParkWish = { reason, delayMs: null, notBeforeMs: 0, ...wish };
-  return new TurnStopped({ kind: 'parked', message: text, park });
+function parked(turn: OpenedTurn, wait: Pick<TurnWait, 'hasCalled' | 'request' | 'awaits'>): TurnStopped {
+  const reason = providerBatch(turn.journal.attempt.request);
+  return waitStop({ reason, delayMs: null, notBeforeMs: 0, ...wait });
 }
 
 async function receive(context: TurnContext, turn: OpenedTurn, hop: OpenHop): Promise<AnsweredCall | null> {
   const { park } = turn.journal.at;
-  const result = await askOnce(context, turn, hop);
+  const result = await askOnce(context, turn, { hop });
   if ('fault' in result) return await afterFault(context, turn, result);
   turn.journal.note({ hop: null });
   return park === null ? result : { ...result, resumed: [turnResumed(park)] };

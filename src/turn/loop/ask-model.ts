@@ -4,23 +4,22 @@
 import { samplingAt } from '../../core/caller-request.ts';
 import { blockMsOf } from '../../core/model-outage.ts';
 import { refOfModel } from '../../core/model-ref.ts';
-import type { ModelAnswer } from '../../core/model-request.ts';
+import type { ModelAnswer, RequestBase } from '../../core/model-request.ts';
 import { createReplyStream } from '../../core/stream/reply-stream.ts';
 import { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
 import { afterFailedCall, type FailedCall } from './after-failed-call.ts';
-import { beginCall, nextRequest } from './begin-call.ts';
-import { enterGate, isBlocked } from './enter-gate.ts';
-import { enterFirstOpenGate } from './step-down.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import { beginCall, enterNextGate, nextRequest, pruneWhenCold } from './begin-call.ts';
+import type { Pass } from '../gate/gate.ts';
+import type { TurnContext } from '../context.ts';
 import type { DeltaEvent } from '../delta-writer.ts';
 import { IdleClock, idleTimeoutOf } from '../idle-clock.ts';
 import { inputTransformOf } from '../input-transform.ts';
 import { abortedBy, CallRecord, failedBy, faultOf } from '../model-call.ts';
 import { replyRulesOf, showsReasoning } from '../reply-rules.ts';
-import { laneOf, type OpenedTurn } from '../opened-turn.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnStopped } from '../turn-end.ts';
 
 const WINDOW_EXCEEDED = 'model_context_window_exceeded';
@@ -35,18 +34,11 @@ export interface AnsweredCall {
 
 /** Resolves with a complete answer. Throws `TurnFailed` when there will be none, `TurnStopped` when the turn stops. */
 export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<AnsweredCall> {
-  let pass = await enterFirstOpenGate(context, turn);
-  try {
-    pruneWhenCold(context, turn);
-    await beginCall(context, turn);
-    if (isBlocked(context, turn.journal.attempt.request)) {
-      // It was blocked while the call waited for a budget, or the transcript was compacted.
-      pass.left();
-      pass = await enterGate(context, turn);
-    }
-    for (let silences = 0, blocks = 0; ;) {
+  let pass = await beginCall(context, turn, 'live');
+  for (let silences = 0, blocks = 0; ;) {
+    try {
       pass.begun();
-      const result = await askOnce(context, turn);
+      const result = await askOnce(context, turn, { pass });
       if (!('fault' in result)) {
         pass.answered();
         pass.used(result.call);
@@ -57,21 +49,22 @@ export async function askModel(context: TurnContext, turn: OpenedTurn): Promise<
       // A context that is full has answered.
       silences = type === 'idle_timeout' ? silences + 1 : type === WINDOW_EXCEEDED ? 0 : silences;
       blocks = blockMsOf(result.fault) === null ? 0 : blocks + 1;
-      pass = await afterFailedCall(context, turn, { ...result, pass, silences, blocks });
+      await afterFailedCall(context, turn, { ...result, pass, silences, blocks });
+    } finally {
+      pass.left();
     }
-  } finally {
-    pass.left();
+    pass = await enterNextGate(context, turn, 'live');
   }
 }
 
-/**
- * One call. `hop`: a batch of the provider has answered it, so nothing is sent, and its request is made as it was made then. Throws
- * `TurnStopped` when the turn stops.
- */
+/** One call: it is sent with its pass, or a batch of the provider has answered it, and its request is made as it was made then. */
+type CallSource = { pass: Pass; hop?: null } | { pass?: null; hop: OpenHop };
+
+/** Makes one call. Throws `TurnStopped` when the turn stops. */
 export async function askOnce(
   context: TurnContext,
   turn: OpenedTurn,
-  hop: OpenHop | null = null,
+  { pass = null, hop = null }: CallSource,
 ): Promise<AnsweredCall | Pick<FailedCall, 'fault' | 'row'>> {
   if (hop === null) pruneWhenCold(context, turn);
   const { messages, callView } = nextRequest(turn);
@@ -102,7 +95,7 @@ export async function askOnce(
         ...record.options(),
         ...(hop === null ? {} : { received: { body: hop.result, sha256: hop.sha256 } }),
         signal: idle.signal,
-        onRemaining: (remaining) => context.governor.correct({ model: request, lane: laneOf(turn) }, remaining),
+        onRemaining: (left) => pass?.remaining(left),
         onChunk: (text) => {
           idle.restart();
           record.arrived();
@@ -138,12 +131,4 @@ export function sampled(request: RequestBase, step: number): RequestBase {
 function windowExceeded(): ModelError {
   const message = 'The answer broke off because the context window was full.';
   return new ModelError({ type: WINDOW_EXCEEDED, status: null, retryAfterMs: null, message });
-}
-
-/** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
-export function pruneWhenCold({ clock }: TurnContext, turn: OpenedTurn): void {
-  const { contextPruning: pruning, contextTokens } = turn.agent;
-  const { sessionView, requests } = turn.journal.attempt;
-  const decided = requests.decide({ sessionView, pruning, contextTokens, nowMs: clock.now().getTime() });
-  if (decided !== undefined) turn.journal.note({ sessionView: decided });
 }

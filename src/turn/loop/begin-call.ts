@@ -1,35 +1,71 @@
-// What every call for an answer begins with, of the model and of a plugin's harness: it is charged, and there is room for it.
+// What every call for an answer begins with, of the model and of a plugin's harness: it passes the gate, it is charged, and there is room for it.
 import { commitStep } from '../commit-step.ts';
 import { compactWhenFull } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
+import type { ComingCall } from '../gate/gate-check.ts';
+import { askGate, type Pass } from '../gate/gate.ts';
+import { parkedStop } from '../gate/park-turn.ts';
+import { modelStarted, turnResumed } from '../model-events.ts';
+import { askInstead, callViewOf } from '../open/asked-model.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
+import { nextCallNo } from '../position.ts';
 import type { NextRequest } from '../request-view.ts';
 import { TurnFailed } from '../turn-end.ts';
 import { NO_ROWS } from '../turn-write.ts';
-import { modelStarted, turnResumed } from '../model-events.ts';
-import { reserveCost } from './reserve-cost.ts';
-import { callViewOf } from '../open/asked-model.ts';
+import { openFallback } from './step-down.ts';
+
+/** The right to make the next call, which is charged. Throws as `enterNextGate` does, and `TurnStopped` when the turn stops meanwhile. */
+export async function beginCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
+  const pass = await enterNextGate(context, turn, way);
+  try {
+    const { isCharged, park } = turn.journal.at;
+    const calls = nextCallNo(turn.journal.at);
+    if (!isCharged) {
+      const resumed = park === null ? [] : [turnResumed(park)];
+      await commitStep(context, turn, {
+        ...NO_ROWS,
+        totals: { calls },
+        events: [...resumed, modelStarted(turn.id, calls)],
+      });
+    }
+    if (way === 'live') pruneWhenCold(context, turn);
+    await compactWhenFull(context, turn);
+    if (turn.journal.at.progress.calls === calls) return pass;
+  } catch (error) {
+    pass.left();
+    throw error;
+  }
+  // A compaction has made the call with that number.
+  pass.left();
+  return await enterNextGate(context, turn, way);
+}
 
 /**
- * Charges the next call, unless that is done, and makes room for it when it needs some. An earlier attempt may have made the call that it
- * charged: this one charges its own (G16). Throws `TurnStopped` when the turn stops meanwhile.
+ * The right to make the next call of a turn, of its next model where the one that it asks cannot be called for now. Throws `TurnStopped` (parked)
+ * while none can, `TurnFailed` when none ever can.
  */
-export async function beginCall(context: TurnContext, turn: OpenedTurn): Promise<void> {
-  const { isCharged, park, progress } = turn.journal.at;
-  const calls = isCharged ? progress.calls : progress.calls + 1;
-  await reserveCost(context, turn, { callNo: calls });
-  if (!isCharged) {
-    const resumed = park === null ? [] : [turnResumed(park)];
-    await commitStep(context, turn, {
-      ...NO_ROWS,
-      totals: { calls },
-      events: [...resumed, modelStarted(turn.id, calls)],
-    });
+export async function enterNextGate(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): Promise<Pass> {
+  for (;;) {
+    const entry = await askGate(context, nextCall(context, turn, way));
+    if (!('reason' in entry)) return entry;
+    const fallback = entry.isOfModel === true ? openFallback(context, turn) : undefined;
+    if (fallback === undefined) throw parkedStop(context, turn, entry);
+    askInstead(context, turn, fallback);
   }
-  await compactWhenFull(context, turn);
-  // A compaction has made the call with that number.
-  const next = turn.journal.at.progress.calls;
-  if (next !== calls) await reserveCost(context, turn, { callNo: next });
+}
+
+function nextCall(context: TurnContext, turn: OpenedTurn, way: ComingCall['way']): ComingCall {
+  const { journal } = turn;
+  return {
+    turn,
+    way,
+    model: journal.attempt.request,
+    callNo: nextCallNo(journal.at),
+    request() {
+      if (way !== 'harness') pruneWhenCold(context, turn);
+      return { ...journal.attempt.request, messages: [...journal.attempt.requests.messages] };
+    },
+  };
 }
 
 /** The request of the call to be made. Throws `TurnFailed` for a history that every provider refuses, `TurnStopped` when the turn stops. */
@@ -41,4 +77,12 @@ export function nextRequest(turn: OpenedTurn): Pick<NextRequest, 'messages' | 'c
     throw new TurnFailed('malformed_history', `The history cannot be sent: ${details.join('; ')}.`);
   }
   return { messages, callView: callViewOf(turn, callView) };
+}
+
+/** Prunes the view of the turn when the provider's cache has gone cold; it lasts for the session. */
+export function pruneWhenCold({ clock }: TurnContext, turn: OpenedTurn): void {
+  const { contextPruning: pruning, contextTokens } = turn.agent;
+  const { sessionView, requests } = turn.journal.attempt;
+  const decided = requests.decide({ sessionView, pruning, contextTokens, nowMs: clock.now().getTime() });
+  if (decided !== undefined) turn.journal.note({ sessionView: decided });
 }

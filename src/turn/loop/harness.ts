@@ -26,7 +26,7 @@ export async function nextAnswer(context: TurnContext, turn: OpenedTurn): Promis
 }
 
 async function askHarness(context: TurnContext, turn: OpenedTurn, harness: CheckedHarness): Promise<AnsweredCall> {
-  await beginCall(context, turn);
+  await beginCall(context, turn, 'harness');
   const { messages, callView } = nextRequest(turn);
   const { request, requests } = turn.journal.attempt;
   const callNo = turn.journal.at.progress.calls;

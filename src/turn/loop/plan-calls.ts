@@ -15,7 +15,9 @@ import { unknownToolOutcome } from '../../tools/toolset.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { callerCallId } from '../../core/openai/client-ids.ts';
 import type { TurnContext } from '../context.ts';
-import { TurnStopped } from '../turn-end.ts';
+import { waitStop } from '../gate/park-turn.ts';
+import { CALLER, callerReason } from '../gate/wait-reasons.ts';
+import type { TurnStopped } from '../turn-end.ts';
 
 /** The plan for a call: run it, answer it from the ledger, or leave it to the client. */
 export type Plan = { call: ToolUseBlock; ordinal: number } & (
@@ -97,9 +99,6 @@ function unknownTool(turn: OpenedTurn, call: ToolUseBlock, ordinal: number): Pla
   return { call, ordinal, kind: 'known', status: null, outcome: unknownToolOutcome(call.name, turn.toolset) };
 }
 
-/** The code of a turn that waits for the client. */
-export const CALLER = 'caller';
-
 /** The code of a turn whose client did not send its results in time. */
 export const CALLER_TIMEOUT = 'caller_timeout';
 
@@ -114,24 +113,19 @@ export function callerTimeLeftMs({ config }: TurnContext, { journal }: OpenedTur
 export function awaitsCaller(context: TurnContext, turn: OpenedTurn, plans: readonly Plan[]): TurnStopped {
   const step = turn.journal.at.progress.steps;
   const calls = plans.filter((plan) => plan.kind === 'caller');
-  const text = `The turn waits for the client: it has not sent the results of ${calls.map(({ call }) => call.name).join(', ')} yet.`;
-  return new TurnStopped({
-    kind: 'parked',
-    message: text,
-    park: {
-      reason: { code: CALLER, text, by: null },
-      facts: {
-        step,
-        calls: calls.map(({ call, ordinal }) => ({
-          id: callerCallId({ turnId: turn.id, step, ordinal }),
-          callId: call.id,
-          name: call.name,
-        })),
-      },
-      hasCalled: false,
-      delayMs: Math.max(0, callerTimeLeftMs(context, turn)),
-      notBeforeMs: 0,
+  return waitStop({
+    reason: callerReason(calls.map(({ call }) => call.name)),
+    facts: {
+      step,
+      calls: calls.map(({ call, ordinal }) => ({
+        id: callerCallId({ turnId: turn.id, step, ordinal }),
+        callId: call.id,
+        name: call.name,
+      })),
     },
+    hasCalled: false,
+    delayMs: Math.max(0, callerTimeLeftMs(context, turn)),
+    notBeforeMs: 0,
   });
 }
 

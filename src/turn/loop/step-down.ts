@@ -3,21 +3,12 @@
 import { modelOfRef, providerOf, refOfModel } from '../../core/model-ref.ts';
 import type { NewEvent } from '../../store/events.ts';
 import type { TurnContext } from '../context.ts';
+import { isOpen } from '../gate/gate.ts';
 import { askInstead, fallbacksLeft } from '../open/asked-model.ts';
 import { logIdsOf, type OpenedTurn } from '../opened-turn.ts';
-import { enterGate, isOpen, tryGate, type CallPass } from './enter-gate.ts';
 
-/** The right to make the next call, of the next model where the one that is asked cannot be called. Throws as `enterGate` does. */
-export async function enterFirstOpenGate(context: TurnContext, turn: OpenedTurn): Promise<CallPass> {
-  const { request } = turn.journal.attempt;
-  const entry = isOpen(context, request) ? await tryGate(context, turn, request) : null;
-  if (entry?.kind === 'pass') return entry;
-  const ref = openFallback(context, turn);
-  if (ref !== undefined) askInstead(context, turn, ref);
-  return await enterGate(context, turn);
-}
-
-function openFallback(context: TurnContext, turn: OpenedTurn): string | undefined {
+/** The next model of a turn whose calls would be let through. */
+export function openFallback(context: TurnContext, turn: OpenedTurn): string | undefined {
   return fallbacksLeft(turn).find((ref) => isOpen(context, modelOfRef(ref)));
 }
 

@@ -10,7 +10,7 @@ import type {
   SystemPromptInput,
 } from '../../core/prompt/system-input.ts';
 import { modelOfRef } from '../../core/model-ref.ts';
-import type { SystemBlock } from '../../core/model-request.ts';
+import type { SystemBlock, RequestBase } from '../../core/model-request.ts';
 import {
   systemBlocks,
   joinSections,
@@ -23,7 +23,6 @@ import { thinkingRequest } from '../../core/thinking-request.ts';
 import { messageFeaturesOf, reactionModeOf } from '../../config/message-features.ts';
 import type { Toolset } from '../../tools/toolset.ts';
 import { agentFactsOf, MACHINE } from './agent-facts.ts';
-import type { RequestBase } from '../context.ts';
 import type { ChatFacts, SessionWorkspace } from './session-context.ts';
 import { TurnFailed } from '../turn-end.ts';
 

@@ -1,6 +1,7 @@
 // Assembles a turn: from the claim to everything that its opening commits. A pipeline of named steps, read once from top to
 // bottom. Effects happen here at the edges (files, hooks, images); their results are passed to pure functions. A prompt that
 // cannot be assembled must still be answered: the turn is then opened with the bare texts and ends with the reason.
+import type { RequestBase } from '../../core/model-request.ts';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config, ThinkingLevel } from '../../config.ts';
 import { announcementOf, announcementText } from '../../core/announcement.ts';
@@ -18,7 +19,7 @@ import { isPassingFault } from '../../store/database.ts';
 import type { Toolset } from '../../tools/toolset.ts';
 import { assembleRequest, modelFor, systemSections } from './assemble-request.ts';
 import { bootstrapNotes, type Notes } from './bootstrap-notes.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import { sessionContextOf, type SessionContext } from './session-context.ts';
 import { snapshotOf, type Snapshot } from '../snapshot-cache.ts';
 import { TurnFailed } from '../turn-end.ts';

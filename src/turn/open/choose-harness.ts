@@ -1,10 +1,11 @@
 // Which harness answers a turn: chosen once, when the turn is opened, and stored with it. A turn that a harness has started is never continued
 // by another: when that harness fails, or no longer exists, the turn fails (G11).
+import type { RequestBase } from '../../core/model-request.ts';
 import type { AgentSettings } from '../../config.ts';
 import { selectHarness } from '../../core/harness-selection.ts';
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
 import type { TurnRequestSettings } from '../../core/view.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import { TurnFailed } from '../turn-end.ts';
 
 /** What the opening of a turn decides about its harness; `failure`: the one that must answer is not there. */

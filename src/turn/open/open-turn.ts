@@ -1,5 +1,6 @@
 // What makes an open turn, from whatever it comes: messages, a compaction, or the rows that an earlier worker left. The statement that
 // opens a new one is sent here, too.
+import type { RequestBase } from '../../core/model-request.ts';
 import type { Entry } from '../../core/entry.ts';
 import type { EntryId, TurnId } from '../../core/ids.ts';
 import { optionsOfInputs } from '../../core/input-options.ts';
@@ -11,7 +12,7 @@ import { newId } from '../../ids.ts';
 import type { OpenTurn, WaitingInput } from '../../store/claim-session.ts';
 import type { NewEntry } from '../../store/journal.ts';
 import type { NewTurn } from '../../store/journal/open-turn.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import { lockLost } from '../held-session.ts';
 import { modelStarted } from '../model-events.ts';
 import { chainOf } from './asked-model.ts';

@@ -8,14 +8,14 @@ import { viewMessages, type ViewEntry, type ViewRules } from '../../core/history
 import { hashesOfImages } from '../../core/images/plan-images.ts';
 import { isDirect, type InboundMessage } from '../../core/inbound.ts';
 import { modelName } from '../../core/model-ref.ts';
-import type { ModelMessage, ThinkingSetting } from '../../core/model-request.ts';
+import type { ModelMessage, ThinkingSetting, RequestBase } from '../../core/model-request.ts';
 import type { InjectedMessage } from '../../core/plugins/injected-messages.ts';
 import type { SessionKind } from '../../core/session-key.ts';
 import type { ThinkingRequest } from '../../core/thinking-request.ts';
 import type { FallbackView, ModelSpan, SessionView, TurnRequestSettings } from '../../core/view.ts';
 import type { WaitingInput } from '../../store/claim-session.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import type { Transcript } from '../transcript-cache.ts';
 import { given } from '../../core/given.ts';
 

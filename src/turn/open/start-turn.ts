@@ -6,6 +6,7 @@
 //
 // An input may keep workers from opening a turn, for any cause: the prompt code hangs on it, crashes the process or throws. No turn is open
 // then, so the crash count of a turn does not include it; the session counts the claims that were lost (G17).
+import type { RequestBase } from '../../core/model-request.ts';
 import type { TurnKind } from '../../core/statuses.ts';
 import { agentOf, isAgent, modelRefOf, type AgentSettings } from '../../config.ts';
 import type { TurnId } from '../../core/ids.ts';
@@ -17,7 +18,7 @@ import type { SessionClaim, WaitingInput } from '../../store/claim-session.ts';
 import type { ClaimedSession } from '../../store/claimed-session.ts';
 import { assembleTurn } from './assemble-turn.ts';
 import { mentionsOverflow } from './write-prompt.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import { chooseHarness } from './choose-harness.ts';
 import { lockLost, type HeldSession } from '../held-session.ts';
 import { viewOfTransform } from '../input-transform.ts';

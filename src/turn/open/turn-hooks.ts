@@ -2,13 +2,13 @@
 // opening of the turn commits, so a retry after a crash finds them and runs no hook again.
 import { channelOf, type InboundMessage } from '../../core/inbound.ts';
 import { DEFAULT_PROVIDER } from '../../core/model-ref.ts';
-import type { ModelMessage } from '../../core/model-request.ts';
+import type { ModelMessage, RequestBase } from '../../core/model-request.ts';
 import { NO_CHANGES, type PromptChanges } from '../../core/plugins/prompt-changes.ts';
 import { joinParts, type PromptPart } from '../../core/prompt/prompt-parts.ts';
 import { isOwnKind } from '../../core/prompt/user-prompt.ts';
 import type { HookFacts } from '../../plugins/plugins.ts';
 import { promptedKindOf, type TurnMaterial } from './turn-material.ts';
-import type { RequestBase, TurnContext } from '../context.ts';
+import type { TurnContext } from '../context.ts';
 import type { RequestView } from '../request-view.ts';
 
 /** What handlers receive about a turn. */

@@ -1,6 +1,6 @@
 // Which limits apply to a call, and how much it takes from them.
 import { expect, test } from 'vitest';
-import { blockMsOf, waitForBlockMs } from '../../../src/core/model-outage.ts';
+import { blockMsOf } from '../../../src/core/model-outage.ts';
 import { costOf, limitsFor, rateLimitsOf, type WrittenLimit } from '../../../src/core/governor/rate-limit.ts';
 
 const written = (limit: Partial<WrittenLimit>): WrittenLimit => ({
@@ -36,9 +36,4 @@ test('a model is blocked by a 429 or a 529 with a time to wait', () => {
   expect(blockMsOf({ status: 429, retryAfterMs: 5000 })).toBe(5000);
   expect(blockMsOf({ status: 429, retryAfterMs: null })).toBeNull();
   expect(blockMsOf({ status: 503, retryAfterMs: 5000 })).toBeNull();
-});
-
-test('calls resume within a second after a block, never before its end', () => {
-  expect(waitForBlockMs(5000, 0)).toBe(5000);
-  expect(waitForBlockMs(5000, 0.999)).toBe(5999);
 });

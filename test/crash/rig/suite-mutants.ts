@@ -24,6 +24,7 @@ const results = 'src/store/provider-lane/store-results.ts';
 const control = 'test/batches/control.test.ts';
 const budgets = 'test/turn/budgets.test.ts';
 const blocks = 'test/turn/model-blocks.test.ts';
+const models = 'src/turn/gate/model-states.ts';
 const turnContext = 'workers/create-turn-context.ts';
 
 /** In the order of docs/guarantees.md. */
@@ -129,8 +130,8 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the single charge of a call in a batch',
     file: 'src/turn/loop/ask-by-batch.ts',
-    find: 'isCharged ? progress.calls : progress.calls + 1',
-    replace: 'isCharged ? progress.calls + 1 : progress.calls + 1',
+    find: 'callNo: nextCallNo(turn.journal.at)',
+    replace: 'callNo: turn.journal.at.progress.calls + 1',
     test: 'test/turn/batch-hops.test.ts',
     title: 'is parked with its request by one write',
   },
@@ -160,8 +161,8 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the block of a model for all workers',
-    file: 'src/turn/loop/model-blocks.ts',
-    find: 'await this.#options.write(block);',
+    file: models,
+    find: 'await blockModel(database, block, detail);',
     replace: '',
     test: blocks,
     title: 'is not called by a worker that claims a session later',
@@ -169,11 +170,11 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the blocks in the answer of a claim',
     file: 'src/turn/steps.ts',
-    find: 'context.blocks.learn(answer.blocks);',
+    find: 'context.models.learn(answer.blocks);',
     replace: '',
     // On a busy machine the poll may bring the block before the call.
     more: [
-      { file: turnContext, find: 'onBlocks: (known) => blocks.learn(known)', replace: 'onBlocks: () => undefined' },
+      { file: turnContext, find: 'onBlocks: (blocks) => models.learn(blocks)', replace: 'onBlocks: () => undefined' },
     ],
     test: blocks,
     title: 'is not called by a worker that claims a session later',
@@ -181,17 +182,17 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the blocks in the poll for stops',
     file: turnContext,
-    find: 'onBlocks: (known) => blocks.learn(known)',
+    find: 'onBlocks: (blocks) => models.learn(blocks)',
     replace: 'onBlocks: () => undefined',
     test: blocks,
     title: 'is not called by a turn that runs in another worker',
   },
   {
     name: 'the check of the block after a wait',
-    file: 'src/turn/loop/enter-gate.ts',
-    find: 'return blocks.leftMs(model) > 0;',
-    replace: 'return false;',
+    file: turnContext,
+    find: '// A block may have been met while the others were asked.\n    models.blocked,',
+    replace: '',
     test: blocks,
-    title: 'is not called when its block was learned while the call waited for its place',
+    title: 'is not called when its block was learned while another check was asked',
   },
 ];

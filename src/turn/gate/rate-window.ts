@@ -1,5 +1,5 @@
 // One rate limit as this worker sees it: what it holds of it, and what it asks for next. The limit itself is in the database
-// (store/governor/take-allowance.ts).
+// (store/governor/claim-rates.ts).
 import {
   costOf,
   perSecondOf,
@@ -10,9 +10,9 @@ import {
   type RateUnit,
 } from '../../core/governor/rate-limit.ts';
 import { noCalls, shareCalls, type LaneCounts } from '../../core/governor/share-calls.ts';
-import type { AllowanceAsk, AllowanceGrant } from '../../store/governor/take-allowance.ts';
+import type { RateAsk, RateShare } from '../../store/governor/claim-rates.ts';
 
-/** While a limit is not scarce, a worker also claims this part of the remaining allowance, so that its next calls need not wait. */
+/** While a limit is not scarce, a worker also claims this part of what is left, so that its next calls need not wait. */
 const HEADROOM_SHARE = 0.05;
 
 /** Differences of rounding. */
@@ -49,7 +49,7 @@ export class RateWindow {
     this.#units = RATE_UNITS.filter((unit) => limit.perMinute[unit] !== undefined);
   }
 
-  /** True when more calls are requested than the limit admits. */
+  /** True when more calls wait than the limit has room for. */
   get isScarce(): boolean {
     return this.#isScarce;
   }
@@ -96,12 +96,12 @@ export class RateWindow {
     );
   }
 
-  /** The amount to claim now. Returned allowance is no longer held, also when the statement fails. */
-  ask(waiting: readonly WaitingCost[], nowMs: number): AllowanceAsk {
+  /** The amount to claim now. What is returned is no longer held, also when the statement fails. */
+  ask(waiting: readonly WaitingCost[], nowMs: number): RateAsk {
     const demand = { ...this.#recent };
     for (const { lane } of waiting) demand[lane] += 1;
-    const wish = this.#wishOf(waiting, demand, nowMs);
-    const ask: AllowanceAsk = {
+    const needed = this.#neededBy(waiting, demand, nowMs);
+    const ask: RateAsk = {
       limitId: this.id,
       capacity: {},
       perSecond: {},
@@ -113,7 +113,7 @@ export class RateWindow {
     this.#remaining = {};
     for (const unit of this.#units) {
       const held = this.#heldOf(unit);
-      const wanted = (wish[unit] ?? 0) - Math.max(0, held);
+      const wanted = (needed[unit] ?? 0) - Math.max(0, held);
       ask.capacity[unit] = this.#capacityOf(unit);
       ask.perSecond[unit] = perSecondOf(this.limit, unit);
       ask.owed[unit] = Math.max(0, -held);
@@ -127,9 +127,9 @@ export class RateWindow {
     return ask;
   }
 
-  /** Adds the granted allowance. */
-  receive({ granted, left, others }: AllowanceGrant, nowMs: number): void {
-    for (const unit of this.#units) this.#held[unit] = this.#heldOf(unit) + Math.max(0, granted[unit] ?? 0);
+  /** Adds what was claimed. */
+  receive({ claimed, left, others }: RateShare, nowMs: number): void {
+    for (const unit of this.#units) this.#held[unit] = this.#heldOf(unit) + Math.max(0, claimed[unit] ?? 0);
     this.#left = { amounts: left, atMs: nowMs };
     this.#others = others;
   }
@@ -144,7 +144,7 @@ export class RateWindow {
   }
 
   /** How much of each unit the worker needs to hold. */
-  #wishOf(waiting: readonly WaitingCost[], demand: LaneCounts, nowMs: number): Amounts {
+  #neededBy(waiting: readonly WaitingCost[], demand: LaneCounts, nowMs: number): Amounts {
     const needed = (unit: RateUnit) => waiting.reduce((total, { cost }) => total + this.#bounded(unit, cost), 0);
     const perCall = (unit: RateUnit) =>
       waiting.length > 0 ? needed(unit) / waiting.length : (this.#perCall[unit] ?? 0);

@@ -1,4 +1,4 @@
-// What is left of the rate limits, shared by all workers. A worker takes what it needs for the next second, and returns what it has not
+// What is left of the rate limits, shared by all workers. A worker claims what it needs for the next second, and returns what it has not
 // used. What a worker holds that crashes is lost to that minute, and never given twice: each statement counts once, and an answer that is
 // lost grants nothing.
 import { RATE_UNITS, type Amounts, type RateUnit } from '../../core/governor/rate-limit.ts';
@@ -6,14 +6,14 @@ import type { LaneCounts } from '../../core/governor/share-calls.ts';
 import type { Database } from '../database.ts';
 import { literal } from '../statement.ts';
 
-/** A worker's request to one limit. Every unit of the limit has an entry in `capacity`. */
-export interface AllowanceAsk {
+/** What a worker asks of one limit. Every unit of the limit has an entry in `capacity`. */
+export interface RateAsk {
   limitId: string;
   capacity: Amounts;
   perSecond: Amounts;
   /** The requested amount; negative: it is returned. */
   wanted: Amounts;
-  /** The amount that calls have used beyond their allowance. */
+  /** The amount that calls have used beyond what was claimed for them. */
   owed: Amounts;
   /** The remaining amount that the provider reported, if it did. */
   remaining: Amounts;
@@ -21,8 +21,9 @@ export interface AllowanceAsk {
   demand: LaneCounts;
 }
 
-export interface AllowanceGrant {
-  granted: Amounts;
+/** What a worker has claimed of one limit. */
+export interface RateShare {
+  claimed: Amounts;
   left: Amounts;
   /** The calls that are waiting in the other workers. */
   others: LaneCounts;
@@ -37,8 +38,8 @@ select * from unnest($1::text[], $2::text[], $3::float8[]) as w (limit_id, unit,
 on conflict do nothing`,
 });
 
-export const TAKE_ALLOWANCE = literal({
-  name: 'take-allowance',
+export const CLAIM_RATES = literal({
+  name: 'claim-rates',
   purpose:
     'Refill the windows of limits, take from them or return to them, and note what this worker wants. Answers a row per window.',
   locking: 'The windows in the order of the limits and units; statements about the same limits follow each other.',
@@ -88,7 +89,7 @@ interface WindowRow extends LaneCounts {
 }
 
 /** Makes the windows of these limits, full, where they do not exist. */
-export async function openRateWindows(database: Database, asks: readonly AllowanceAsk[]): Promise<void> {
+export async function openRateWindows(database: Database, asks: readonly RateAsk[]): Promise<void> {
   const rows = asks.flatMap(({ limitId, capacity }) => unitsOf(capacity).map((unit) => ({ limitId, unit, capacity })));
   await database.hot.query(
     OPEN_RATE_WINDOWS.prepared([
@@ -99,17 +100,17 @@ export async function openRateWindows(database: Database, asks: readonly Allowan
   );
 }
 
-/** Claims allowance from limits, or returns it. Not sent again after a fault: what it may have claimed is lost. */
-export async function takeAllowance(
+/** Claims from limits, or returns. Not sent again after a fault: what it may have claimed is lost. */
+export async function claimRates(
   database: Database,
   worker: string,
-  asks: readonly AllowanceAsk[],
-): Promise<Map<string, AllowanceGrant>> {
+  asks: readonly RateAsk[],
+): Promise<Map<string, RateShare>> {
   const rows = asks.flatMap((ask) => unitsOf(ask.capacity).map((unit) => ({ ask, unit })));
-  const column = (pick: (ask: AllowanceAsk) => Amounts, absent: number | null) =>
+  const column = (pick: (ask: RateAsk) => Amounts, absent: number | null) =>
     rows.map(({ ask, unit }) => pick(ask)[unit] ?? absent);
   const result = await database.hot.query<WindowRow>(
-    TAKE_ALLOWANCE.prepared([
+    CLAIM_RATES.prepared([
       rows.map(({ ask }) => ask.limitId),
       rows.map(({ unit }) => unit),
       column(({ capacity }) => capacity, null),
@@ -124,14 +125,14 @@ export async function takeAllowance(
       ),
     ]),
   );
-  const grants = new Map<string, AllowanceGrant>();
+  const shares = new Map<string, RateShare>();
   for (const { limit_id: limitId, unit, granted, amount, ...others } of result.rows) {
-    const grant = grants.get(limitId) ?? { granted: {}, left: {}, others };
-    grant.granted[unit] = granted;
-    grant.left[unit] = amount;
-    grants.set(limitId, grant);
+    const share = shares.get(limitId) ?? { claimed: {}, left: {}, others };
+    share.claimed[unit] = granted;
+    share.left[unit] = amount;
+    shares.set(limitId, share);
   }
-  return grants;
+  return shares;
 }
 
 function unitsOf(amounts: Amounts): RateUnit[] {

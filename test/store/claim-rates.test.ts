@@ -1,7 +1,7 @@
-// The allowance that workers take from a rate limit, in the database.
+// What workers claim of a rate limit, in the database.
 import { beforeAll, afterAll, expect, test } from 'vitest';
 import { noCalls } from '../../src/core/governor/share-calls.ts';
-import { openRateWindows, takeAllowance, type AllowanceAsk } from '../../src/store/governor/take-allowance.ts';
+import { openRateWindows, claimRates, type RateAsk } from '../../src/store/governor/claim-rates.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -9,7 +9,7 @@ beforeAll(async () => (rig = await createStoreRig()));
 afterAll(() => rig.drop());
 
 /** Without a refill, so that the result does not depend on time. */
-function ask(limitId: string, wanted: number, more: Partial<AllowanceAsk> = {}): AllowanceAsk {
+function ask(limitId: string, wanted: number, more: Partial<RateAsk> = {}): RateAsk {
   return {
     limitId,
     capacity: { requests: 100 },
@@ -22,29 +22,28 @@ function ask(limitId: string, wanted: number, more: Partial<AllowanceAsk> = {}):
   };
 }
 
-const take = async (worker: string, wish: AllowanceAsk) =>
-  (await takeAllowance(rig.database, worker, [wish])).get(wish.limitId);
+const take = async (worker: string, one: RateAsk) => (await claimRates(rig.database, worker, [one])).get(one.limitId);
 
 test('many workers together take no more than the limit has', async () => {
   await Promise.all(Array.from({ length: 4 }, () => openRateWindows(rig.database, [ask('shared', 0)])));
-  const grants = await Promise.all(Array.from({ length: 16 }, (_, worker) => take(`w${worker}`, ask('shared', 7))));
-  const granted = grants.map((grant) => grant?.granted.requests ?? 0);
-  expect(granted.reduce((sum, amount) => sum + amount, 0)).toBe(100);
-  expect(granted.filter((amount) => amount === 7)).toHaveLength(14);
-  expect(await take('late', ask('shared', 7))).toMatchObject({ granted: { requests: 0 }, left: { requests: 0 } });
+  const shares = await Promise.all(Array.from({ length: 16 }, (_, worker) => take(`w${worker}`, ask('shared', 7))));
+  const claimed = shares.map((share) => share?.claimed.requests ?? 0);
+  expect(claimed.reduce((sum, amount) => sum + amount, 0)).toBe(100);
+  expect(claimed.filter((amount) => amount === 7)).toHaveLength(14);
+  expect(await take('late', ask('shared', 7))).toMatchObject({ claimed: { requests: 0 }, left: { requests: 0 } });
 });
 
-test('returned allowance is available to others, up to the size of the limit', async () => {
+test('what is returned is available to others, up to the size of the limit', async () => {
   await openRateWindows(rig.database, [ask('returned', 0)]);
   await take('one', ask('returned', 60));
   expect(await take('one', ask('returned', -50))).toMatchObject({ left: { requests: 90 } });
   expect(await take('other', ask('returned', -50))).toMatchObject({ left: { requests: 100 } });
 });
 
-test('what calls used beyond their allowance is subtracted from the following ones', async () => {
+test('what calls used beyond what was claimed for them is subtracted from the following ones', async () => {
   await openRateWindows(rig.database, [ask('owed', 0)]);
   expect(await take('one', ask('owed', 10, { owed: { requests: 120 } }))).toMatchObject({
-    granted: { requests: 0 },
+    claimed: { requests: 0 },
     left: { requests: -20 },
   });
 });
@@ -61,15 +60,15 @@ test('a limit refills by the clock of the database', async () => {
   await rig.rows(
     `update holdfast.rate_windows set refilled_at = refilled_at - interval '10 seconds' where limit_id = 'refilled'`,
   );
-  const grant = await take('one', ask('refilled', 100, { perSecond: { requests: 2 } }));
-  expect(grant?.granted.requests).toBeGreaterThanOrEqual(20);
-  expect(grant?.granted.requests).toBeLessThan(60);
+  const share = await take('one', ask('refilled', 100, { perSecond: { requests: 2 } }));
+  expect(share?.claimed.requests).toBeGreaterThanOrEqual(20);
+  expect(share?.claimed.requests).toBeLessThan(60);
 });
 
 test('each worker learns the demand of the others, by lane', async () => {
   await openRateWindows(rig.database, [ask('wanted', 0)]);
   await take('one', ask('wanted', 0, { demand: { ...noCalls(), main: 2, batch: 5 } }));
   await take('two', ask('wanted', 0, { demand: { ...noCalls(), batch: 1 } }));
-  const grant = await take('three', ask('wanted', 0, { demand: { ...noCalls(), cron: 9 } }));
-  expect(grant?.others).toEqual({ main: 2, subagent: 0, cron: 0, batch: 6 });
+  const share = await take('three', ask('wanted', 0, { demand: { ...noCalls(), cron: 9 } }));
+  expect(share?.others).toEqual({ main: 2, subagent: 0, cron: 0, batch: 6 });
 });

@@ -1,0 +1,261 @@
+// Which models must not be called now, as one worker knows it; bounded by the number of models. Two checks of the gate ask it: a model is blocked while
+// its provider has asked for no calls, and away while it does not answer: then one call at a time tests it (core/model-outage.ts decides when).
+// Both are rows that all workers share (store/governor/model-blocks.ts): the worker that meets one writes it, and the others learn it with their
+// claims and their polls for stop reasons.
+import type { Clock } from '../../clock.ts';
+import { outageOf } from '../../core/failure.ts';
+import {
+  admitCall,
+  blockMsOf,
+  isAway,
+  noteAway,
+  noteFailure,
+  RESUME_MS,
+  type ModelTrouble,
+  type ProbeBounds,
+} from '../../core/model-outage.ts';
+import { modelOfRef, providerOf, refOfModel, type NamedModel } from '../../core/model-ref.ts';
+import type { Logger } from '../../logger.ts';
+import type { Model, ModelError } from '../../model/model.ts';
+import type { Database } from '../../store/database.ts';
+import {
+  blockModel,
+  markAway,
+  markBack,
+  takeProbe,
+  type BlockedModel,
+  type ModelBlock,
+} from '../../store/governor/model-blocks.ts';
+import { wake } from '../../store/wake.ts';
+import { PASS, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
+import { modelAway, modelBlocked, WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
+
+export interface ModelStatesOptions {
+  clock: Clock;
+  database: Database;
+  logger: Logger;
+  random: () => number;
+  bounds: ProbeBounds;
+  accountOf: Model['accountOf'];
+  /** Called with each block that is learned, also with one that is known or lifted. Must not throw. */
+  onBlock: (block: ModelBlock) => void;
+}
+
+/** A worker that ends during its probe leaves it to another one after this time, in milliseconds. */
+const PROBE_MS_MAX = 60_000;
+/** Until this worker has read that another one probes, in milliseconds. */
+const WAIT_MS_MIN = 250;
+
+/** What is known of a model. */
+interface KnownModel extends BlockedModel {
+  /** When its block ends, in monotonic milliseconds. */
+  blockedUntilMs: number;
+  trouble: ModelTrouble | null;
+  /** Until when this worker alone may probe it, in monotonic milliseconds. */
+  probesUntilMs: number;
+}
+
+const isLive = ({ way }: ComingCall): boolean => way === 'live';
+
+export class ModelStates {
+  readonly #options: ModelStatesOptions;
+  /** Those that have been blocked or have failed, by account and model. */
+  readonly #known = new Map<string, KnownModel>();
+
+  constructor(options: ModelStatesOptions) {
+    this.#options = options;
+  }
+
+  readonly blocked: GateCheck = {
+    applies: isLive,
+    ask: ({ model }) => {
+      const forMs = this.blockedMs(model);
+      if (forMs === 0) return PASS;
+      const reason = modelBlocked(model, forMs);
+      return { kind: 'wait', reason, forMs, spreadMs: RESUME_MS, notBeforeMs: forMs, isOfModel: true };
+    },
+    isOpen: (model) => this.blockedMs(model) <= WAIT_IN_SLOT_MS_MAX,
+  };
+
+  readonly away: GateCheck = {
+    applies: isLive,
+    ask: async ({ turn, model }) => {
+      const session = turn.session.id;
+      const permit = this.#permit(model, session);
+      const known = this.#nameOf(model);
+      const probed = permit.kind === 'probe' ? await this.#probe(this.#add(known), session) : null;
+      const waitMs = permit.kind === 'wait' ? permit.ms : probed;
+      if (waitMs === null) return { kind: 'pass', hold: this.#holdOf(known, session) };
+      // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
+      const { max } = this.#options.bounds;
+      const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
+      // The model may be back already.
+      const onParked = (): void => void (isAway(this.#troubleOf(model)) || this.#wake(known));
+      return { kind: 'wait', reason: modelAway(model), ...spread, onParked };
+    },
+    isOpen: (model) => this.#permit(model, '').kind !== 'wait',
+  };
+
+  /** How long the model is still blocked, in milliseconds; 0: it is not. */
+  blockedMs(model: NamedModel): number {
+    const { blockedUntilMs = 0 } = this.#known.get(keyOf(this.#nameOf(model))) ?? {};
+    return Math.max(0, blockedUntilMs - this.#nowMs());
+  }
+
+  /**
+   * Applies what the database returned. A block never becomes shorter, because the answer may be older than a block of this worker; one that was
+   * lifted ends.
+   */
+  learn(blocks: readonly ModelBlock[]): void {
+    const away = new Set<KnownModel>();
+    const nowMs = this.#nowMs();
+    for (const block of blocks) {
+      const known = this.#add(block);
+      this.#options.onBlock(block);
+      if (block.isLifted !== true && block.probeInMs === null) extendBlock(known, nowMs + block.leftMs);
+      else known.blockedUntilMs = 0;
+      if (block.isLifted === true) {
+        if (close(known)) this.#wake(known);
+      } else if (block.probeInMs !== null) {
+        away.add(known);
+        known.trouble = noteAway(known.trouble, nowMs + (nowMs < known.probesUntilMs ? 0 : block.probeInMs));
+      }
+    }
+    // Its block has ended, or its provider has asked to wait, which holds it back as well.
+    for (const known of this.#known.values()) if (known.trouble?.isShared === true && !away.has(known)) close(known);
+  }
+
+  /** Takes the probe for a session. How long it has to wait, in milliseconds, because another worker has it; null: it may call. */
+  async #probe(known: KnownModel, session: string): Promise<number | null> {
+    if (known.trouble !== null) known.trouble = { ...known.trouble, probing: session };
+    if (this.#nowMs() < known.probesUntilMs) return null;
+    try {
+      const probe = await takeProbe(this.#options.database, known, PROBE_MS_MAX);
+      if (probe.kind === 'taken') known.probesUntilMs = this.#nowMs() + PROBE_MS_MAX;
+      if (probe.kind !== 'wait') return null;
+      const waitMs = Math.max(WAIT_MS_MIN, probe.waitMs);
+      known.trouble = noteAway(known.trouble, this.#nowMs() + waitMs);
+      leaveProbe(known, session);
+      return waitMs;
+    } catch (error) {
+      leaveProbe(known, session);
+      throw error;
+    }
+  }
+
+  #holdOf(name: BlockedModel, session: string): Hold {
+    const answered = (): void => this.#answered(name);
+    const left = (): void => leaveProbe(this.#known.get(keyOf(name)), session);
+    return {
+      answered,
+      left,
+      failed: async (fault) => {
+        if (outageOf(fault) === null) {
+          // An error with a status shows that the provider answers; a stream that broke off or fell silent shows nothing.
+          if (fault.status === null) left();
+          else answered();
+          return null;
+        }
+        const blockMs = blockMsOf(fault);
+        if (blockMs === null) return this.#noteFailure(this.#add(name), session, fault);
+        // What holds the calls back is the block, not the probes.
+        left();
+        return await this.#block(this.#add(name), blockMs, fault.message);
+      },
+    };
+  }
+
+  #answered(name: BlockedModel): void {
+    const known = this.#known.get(keyOf(name));
+    if (known === undefined) return;
+    const { database, logger } = this.#options;
+    const wasAway = close(known);
+    known.trouble = null;
+    if (!wasAway) return;
+    logger.info({ model: known.model }, 'Model answers again; the turns that wait for it resume');
+    this.#wake(known, markBack(database, known));
+  }
+
+  #noteFailure(known: KnownModel, session: string, { retryAfterMs, message: text }: ModelError): Setback {
+    const { database, logger, random, bounds } = this.#options;
+    const nowMs = this.#nowMs();
+    const before = known.trouble;
+    const failure = { session, nowMs, retryAfterMs: Math.max(0, retryAfterMs ?? 0), random: random() };
+    const after = noteFailure(before, failure, bounds);
+    known.trouble = after;
+    if (before?.probing === session) known.probesUntilMs = 0;
+    if (!isAway(after)) return { kind: 'unsure', isNews: false, forMs: 0 };
+    const isNews = !isAway(before);
+    const forMs = Math.max(0, after.probeAtMs - nowMs);
+    if (after.probeAtMs === before?.probeAtMs) return { kind: 'away', isNews, forMs };
+    const { account, model } = known;
+    if (isNews) logger.warn({ model }, 'Model is away; no worker calls it but for one test at a time');
+    markAway(database, { account, model }, { probeInMs: forMs, text }).catch((error: unknown) =>
+      database.outages.report(error, 'It could not be stored that a model is away', { model }),
+    );
+    return { kind: 'away', isNews, forMs };
+  }
+
+  async #block(known: KnownModel, leftMs: number, detail: string): Promise<Setback> {
+    const { database, onBlock } = this.#options;
+    const { account, model, blockedUntilMs } = known;
+    const block = { account, model, leftMs, probeInMs: null };
+    const isNews = blockedUntilMs <= this.#nowMs();
+    onBlock(block);
+    extendBlock(known, this.#nowMs() + leftMs);
+    await blockModel(database, block, detail);
+    return { kind: 'blocked', isNews, forMs: leftMs };
+  }
+
+  /** Wakes the turns that wait for the provider of a model; if that fails, they become due by themselves. */
+  #wake({ model }: BlockedModel, marked = Promise.resolve()): void {
+    const { database, logger } = this.#options;
+    const message = 'Turns that wait for the model could not be woken; each resumes when its wait ends';
+    marked
+      .then(() => wake(database, { code: 'model_away', by: providerOf(modelOfRef(model)) }))
+      .catch((error: unknown) => logger.warn({ err: error, model }, message));
+  }
+
+  #permit(model: NamedModel, session: string) {
+    return admitCall(this.#troubleOf(model), { session, nowMs: this.#nowMs() });
+  }
+
+  #troubleOf(model: NamedModel): ModelTrouble | null {
+    return this.#known.get(keyOf(this.#nameOf(model)))?.trouble ?? null;
+  }
+
+  #add({ account, model }: BlockedModel): KnownModel {
+    const key = keyOf({ account, model });
+    const known = this.#known.get(key) ?? { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0 };
+    this.#known.set(key, known);
+    return known;
+  }
+
+  #nameOf(model: NamedModel): BlockedModel {
+    return { account: this.#options.accountOf(model), model: refOfModel(model) };
+  }
+
+  #nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+}
+
+function extendBlock(known: KnownModel, untilMs: number): void {
+  known.blockedUntilMs = Math.max(known.blockedUntilMs, untilMs);
+}
+
+function leaveProbe(known: KnownModel | undefined, session: string): void {
+  if (known?.trouble?.probing === session) known.trouble = { ...known.trouble, probing: null };
+}
+
+/** Lets all calls through; true: they were held back. A failure of one session alone stays noted. */
+function close(known: KnownModel): boolean {
+  if (!isAway(known.trouble)) return false;
+  known.trouble = null;
+  known.probesUntilMs = 0;
+  return true;
+}
+
+function keyOf({ account, model }: BlockedModel): string {
+  return `${account} ${model}`;
+}
