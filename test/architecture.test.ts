@@ -95,6 +95,16 @@ const TYPE_FILES: Record<string, string[]> = {
   'src/contract/': ['src/store/', 'src/turn/', 'src/service/', 'workers/', 'src/cli/', 'demo/'],
 };
 
+/** The folders of a turn: each may import those before it, and all of them the files of `src/turn` itself. */
+const TURN_FOLDERS = ['src/turn/gate/', 'src/turn/open/', 'src/turn/compact/', 'src/turn/loop/', 'src/turn/end/'];
+
+/** The checks of features before a model call: the entry point lists them, and no other file of a turn imports them. */
+const FEATURE_CHECKS = [
+  'src/turn/gate/check-budgets.ts',
+  'src/turn/gate/rate-limits.ts',
+  'src/turn/gate/rate-window.ts',
+];
+
 /** Rooms whose functions return what follows from a write. */
 const WRITING_ROOMS = ['src/store/', 'src/turn/'];
 
@@ -157,6 +167,16 @@ test('every relative import is allowed by the table', () => {
     ({ from, to, isOfTypes }) => to !== null && !mayImport(from, to) && !(isOfTypes && mayImportTypes(from, to)),
   );
   expect(forbidden.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+});
+
+test('the folders of a turn import each other in one direction, and no checks of features', () => {
+  const place = (file: string) => TURN_FOLDERS.findIndex((folder) => file.startsWith(folder));
+  const later = imports.filter(({ from, to }) => place(from) >= 0 && place(to ?? '') > place(from));
+  expect(later.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+  const checks = imports.filter(({ from, to }) => FEATURE_CHECKS.includes(to ?? '') && from.startsWith('src/turn/'));
+  expect(checks.map(({ from, to }) => `${from} -> ${to}`)).toEqual([
+    'src/turn/gate/rate-limits.ts -> src/turn/gate/rate-window.ts',
+  ]);
 });
 
 test('a file of types is imported as types, and imports nothing else', () => {
