@@ -8,7 +8,7 @@ export function jsonObjectSql(fields: Readonly<Record<string, string>>): string 
 }
 
 /** The type of a column; values of `json` are texts of JSON, and times are dates. */
-type ColumnType = 'bigint' | 'boolean' | 'int' | 'json' | 'real' | 'text' | 'timestamptz' | 'uuid';
+type ColumnType = 'bigint' | 'boolean' | 'float8' | 'int' | 'json' | 'real' | 'text' | 'timestamptz' | 'uuid';
 
 /** A column: its type, and its value in a row. */
 export type SqlColumn<Row> = [type: ColumnType, pick: (row: Row, index: number) => unknown];

@@ -55,7 +55,7 @@ beforeEach(async () => {
   for (const each of [rig, refusing, limited]) await each.budgets.read();
 });
 
-test('a turn that a budget holds back returns its allowance of the rate limits', async () => {
+test('a turn that a budget holds back returns its place in the rate limits', async () => {
   const worker = limited.worker();
   await changeBudgets(rig, { id: budgetId }, { limitMicros: 0 });
   await limited.send('held', '[[reply: Done.]]');

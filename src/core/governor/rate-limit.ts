@@ -4,7 +4,7 @@ import { matchesPattern } from '../matches-pattern.ts';
 export const RATE_UNITS = ['requests', 'inputTokens', 'outputTokens'] as const;
 export type RateUnit = (typeof RATE_UNITS)[number];
 
-/** An amount of each unit; of a limit, those that it bounds. */
+/** An amount of some units. */
 export type Amounts = Partial<Record<RateUnit, number>>;
 
 /** A limit as the configuration writes it. */
@@ -20,14 +20,15 @@ export interface WrittenLimit {
   counts: 'uncached' | 'all';
 }
 
-/** A limit that applies to the calls of some lanes. */
+/** A limit of one unit that applies to the calls of some lanes. */
 export interface RateLimit {
-  /** Of the limit among those of its account. */
+  /** Of the written limit among those of its account. */
   id: string;
+  unit: RateUnit;
   model: string;
   isForBatchesOnly: boolean;
   counts: WrittenLimit['counts'];
-  perMinute: Amounts;
+  perMinute: number;
 }
 
 /** Workers use this part of a limit: the rest makes up for calls that reach the provider closer together than they were made. */
@@ -37,20 +38,17 @@ const USED_SHARE = 0.97;
 export function rateLimitsOf(written: readonly WrittenLimit[]): RateLimit[] {
   return written.flatMap((limit) => {
     const { model, counts, batchSharePercent } = limit;
-    const whole = { id: model, model, isForBatchesOnly: false, counts, perMinute: perMinuteOf(limit, 1) };
-    const share = { ...whole, id: `${model} batch`, isForBatchesOnly: true };
-    return batchSharePercent < 100
-      ? [whole, { ...share, perMinute: perMinuteOf(limit, batchSharePercent / 100) }]
-      : [whole];
+    const units = RATE_UNITS.flatMap((unit) => {
+      const perMinute = limit[`${unit}PerMinute`];
+      return perMinute === undefined ? [] : [{ id: model, unit, model, isForBatchesOnly: false, counts, perMinute }];
+    });
+    if (batchSharePercent >= 100) return units;
+    const share = { id: `${model} batch`, isForBatchesOnly: true };
+    return [
+      ...units,
+      ...units.map((one) => ({ ...one, ...share, perMinute: (one.perMinute * batchSharePercent) / 100 })),
+    ];
   });
-}
-
-function perMinuteOf(limit: WrittenLimit, share: number): Amounts {
-  const amounts = RATE_UNITS.flatMap((unit): [RateUnit, number][] => {
-    const amount = limit[`${unit}PerMinute`];
-    return amount === undefined ? [] : [[unit, amount * share]];
-  });
-  return Object.fromEntries(amounts);
 }
 
 /** The limits that hold for a call; all of them must have room for it. */
@@ -62,8 +60,8 @@ export function limitsFor(
 }
 
 /** The refill of a limit per second. */
-export function perSecondOf({ perMinute }: RateLimit, unit: RateUnit): number {
-  return ((perMinute[unit] ?? 0) / 60) * USED_SHARE;
+export function perSecondOf({ perMinute }: RateLimit): number {
+  return (perMinute / 60) * USED_SHARE;
 }
 
 /** The tokens of a call: expected before it, or as the provider has reported them. */
@@ -75,10 +73,7 @@ export interface CallTokens {
 }
 
 /** The amount that a call takes from a limit. */
-export function costOf({ counts, perMinute }: RateLimit, tokens: CallTokens): Amounts {
-  const inputTokens = tokens.uncachedTokens + (counts === 'all' ? tokens.cacheReadTokens : 0);
-  const all: Required<Amounts> = { requests: 1, inputTokens, outputTokens: tokens.outputTokens };
-  return Object.fromEntries(
-    RATE_UNITS.filter((unit) => perMinute[unit] !== undefined).map((unit) => [unit, all[unit]]),
-  );
+export function costOf({ unit, counts }: Pick<RateLimit, 'unit' | 'counts'>, tokens: CallTokens): number {
+  const { uncachedTokens, cacheReadTokens, outputTokens } = tokens;
+  return { requests: 1, inputTokens: uncachedTokens + (counts === 'all' ? cacheReadTokens : 0), outputTokens }[unit];
 }

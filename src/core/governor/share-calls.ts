@@ -1,7 +1,7 @@
 // Who may call first when a limit is scarce: main, subagent, cron, batch, and no lane starves. Pure.
 
 /** The lanes in the order in which a scarce limit is given to them. */
-const LANES_BY_RANK = ['main', 'subagent', 'cron', 'batch'] as const;
+export const LANES_BY_RANK = ['main', 'subagent', 'cron', 'batch'] as const;
 type RankedLane = (typeof LANES_BY_RANK)[number];
 
 /** A number of calls of each lane. */
@@ -47,6 +47,10 @@ export function passOver(passedOver: LaneCounts, waiting: LaneCounts, lane: Rank
   const after = { ...passedOver, [lane]: 0 };
   for (const other of LANES_BY_RANK) if (other !== lane) after[other] = waiting[other] > 0 ? after[other] + 1 : 0;
   return after;
+}
+
+export function countCalls({ main, subagent, cron, batch }: LaneCounts): number {
+  return main + subagent + cron + batch;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -9,8 +9,8 @@
 import type { Clock } from '../../clock.ts';
 import { outageOf } from '../../core/failure.ts';
 import { likelyOutput } from '../../core/budget/likely-cost.ts';
-import { limitsFor, type Amounts, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
-import { nextLane, noCalls, passOver, type LaneCounts } from '../../core/governor/share-calls.ts';
+import { limitsFor, type CallTokens, type RateLimit } from '../../core/governor/rate-limit.ts';
+import { LANES_BY_RANK, nextLane, noCalls, passOver, type LaneCounts } from '../../core/governor/share-calls.ts';
 import { blockMsOf } from '../../core/model-outage.ts';
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { Model } from '../../model/model.ts';
@@ -39,7 +39,7 @@ export interface RateLimitOptions {
   tokensOf: (call: ComingCall) => CallTokens;
   store: {
     open: (asks: readonly RateAsk[]) => Promise<void>;
-    claim: (asks: readonly RateAsk[]) => Promise<Map<string, RateShare>>;
+    claim: (asks: readonly RateAsk[]) => Promise<readonly RateShare[]>;
   };
   /** Called when a statement has failed; the next follows. Must not throw. */
   onFault: (error: unknown) => void;
@@ -49,7 +49,7 @@ export interface RateLimitOptions {
 
 interface Need {
   window: RateWindow;
-  cost: Amounts;
+  cost: number;
 }
 
 interface WaitingCall {
@@ -61,7 +61,7 @@ interface WaitingCall {
 
 export class RateLimits implements GateCheck {
   readonly #options: RateLimitOptions;
-  /** By account and limit. */
+  /** By account, limit and unit. */
   readonly #windows = new Map<string, RateWindow>();
   readonly #opened = new Set<RateWindow>();
   #waiting: WaitingCall[] = [];
@@ -101,7 +101,7 @@ export class RateLimits implements GateCheck {
   #holdOf(windows: readonly RateWindow[], needs: readonly Need[]): Hold {
     let isSpent = false;
     const settle = (actual: CallTokens | null): void => {
-      for (const { window, cost } of needs) window.settle(cost, actual === null ? {} : window.costOf(actual));
+      for (const { window, cost } of needs) window.settle(cost, actual === null ? 0 : window.costOf(actual));
       if (actual === null) this.#dispatch();
       this.#schedule();
     };
@@ -128,9 +128,10 @@ export class RateLimits implements GateCheck {
     const { accountOf, limits } = this.#options;
     return limitsFor(limits(), { model: refOfModel(model), lane: laneOf(turn) }).map((limit) => {
       const id = `${accountOf(model)} ${limit.id}`;
-      let window = this.#windows.get(id);
+      const key = `${id} ${limit.unit}`;
+      let window = this.#windows.get(key);
       // A limit that was changed has a new window. Calls that wait for the old one are late.
-      if (window?.limit !== limit) this.#windows.set(id, (window = new RateWindow(id, limit)));
+      if (window?.limit !== limit) this.#windows.set(key, (window = new RateWindow(id, limit)));
       return window;
     });
   }
@@ -163,17 +164,15 @@ export class RateLimits implements GateCheck {
   }
 
   /** About how long a call waits: until there is enough for those before it and for itself. */
-  #waitMsOf(call: WaitingCall): number {
+  #waitMsOf({ lane, turnId, needs }: WaitingCall): number {
     const nowMs = this.#options.clock.monotonicMs();
-    const before = this.#waiting.filter(
-      (one) =>
-        one !== call && RANK[one.lane] <= RANK[call.lane] && (one.lane !== call.lane || one.turnId < call.turnId),
+    const before = this.#waiting.filter((one) =>
+      one.lane === lane ? one.turnId < turnId : LANES_BY_RANK.indexOf(one.lane) < LANES_BY_RANK.indexOf(lane),
     );
-    const waits = call.needs.map(({ window, cost }) => {
-      const total: Amounts = { ...cost };
-      for (const need of before.flatMap(({ needs }) => needs.filter((each) => each.window === window)))
-        addTo(total, need.cost);
-      return window.waitMs(total, nowMs);
+    const others = before.flatMap((one) => one.needs);
+    const waits = needs.map(({ window, cost }) => {
+      const earlier = others.reduce((sum, need) => sum + (need.window === window ? need.cost : 0), 0);
+      return window.waitMs(earlier + cost, nowMs);
     });
     return Math.max(0, ...waits);
   }
@@ -205,7 +204,7 @@ export class RateLimits implements GateCheck {
     const active = [...this.#windows.values()].filter((window) => !window.isIdle() || this.#isAwaited(window));
     if (active.length === 0) return;
     // While there is enough, a call that waits need not wait for the whole second.
-    const isUrgent = active.some((window) => this.#isAwaited(window) && !window.isScarce);
+    const isUrgent = this.#waiting.some(({ needs }) => needs.every(({ window }) => !window.isScarce));
     const dueAtMs = this.#claimedAtMs + (isUrgent ? CLAIM_MS_PLENTY : CLAIM_MS);
     const delayMs = Math.max(0, dueAtMs - this.#options.clock.monotonicMs());
     this.#timer = setTimeout(() => {
@@ -230,9 +229,9 @@ export class RateLimits implements GateCheck {
       if (unopened) await store.open(asks);
       for (const window of windows) this.#opened.add(window);
       const shares = await store.claim(asks);
-      for (const window of windows) {
-        const share = shares.get(window.id);
-        if (share !== undefined) window.receive(share, clock.monotonicMs());
+      for (const share of shares) {
+        const isOf = ({ limitId, limit }: RateWindow) => limitId === share.limitId && limit.unit === share.unit;
+        windows.find(isOf)?.receive(share, clock.monotonicMs());
       }
     } catch (error) {
       onFault(error);
@@ -250,16 +249,10 @@ export class RateLimits implements GateCheck {
   }
 }
 
-const RANK: LaneCounts = { main: 0, subagent: 1, cron: 2, batch: 3 };
-
 function lanesOf(calls: readonly WaitingCall[]): LaneCounts {
   const counts = noCalls();
   for (const { lane } of calls) counts[lane] += 1;
   return counts;
-}
-
-function addTo(total: Amounts, cost: Amounts): void {
-  for (const unit of Object.keys(cost) as (keyof Amounts)[]) total[unit] = (total[unit] ?? 0) + (cost[unit] ?? 0);
 }
 
 /** The tokens that a call is likely to use. The input that the provider reported for the last request counts as cached. */

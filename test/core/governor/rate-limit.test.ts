@@ -19,17 +19,28 @@ test('all limits that match a model hold for its calls', () => {
 
 test('the share of batches is a separate limit, for calls of the lane batch', () => {
   const limits = rateLimitsOf([written({ batchSharePercent: 40, outputTokensPerMinute: 1000 })]);
-  expect(limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'main' })).toHaveLength(1);
-  const [, share] = limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane: 'batch' });
-  expect(share?.perMinute).toEqual({ requests: 40, outputTokens: 400 });
+  const perMinute = (lane: string) =>
+    limitsFor(limits, { model: 'anthropic/claude-sonnet-5-5', lane }).map((limit) => [limit.unit, limit.perMinute]);
+  const whole = [
+    ['requests', 100],
+    ['outputTokens', 1000],
+  ];
+  expect(perMinute('main')).toEqual(whole);
+  expect(perMinute('batch')).toEqual([...whole, ['requests', 40], ['outputTokens', 400]]);
 });
 
 test('tokens that were read from the cache count only where the limit says so', () => {
   const tokens = { uncachedTokens: 10, cacheReadTokens: 500, outputTokens: 7 };
-  const [uncached] = rateLimitsOf([written({ inputTokensPerMinute: 1000 })]);
-  const [all] = rateLimitsOf([written({ inputTokensPerMinute: 1000, counts: 'all' })]);
-  expect(uncached && costOf(uncached, tokens)).toEqual({ requests: 1, inputTokens: 10 });
-  expect(all && costOf(all, tokens)).toEqual({ requests: 1, inputTokens: 510 });
+  const costs = (counts: WrittenLimit['counts']) =>
+    rateLimitsOf([written({ inputTokensPerMinute: 1000, counts })]).map((limit) => [limit.unit, costOf(limit, tokens)]);
+  expect(costs('uncached')).toEqual([
+    ['requests', 1],
+    ['inputTokens', 10],
+  ]);
+  expect(costs('all')).toEqual([
+    ['requests', 1],
+    ['inputTokens', 510],
+  ]);
 });
 
 test('a model is blocked by a 429 or a 529 with a time to wait', () => {
