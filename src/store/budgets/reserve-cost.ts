@@ -1,7 +1,7 @@
 // Reservations: before a call is made, its likely cost is put aside in the window of each budget that covers it, all of them or none.
 //
 // The calls of one statement are judged together. One that has room alone and none beside those before it is answered `again`: it is asked
-// once more, when it is known which of those were granted.
+// once more, when it is known which of those had room.
 //
 // Locking: the windows in the order of budget and time; then reservations of the same turns, which nothing else waits for.
 import type { SessionId, TurnId } from '../../core/ids.ts';
@@ -27,25 +27,16 @@ export interface CostRequest {
 }
 
 /**
- * `refused`: the budget named has no room for it, until its window ends; null: it has no end. `oversized`: it is more than the whole limit of
+ * `refused`: the budget named has no room for it, until its window ends, after `waitMs`; null: it has no end. `oversized`: it is more than the whole limit of
  * the budget, which therefore does not count as reached. `busy`: there is no room beside what other calls
  * have reserved, and there will be when they cost less.
  */
 export type ReservedCost =
-  | { kind: 'granted' }
-  | { kind: 'busy'; budgetId: string }
-  | { kind: 'oversized'; budgetId: string }
-  | { kind: 'refused'; budgetId: string; waitMs: number | null };
+  | { kind: 'reserved'; budgetId: null; waitMs: null }
+  | { kind: 'busy' | 'oversized' | 'refused'; budgetId: string; waitMs: number | null };
 
-/** `closed`: a budget has no window for now. `again`: there is no room if the calls before it are granted. */
-type CostVerdict = ReservedCost | { kind: 'closed' } | { kind: 'again' };
-
-type Row = {
-  n: number;
-  verdict: 'granted' | 'busy' | 'oversized' | 'refused' | 'again' | 'closed';
-  budgetId: string | null;
-  waitMs: number | null;
-};
+/** `closed`: a budget has no window for now. `again`: there is no room if there is some for the calls before it. */
+type CostAnswer = ReservedCost | { kind: 'closed' } | { kind: 'again' };
 
 interface FlatAsk {
   n: number;
@@ -104,14 +95,14 @@ judged as materialized (
   from asks a left join room on room.budget_id = a.budget_id
 ),
 verdicts as materialized (
-  select n, case when not bool_and(is_open) then 'closed' when bool_and(fits) then 'granted' when bool_and(fits_alone) then 'again'
+  select n, case when not bool_and(is_open) then 'closed' when bool_and(fits) then 'reserved' when bool_and(fits_alone) then 'again'
       when bool_and(fits_unspent) then 'busy' when bool_or(is_oversized) then 'oversized'
       else 'refused' end as verdict,
     (array_agg(budget_id order by is_oversized desc, fits_unspent, ends_at desc nulls first, budget_id) filter (where is_open and not fits_alone))[1] as budget_id
   from judged group by n
 ),
 granted as materialized (
-  select j.* from judged j join verdicts v on v.n = j.n where v.verdict = 'granted'
+  select j.* from judged j join verdicts v on v.n = j.n where v.verdict = 'reserved'
 ),
 inserted as (
   insert into holdfast.cost_reservations (turn_id, call_no, budget_id, starts_at, session_id, epoch, micros)
@@ -151,7 +142,7 @@ inserted_events as (
     where is_news`,
   )}
 )
-select v.n, v.verdict, v.budget_id as "budgetId",
+select v.verdict as kind, v.budget_id as "budgetId",
   (select extract(epoch from max(j.ends_at) - clock_timestamp()) * 1000 from judged j
     where j.n = v.n and j.budget_id = v.budget_id)::float8 as "waitMs"
 from verdicts v order by v.n`,
@@ -179,27 +170,20 @@ export function createReserveCost(database: Database): RowSubmitter<CostRequest,
   const submit = shareStatement('reserve-cost', (requests: CostRequest[]) => reserve(database, requests));
   return async (request) => {
     for (;;) {
-      const verdict = await submit(request);
-      if (verdict.kind === 'closed') {
+      const answer = await submit(request);
+      if (answer.kind === 'closed') {
         await openWindows(
           database,
           request.asks.map(({ budgetId }) => budgetId),
         );
-      } else if (verdict.kind !== 'again') return verdict;
+      } else if (answer.kind !== 'again') return answer;
     }
   };
 }
 
-async function reserve(database: Database, requests: CostRequest[]): Promise<CostVerdict[]> {
+/** Every request has asks, so each has an answer, in their order. */
+async function reserve(database: Database, requests: CostRequest[]): Promise<CostAnswer[]> {
   const asks = requests.flatMap((request, index) => request.asks.map((ask) => ({ n: index + 1, request, ask })));
-  const result = await database.hot.query<Row>(RESERVE_COST.prepared([recordsOf(asks, COLUMNS)]));
-  const rows = new Map(result.rows.map((row) => [Number(row.n), row]));
-  return requests.map((_request, index) => {
-    const row = rows.get(index + 1);
-    // Every request has asks.
-    if (row === undefined) throw new Error('a cost request without asks');
-    const { verdict: kind, budgetId, waitMs } = row;
-    if (kind === 'refused') return { kind, budgetId: budgetId ?? '', waitMs };
-    return kind === 'busy' || kind === 'oversized' ? { kind, budgetId: budgetId ?? '' } : { kind };
-  });
+  const { rows } = await database.hot.query<CostAnswer>(RESERVE_COST.prepared([recordsOf(asks, COLUMNS)]));
+  return rows;
 }

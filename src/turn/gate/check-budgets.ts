@@ -57,8 +57,8 @@ async function reserveCost(parts: BudgetParts, call: ComingCall, stayedMs: numbe
   const isLive = way !== 'batch';
   const [sessionId, { epoch }] = [turn.session.id, turn.held];
   const reserved = await parts.reserve({ sessionId, turnId: turn.id, callNo, epoch, asks, isLive });
-  if (reserved.kind === 'granted') return PASS;
-  const { kind, budgetId } = reserved;
+  if (reserved.kind === 'reserved') return PASS;
+  const { kind, budgetId, waitMs } = reserved;
   const budget = covering.find(({ id }) => id === budgetId) ?? covering[0]!;
   const askedMicros = asks.find((asked) => asked.budgetId === budget.id)?.micros ?? 0;
   const reason = budgetReached(budget, kind === 'oversized' ? askedMicros : null);
@@ -70,7 +70,7 @@ async function reserveCost(parts: BudgetParts, call: ComingCall, stayedMs: numbe
   if (budget.action === 'fail') return { kind: 'fail', failure: new TurnFailed('budget_exceeded', reason.text) };
   // A change of the budget wakes it. It also asks by itself, because one that was changed just before the park wakes nothing.
   if (kind === 'oversized') return { kind: 'wait', reason, forMs: PARK_MS_MAX, isParked: true };
-  return { kind: 'wait', reason, forMs: reserved.waitMs, spreadMs: SPREAD_MS, isParked: true };
+  return { kind: 'wait', reason, forMs: waitMs, spreadMs: SPREAD_MS, isParked: true };
 }
 
 /** The facts by which budgets match a turn: they follow from the message that began it, and what that one was started by. */

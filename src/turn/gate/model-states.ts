@@ -1,7 +1,8 @@
-// Which models must not be called now, as one worker knows it; bounded by the number of models. Two checks of the gate ask it: a model is blocked while
+// Which models must not be called now, as one worker knows it. Two checks of the gate ask it: a model is blocked while
 // its provider has asked for no calls, and away while it does not answer: then one call at a time tests it (core/model-outage.ts decides when).
 // Both are rows that all workers share (store/governor/model-blocks.ts): the worker that meets one writes it, and the others learn it with their
 // claims and their polls for stop reasons.
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.ts';
 import { outageOf } from '../../core/failure.ts';
 import {
@@ -46,6 +47,9 @@ const PROBE_MS_MAX = 60_000;
 /** Until this worker has read that another one probes, in milliseconds. */
 const WAIT_MS_MIN = 250;
 
+/** The largest number of models that a worker knows; those that were asked last stay. */
+const MODELS_MAX = 1_000;
+
 /** What is known of a model. */
 interface KnownModel extends BlockedModel {
   /** When its block ends, in monotonic milliseconds. */
@@ -59,8 +63,8 @@ const isLive = ({ way }: ComingCall): boolean => way === 'live';
 
 export class ModelStates {
   readonly #options: ModelStatesOptions;
-  /** Those that have been blocked or have failed, by account and model. */
-  readonly #known = new Map<string, KnownModel>();
+  /** By account and model. */
+  readonly #known = new LRUCache<string, KnownModel>({ max: MODELS_MAX });
 
   constructor(options: ModelStatesOptions) {
     this.#options = options;
@@ -81,25 +85,24 @@ export class ModelStates {
     applies: isLive,
     ask: async ({ turn, model }) => {
       const session = turn.session.id;
-      const permit = this.#permit(model, session);
-      const known = this.#nameOf(model);
-      const probed = permit.kind === 'probe' ? await this.#probe(this.#add(known), session) : null;
+      const known = this.#find(model);
+      const permit = this.#permit(known, session);
+      const probed = permit.kind === 'probe' ? await this.#probe(known, session) : null;
       const waitMs = permit.kind === 'wait' ? permit.ms : probed;
       if (waitMs === null) return { kind: 'pass', hold: this.#holdOf(known, session) };
       // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
       const { max } = this.#options.bounds;
       const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
       // The model may be back already.
-      const onParked = (): void => void (isAway(this.#troubleOf(model)) || this.#wake(known));
+      const onParked = (): void => void (isAway(known.trouble) || this.#wake(known));
       return { kind: 'wait', reason: modelAway(model), ...spread, onParked };
     },
-    isOpen: (model) => this.#permit(model, '').kind !== 'wait',
+    isOpen: (model) => this.#permit(this.#find(model), '').kind !== 'wait',
   };
 
   /** How long the model is still blocked, in milliseconds; 0: it is not. */
   blockedMs(model: NamedModel): number {
-    const { blockedUntilMs = 0 } = this.#known.get(keyOf(this.#nameOf(model))) ?? {};
-    return Math.max(0, blockedUntilMs - this.#nowMs());
+    return Math.max(0, this.#find(model).blockedUntilMs - this.#nowMs());
   }
 
   /**
@@ -110,7 +113,7 @@ export class ModelStates {
     const away = new Set<KnownModel>();
     const nowMs = this.#nowMs();
     for (const block of blocks) {
-      const known = this.#add(block);
+      const known = this.#of(block);
       this.#options.onBlock(block);
       if (block.isLifted !== true && block.probeInMs === null) extendBlock(known, nowMs + block.leftMs);
       else known.blockedUntilMs = 0;
@@ -143,9 +146,9 @@ export class ModelStates {
     }
   }
 
-  #holdOf(name: BlockedModel, session: string): Hold {
-    const answered = (): void => this.#answered(name);
-    const left = (): void => leaveProbe(this.#known.get(keyOf(name)), session);
+  #holdOf(known: KnownModel, session: string): Hold {
+    const answered = (): void => this.#answered(known);
+    const left = (): void => leaveProbe(known, session);
     return {
       answered,
       left,
@@ -157,17 +160,15 @@ export class ModelStates {
           return null;
         }
         const blockMs = blockMsOf(fault);
-        if (blockMs === null) return this.#noteFailure(this.#add(name), session, fault);
+        if (blockMs === null) return this.#noteFailure(known, session, fault);
         // What holds the calls back is the block, not the probes.
         left();
-        return await this.#block(this.#add(name), blockMs, fault.message);
+        return await this.#block(known, blockMs, fault.message);
       },
     };
   }
 
-  #answered(name: BlockedModel): void {
-    const known = this.#known.get(keyOf(name));
-    if (known === undefined) return;
+  #answered(known: KnownModel): void {
     const { database, logger } = this.#options;
     const wasAway = close(known);
     known.trouble = null;
@@ -216,23 +217,19 @@ export class ModelStates {
       .catch((error: unknown) => logger.warn({ err: error, model }, message));
   }
 
-  #permit(model: NamedModel, session: string) {
-    return admitCall(this.#troubleOf(model), { session, nowMs: this.#nowMs() });
+  #permit({ trouble }: KnownModel, session: string) {
+    return admitCall(trouble, { session, nowMs: this.#nowMs() });
   }
 
-  #troubleOf(model: NamedModel): ModelTrouble | null {
-    return this.#known.get(keyOf(this.#nameOf(model)))?.trouble ?? null;
+  #find(model: NamedModel): KnownModel {
+    return this.#of({ account: this.#options.accountOf(model), model: refOfModel(model) });
   }
 
-  #add({ account, model }: BlockedModel): KnownModel {
-    const key = keyOf({ account, model });
+  #of({ account, model }: BlockedModel): KnownModel {
+    const key = `${account} ${model}`;
     const known = this.#known.get(key) ?? { account, model, blockedUntilMs: 0, trouble: null, probesUntilMs: 0 };
     this.#known.set(key, known);
     return known;
-  }
-
-  #nameOf(model: NamedModel): BlockedModel {
-    return { account: this.#options.accountOf(model), model: refOfModel(model) };
   }
 
   #nowMs(): number {
@@ -244,8 +241,8 @@ function extendBlock(known: KnownModel, untilMs: number): void {
   known.blockedUntilMs = Math.max(known.blockedUntilMs, untilMs);
 }
 
-function leaveProbe(known: KnownModel | undefined, session: string): void {
-  if (known?.trouble?.probing === session) known.trouble = { ...known.trouble, probing: null };
+function leaveProbe(known: KnownModel, session: string): void {
+  if (known.trouble?.probing === session) known.trouble = { ...known.trouble, probing: null };
 }
 
 /** Lets all calls through; true: they were held back. A failure of one session alone stays noted. */
@@ -254,8 +251,4 @@ function close(known: KnownModel): boolean {
   known.trouble = null;
   known.probesUntilMs = 0;
   return true;
-}
-
-function keyOf({ account, model }: BlockedModel): string {
-  return `${account} ${model}`;
 }

@@ -201,7 +201,7 @@ export class RateLimits implements GateCheck {
 
   #schedule(): void {
     if (this.#timer !== null || this.#isClaiming || this.#isStopped) return;
-    const active = [...this.#windows.values()].filter((window) => !window.isIdle() || this.#isAwaited(window));
+    const active = [...this.#windows.values()].filter((window) => !window.isIdle() || this.#costsIn(window).length > 0);
     if (active.length === 0) return;
     // While there is enough, a call that waits need not wait for the whole second.
     const isUrgent = this.#waiting.some(({ needs }) => needs.every(({ window }) => !window.isScarce));
@@ -212,10 +212,6 @@ export class RateLimits implements GateCheck {
       void this.#claim();
     }, delayMs);
     this.#timer.unref();
-  }
-
-  #isAwaited(window: RateWindow): boolean {
-    return this.#waiting.some(({ needs }) => needs.some((need) => need.window === window));
   }
 
   async #claim(): Promise<void> {

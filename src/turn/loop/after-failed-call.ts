@@ -40,7 +40,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   turn.journal.note({ unstoredCall: row });
   const { request: model } = turn.journal.attempt;
   const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: blocks });
-  const { retries: earlier, calls } = turn.journal.at.progress;
+  const { retries: earlier } = turn.journal.at.progress;
   const retries = earlier + 1;
   const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
   const next = { retries, delayMs };
@@ -61,21 +61,14 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     stepBack(context, turn);
     throw parkedStop(context, turn, wait);
   }
-  const verdict = classifyFailure(fault);
-  const { code } = verdict;
-  if (verdict.kind === 'fatal') {
-    if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
-    throw new TurnFailed(code, text, fault);
-  }
-  const isTooLong = verdict.kind === 'overflow';
-  if (isTooLong && !canCompact(turn)) throw contextFullFailure(fault);
+  const { kind, code } = classifyFailure(fault);
+  if (mayAnotherAnswer(code) && (await asksAnother({ code, isRefused: true }))) return;
   if (silences >= IDLE_TIMEOUTS_IN_A_ROW_MAX) {
     const message = `The turn ended after ${silences} model calls in a row timed out without output: ${text}`;
     throw new TurnFailed(code, message, fault);
   }
-  if (retries > retriesMaxOf(context.config, providerOf(model)))
-    throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${text}`, fault);
-  if (isTooLong) {
+  assertRetryable(context, turn, fault);
+  if (kind === 'overflow') {
     await chargeNext(context, turn, { retries, delayMs: 0 });
     // It makes the call that was charged.
     return await compactAfterOverflow(context, turn, fault);
@@ -84,6 +77,17 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   const notBeforeMs = fault.retryAfterMs ?? 0;
   const wait = { reason: retryWait(model, text), hasCalled: true, retries, forMs: delayMs, notBeforeMs };
   throw parkedStop(context, turn, wait);
+}
+
+/** Throws `TurnFailed` when another call cannot help, or when the turn has used up its retry budget. */
+export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault: ModelError): void {
+  const { kind, code } = classifyFailure(fault);
+  const { message } = fault;
+  if (kind === 'fatal') throw new TurnFailed(code, message, fault);
+  if (kind === 'overflow' && !canCompact(turn)) throw contextFullFailure(fault);
+  const { calls, retries } = turn.journal.at.progress;
+  if (retries + 1 > retriesMaxOf(config, providerOf(turn.journal.attempt.request)))
+    throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${message}`, fault);
 }
 
 /** Stores the failed call and charges the next one, in one write, and pauses before it. `event`: a further one. */

@@ -13,12 +13,12 @@ import { ModelError } from '../../model/model.ts';
 import type { ModelCallRow } from '../../store/journal.ts';
 import type { OpenHop } from '../../store/claim-session.ts';
 import { readTookMs } from '../../store/provider-lane/follow-submissions.ts';
-import { canCompact, compactAfterOverflow, compactWhenFull, contextFullFailure } from '../compact/compact-when-full.ts';
+import { compactAfterOverflow, compactWhenFull } from '../compact/compact-when-full.ts';
 import { estimateNextRequest } from '../request-tokens.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 import { TurnFailed, type TurnStopped, type TurnWait } from '../turn-end.ts';
-import { chargeNext } from './after-failed-call.ts';
+import { assertRetryable, chargeNext } from './after-failed-call.ts';
 import { enterNextGate, nextRequest, pruneWhenCold } from './begin-call.ts';
 import { askOnce, sampled, type AnsweredCall } from './ask-model.ts';
 import { waitStop } from '../gate/park-turn.ts';
@@ -142,16 +142,9 @@ async function afterFault(
   { fault, row }: { fault: ModelError; row: ModelCallRow },
 ): Promise<null> {
   turn.journal.note({ unstoredCall: row, hop: null });
-  const verdict = classifyFailure(fault);
-  if (verdict.kind === 'fatal') throw new TurnFailed(verdict.code, fault.message, fault);
-  if (verdict.kind === 'overflow' && !canCompact(turn)) throw contextFullFailure(fault);
-  const retries = turn.journal.at.progress.retries + 1;
-  if (retries > context.config.models.providers.anthropic.maxRetries) {
-    const message = `The turn ended after ${turn.journal.at.progress.calls} model calls: ${fault.message}`;
-    throw new TurnFailed(verdict.code, message, fault);
-  }
-  await chargeNext(context, turn, { retries, delayMs: 0 });
-  if (verdict.kind === 'overflow') await compactAfterOverflow(context, turn, fault);
+  assertRetryable(context, turn, fault);
+  await chargeNext(context, turn, { retries: turn.journal.at.progress.retries + 1, delayMs: 0 });
+  if (classifyFailure(fault).kind === 'overflow') await compactAfterOverflow(context, turn, fault);
   await parkForHop(context, turn);
   return null;
 }
