@@ -21,7 +21,7 @@ const checkout = fileURLToPath(new URL('../../..', import.meta.url));
 const parts = ['src', 'workers', 'jobs', 'scripted-model', 'demo', 'migrations', 'package.json', 'tsconfig.json'];
 
 /** The parts that a run of the tests needs beside the product. */
-export const testParts = ['test', 'vitest.config.ts'];
+export const testParts = ['test', 'scripts', 'vitest.config.ts'];
 
 /**
  * Copies the product, with `more` parts of the checkout, and applies the changes. Throws when one of them does not find its text exactly once.
