@@ -1,7 +1,6 @@
 // One call of the API: the request with its headers, its deadline, and its attempts.
-import { startDeadline, type CallDeadline } from './call-deadline.ts';
 import type { CallOptions, ClientOptions, LineBody } from './call-options.ts';
-import { connectionError, foreignAnswerError, HoldfastError, refusalOf } from './holdfast-error.ts';
+import { connectionError, foreignAnswerError, HoldfastError, refusalOf, deadlineError } from './holdfast-error.ts';
 import { pause, retryDelayMs } from './retry.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -167,4 +166,28 @@ function isLines(body: unknown): body is LineBody {
 /** 128 random bits. `crypto.randomUUID` would be shorter, but browsers have it only on pages that came over TLS or from this machine. */
 function newKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** The time of a call. Cleared, it aborts nothing more; the signal of the caller still does. */
+interface CallDeadline {
+  /** Aborts at the deadline, and with the caller's signal. */
+  signal: AbortSignal;
+  leftMs(): number;
+  /** Why the call was aborted, if it was; else this error. */
+  reasonOr(error: HoldfastError): unknown;
+  clear(): void;
+}
+
+/** Starts the time of a call to a service. */
+function startDeadline(url: string, timeoutMs: number, signal: AbortSignal | undefined): CallDeadline {
+  const time = new AbortController();
+  const endsAt = performance.now() + timeoutMs;
+  const timer = setTimeout(() => time.abort(deadlineError(url, timeoutMs)), timeoutMs);
+  const either = signal === undefined ? time.signal : AbortSignal.any([time.signal, signal]);
+  return {
+    signal: either,
+    leftMs: () => endsAt - performance.now(),
+    reasonOr: (error) => (either.aborted ? either.reason : error),
+    clear: () => clearTimeout(timer),
+  };
 }

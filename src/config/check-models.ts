@@ -5,6 +5,7 @@ import { closestOf } from './closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
 import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 import { mergeOver } from './merge-over.ts';
+import { agentOrFirst, modelRefOf } from './agent-settings.ts';
 
 /** The providers that are known to be served; null: a plugin may serve any. */
 export type KnownProviders = readonly string[] | null;
@@ -94,4 +95,33 @@ export function isModelRef(name: string, providers: KnownProviders): boolean {
 /** How a model is written, for messages: `"anthropic/<model>"`. */
 export function modelRefText(providers: KnownProviders): string {
   return (providers ?? ['<provider>']).map((provider) => `"${provider}/<model>"`).join(', ');
+}
+
+// What is set for a session, a message, a cron or a subagent is checked before it is stored, so that no turn is opened only to fail. A process
+// that loads no plugins cannot know which providers they serve: it lets any `provider/model` pass, and the turn decides.
+
+/** Owned by this file: written once, when the plugins of a process are loaded. */
+const servedBy = new WeakMap<Config, readonly string[]>();
+
+/** Notes the providers that are served in this process. For the loader of plugins. */
+export function noteServedProviders(config: Config, providers: readonly string[]): void {
+  servedBy.set(config, providers);
+}
+
+function servedProviders(config: Config): KnownProviders {
+  return servedBy.get(config) ?? providersOf(config);
+}
+
+/**
+ * Why an agent cannot be asked to use a model, given as `provider/model` or as an alias; null: it can, or it is not known that it cannot.
+ * An agent that the configuration does not list is judged as the first one.
+ */
+export function modelFault(config: Config, agentId: string, name: string): string | null {
+  const agent = agentOrFirst(config, agentId);
+  const providers = servedProviders(config);
+  const ref = modelRefOf(agent, name);
+  if (ref !== null && isModelRef(ref, providers)) return null;
+  const aliases = Object.keys(agent.models);
+  const or = aliases.length === 0 ? '' : `, or an alias: ${aliases.join(', ')}`;
+  return `no provider serves the model ${JSON.stringify(name)}; use ${modelRefText(providers)}${or}`;
 }

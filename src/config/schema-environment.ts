@@ -2,7 +2,11 @@
 import { z } from 'zod';
 import { API_KEY, API_KEY_TEXT, LANES, LOG_LEVELS, TRACE_SAMPLERS, type Lane } from './choices.ts';
 import { optional, parsed, reloads } from './schema-scalars.ts';
-import { DATA_DIR, HOST, PORT } from './process-environment.ts';
+import { DATA_DIR, HOST, PORT, type Environment } from './process-environment.ts';
+import { resolve } from 'node:path';
+import { checked } from './check-input.ts';
+import type { ConfigIssue } from './config-error.ts';
+import { readSecretFiles } from './read-secret-files.ts';
 
 declare module 'zod' {
   interface GlobalMeta {
@@ -149,4 +153,32 @@ export type RuntimeSettings = Omit<Variables, 'configPath' | 'concurrency' | 'lo
 /** Which variables decide a setting of `runtime`. */
 export function variablesOf(setting: z.ZodType): readonly string[] {
   return [setting.meta()?.env ?? []].flat();
+}
+
+/** The variables of OpenTelemetry that decide whether there are traces. */
+const TRACE_SETTINGS = /^trace/;
+
+/** Checks the environment; an empty variable is an unset one. The log format is left out when no variable says it, and `concurrency` has only the lanes that were named. */
+export function loadEnvironment(
+  given: Environment,
+  cwd: string,
+): z.output<typeof environmentSchema> & { issues: ConfigIssue[] } {
+  const { env, issues } = readSecretFiles(given, cwd);
+  const isTraced =
+    textOf(env, 'OTEL_SDK_DISABLED')?.toLowerCase() !== 'true' && textOf(env, 'OTEL_TRACES_EXPORTER') !== 'none';
+  const variables: Record<string, string> = {};
+  const texts: Record<string, string> = {};
+  for (const [setting, schema] of Object.entries(environmentSchema.shape)) {
+    if (TRACE_SETTINGS.test(setting) && !isTraced) continue;
+    const name = variablesOf(schema).find((each) => textOf(env, each) !== undefined);
+    if (name === undefined) continue;
+    variables[setting] = name;
+    texts[setting] = textOf(env, name) ?? '';
+  }
+  const { output, issues: faults } = checked(environmentSchema, texts, (setting) => variables[setting] ?? setting);
+  return { ...output, dataDir: resolve(cwd, output.dataDir), issues: [...issues, ...faults] };
+}
+
+function textOf(env: Environment, name: string): string | undefined {
+  return env[name]?.trim() || undefined;
 }

@@ -8,7 +8,7 @@ import type { Database } from '../store/database.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { createPublish, type PublishParts } from './publish.ts';
-import { createWaitingTotal, type WaitingTotal } from './waiting-total.ts';
+import { countWaiting } from '../store/views/stats.ts';
 
 export interface Service {
   config: Config;
@@ -39,5 +39,36 @@ export function createService(parts: { config: Config; database: Database } & Pu
     publish: createPublish(parts),
     prices: livePriceBook(config),
     budgets: new BudgetBook(database),
+  };
+}
+
+const COUNTED_EVERY_MS = 1_000;
+
+/** About how many messages wait in all sessions: exact enough to refuse more before there are far too many (G27). */
+interface WaitingTotal {
+  /** The last count and the messages added since. */
+  total(): number;
+  add(messages: number): void;
+}
+
+function createWaitingTotal(views: ViewDatabase): WaitingTotal {
+  let total = 0;
+  let countedAt = Number.NEGATIVE_INFINITY;
+  function countAgain(): void {
+    countedAt = performance.now();
+    countWaiting(views).then(
+      (count) => (total = count),
+      // The database is unavailable: the statement that stores something reports that.
+      () => undefined,
+    );
+  }
+  return {
+    total() {
+      if (performance.now() - countedAt >= COUNTED_EVERY_MS) countAgain();
+      return total;
+    },
+    add(messages) {
+      total += messages;
+    },
   };
 }

@@ -2,14 +2,15 @@
 // in order, once, with retries. Where it may go is decided here, not by the model (G30).
 import { z } from 'zod';
 import type { MessageFeatures } from '../config/message-features.ts';
-import type { DeliveryPayload } from '../core/delivery-payload.ts';
+import type { DeliveryPayload, OutgoingMedia } from '../core/delivery-payload.ts';
 import type { InboundMessage } from '../core/inbound.ts';
 import { chatRouteOf, decideTarget, type OpenChannels } from '../core/message-route.ts';
 import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
 import { defineTool } from './define-tool.ts';
-import { chooseMedia } from './outgoing-media.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
+import { realpath, stat } from 'node:fs/promises';
+import { basename, isAbsolute, relative, resolve, sep } from 'node:path';
 
 /** The outbox row of a message. */
 export interface MessagePost {
@@ -209,4 +210,44 @@ function outcomeOf(posted: Awaited<ReturnType<MessageToolOptions['post']>>, reci
 
 function nameOf({ channel, chatId }: Recipient): string {
   return chatId === undefined ? channel : `${channel} ${chatId}`;
+}
+
+/** `refused` is a reason for the model. */
+type ChosenMedia = { kind: 'media'; media: OutgoingMedia } | { kind: 'refused'; reason: string };
+
+/** Checks the media that an agent names. `roots` are the absolute folders, in addition to the workspace, from which files can be sent. */
+async function chooseMedia(
+  named: string,
+  { workspaceDir, roots }: { workspaceDir: string; roots: readonly string[] },
+): Promise<ChosenMedia> {
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(named)) return chooseUrl(named);
+  const path = await realpath(resolve(workspaceDir, named)).catch(() => null);
+  const isAllowed = path !== null && (await isInside(path, [workspaceDir, ...roots]));
+  // A file outside must be indistinguishable from one that does not exist.
+  if (!isAllowed || !(await stat(path)).isFile()) {
+    return refused(`${JSON.stringify(named)} is not a file of the workspace; give a path inside it or an http(s) URL`);
+  }
+  return { kind: 'media', media: { path, name: basename(path) } };
+}
+
+function chooseUrl(named: string): ChosenMedia {
+  const url = URL.canParse(named) ? new URL(named) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '') {
+    return refused(`${JSON.stringify(named)} cannot be sent: give an http(s) URL without user and password`);
+  }
+  return { kind: 'media', media: { url: url.href } };
+}
+
+async function isInside(path: string, folders: readonly string[]): Promise<boolean> {
+  for (const folder of folders) {
+    const real = await realpath(folder).catch(() => null);
+    if (real === null) continue;
+    const way = relative(real, path);
+    if (way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return true;
+  }
+  return false;
+}
+
+function refused(reason: string): ChosenMedia {
+  return { kind: 'refused', reason };
 }

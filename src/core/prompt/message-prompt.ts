@@ -1,11 +1,10 @@
 // One inbound message as the model reads it: what is known about it, then its body, then what the channel adds. A message that
 // joins a running turn has exactly this form; one that begins a turn is embedded by `user-prompt.ts`.
 import { isBlank } from '../storable-text.ts';
-import type { InboundMessage } from '../inbound.ts';
+import type { InboundMessage, Media } from '../inbound.ts';
 import { isFromSession, sessionMessageParts } from '../session-message.ts';
 import { contextBlocks } from './context-blocks.ts';
 import type { EnvelopeZone } from './envelope-time.ts';
-import { mediaParts, transcriptText } from './media-note.ts';
 import { joinParts, ownPart, type PartSpan, type PromptPart } from './prompt-parts.ts';
 import { resetBody, type ResetRules } from './reset-prompt.ts';
 import { takeThinkingDirective, type ThinkingLevel } from './thinking-directive.ts';
@@ -86,4 +85,57 @@ function untrustedContext(entries: readonly string[]): PromptPart[] {
   if (kept.length === 0) return [];
   const text = [UNTRUSTED_HEADER, ...kept].join('\n');
   return [{ name: 'untrusted-context', origin: 'channel', trust: 'untrusted', text }];
+}
+
+const HINT =
+  'To send an image back, prefer the message tool (media/path/filePath). Put a caption in the text of the same reply, and name only files that exist.';
+const DEFAULT_TYPE = 'application/octet-stream';
+const AUDIO_EXTENSION = /\.(?:ogg|opus|mp3|m4a|wav|webm|flac|aac|wma|aiff|alac|oga)$/i;
+
+/**
+ * The lines of the attachments, and the hint under them where files can be sent back; none when nothing is left to name: transcribed audio is known by its
+ * words already. A file name can neither close the bracket of its note nor begin a line.
+ */
+function mediaParts(media: readonly Media[], canSendMedia: boolean): PromptPart[] {
+  const shown = media.filter((item) => !isTranscribedAudio(item) && (item.path ?? item.url) !== undefined);
+  if (shown.length === 0) return [];
+  const note = shown.length === 1 ? shown.map((item) => `[media attached: ${describe(item)}]`) : listOf(shown);
+  return [
+    { name: 'media-note', origin: 'channel', trust: 'untrusted', text: note.join('\n') },
+    ...(canSendMedia ? [{ ...ownPart('media-hint', HINT), isTight: true as const }] : []),
+  ];
+}
+
+function listOf(media: readonly Media[]): string[] {
+  const lines = media.map((item, index) => `[media attached ${index + 1}/${media.length}: ${describe(item)}]`);
+  return [`[media attached: ${media.length} files]`, ...lines];
+}
+
+/** The transcripts of audio, one block for each file; null when there are none. */
+function transcriptText(media: readonly Media[]): string | null {
+  const spoken = media.filter(isTranscribedAudio);
+  if (spoken.length === 0) return null;
+  const titleOf = (index: number): string =>
+    spoken.length === 1 ? '[Audio]' : `[Audio ${index + 1}/${spoken.length}]`;
+  return spoken
+    .map((item, index) => `${titleOf(index)}\nTranscript:\n${neutralise(item.transcript ?? '')}`)
+    .join('\n\n');
+}
+
+function isTranscribedAudio({ type, path, url, transcript }: Media): boolean {
+  if (transcript === undefined || transcript.trim() === '') return false;
+  return type?.toLowerCase().startsWith('audio/') === true || AUDIO_EXTENSION.test(path ?? url ?? '');
+}
+
+function describe({ path, type, url }: Media): string {
+  const place = path ?? url ?? '';
+  const link = path !== undefined && url !== undefined && url !== path ? ` | ${inBrackets(url)}` : '';
+  return `${inBrackets(place)} (${inBrackets(type ?? DEFAULT_TYPE)})${link}`;
+}
+
+// Control characters, those that turn the direction of writing, and closing brackets of any script, become spaces.
+function inBrackets(text: string): string {
+  return neutralise(text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\]］】〕〗〛⟧⁆❳⦌⟭]+/gu, ' '))
+    .replace(/\s+/g, ' ')
+    .trim();
 }

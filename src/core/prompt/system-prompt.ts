@@ -1,10 +1,17 @@
 // The system prompt: the sections in their order, empty lines dropped, joined by one line break. Equal inputs give equal bytes.
+// The order is interface: a new section is a new entry of a list. Sections that change between turns are below the cache boundary.
 // It stays a list of sections, each with its origin, until all contributions are added.
 import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
 import type { Trust } from './prompt-parts.ts';
-import { DYNAMIC_SECTIONS, STABLE_SECTIONS } from './sections.ts';
 import { FULL_AND_MINIMAL, type Section, type SectionOrigin, type SystemPromptInput } from './system-input.ts';
 import type { SystemBlock } from '../model-request.ts';
+import { CONDUCT } from './sections/conduct.ts';
+import { providerSuffix } from './sections/contributions.ts';
+import { changedInstructions, EXTRA_CONTEXT, EXTRA_CONTEXT_BELOW, groupIntro } from './sections/extra-context.ts';
+import { MESSAGING, REPLY_FORM, silentReplies } from './sections/messaging.ts';
+import { dynamicProjectContext, projectContext } from './sections/project-context.ts';
+import { heartbeats, runtime } from './sections/runtime.ts';
+import { SURROUNDINGS } from './sections/surroundings.ts';
 
 export interface WrittenSection {
   name: string;
@@ -75,3 +82,25 @@ export function systemBlocks({ stable, dynamic }: SystemPrompt): SystemBlock[] {
   ];
   return blocks.filter(({ text }) => text !== '');
 }
+
+/** Above the boundary. */
+const STABLE_SECTIONS: readonly Section[] = [
+  ...CONDUCT,
+  ...SURROUNDINGS,
+  ...MESSAGING,
+  ...EXTRA_CONTEXT,
+  ...REPLY_FORM,
+  projectContext,
+  silentReplies,
+];
+
+/** Below it. */
+const DYNAMIC_SECTIONS: readonly Section[] = [
+  dynamicProjectContext,
+  ...EXTRA_CONTEXT_BELOW,
+  changedInstructions,
+  groupIntro,
+  providerSuffix,
+  heartbeats,
+  runtime,
+];
