@@ -2,12 +2,12 @@
 // dependencies and runs in Node and in browsers.
 import type { CallOptions, ClientOptions } from './call-options.ts';
 import { followEvents, type ClientEvent, type EventHooks } from './follow-events.ts';
-import type { ListItems, OperationFunctions, Schemas, StreamInputs } from './operations.ts';
 import { OPERATIONS, STREAMS } from './generated/places.ts';
-import { createTransport, type AnswerForm, type ApiCall } from './transport.ts';
 import { brokenStream } from './holdfast-error.ts';
 import { readLines } from './lines.ts';
+import type { ListItems, OperationFunctions, Schemas, StreamInputs } from './operations.ts';
 import { pause, reconnectDelayMs } from './retry.ts';
+import { createTransport, type AnswerForm, type ApiCall } from './transport.ts';
 
 // What a user of the package names; the package has this one entry.
 export { HoldfastError } from './holdfast-error.ts';

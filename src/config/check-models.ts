@@ -1,11 +1,11 @@
 // Which models a configuration may name. Without plugins those of the built-in provider and of each provider with an address; with plugins,
 // which may serve providers of their own, any `provider/model` at first, and what is really served once they are loaded.
 import { DEFAULT_PROVIDER } from '../core/model-ref.ts';
+import { agentOrFirst, modelRefOf } from './agent-settings.ts';
 import { closestOf } from './closest.ts';
 import { refuseFaults, type Refuse } from './config-error.ts';
-import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 import { mergeOver } from './merge-over.ts';
-import { agentOrFirst, modelRefOf } from './agent-settings.ts';
+import type { AgentDefaults, Config, FileSettings } from './schema.ts';
 
 /** The providers that are known to be served; null: a plugin may serve any. */
 export type KnownProviders = readonly string[] | null;

@@ -1,12 +1,12 @@
 // The environment variables: each with what it may hold, its default, its meaning, and the setting of `runtime` that it decides.
-import { z } from 'zod';
-import { API_KEY, API_KEY_TEXT, LANES, LOG_LEVELS, TRACE_SAMPLERS, type Lane } from './choices.ts';
-import { optional, parsed, reloads } from './schema-scalars.ts';
-import { DATA_DIR, HOST, PORT, type Environment } from './process-environment.ts';
 import { resolve } from 'node:path';
+import { z } from 'zod';
 import { checked } from './check-input.ts';
+import { API_KEY, API_KEY_TEXT, LANES, LOG_LEVELS, TRACE_SAMPLERS, type Lane } from './choices.ts';
 import type { ConfigIssue } from './config-error.ts';
+import { DATA_DIR, HOST, PORT, type Environment } from './process-environment.ts';
 import { readSecretFiles } from './read-secret-files.ts';
+import { optional, parsed, reloads } from './schema-scalars.ts';
 
 declare module 'zod' {
   interface GlobalMeta {

@@ -1,15 +1,15 @@
 // Ends with exactly one server running on a cluster, from any state before: a server that serves, one that is starting or
 // stopping, one that was killed and left its pid file, or none. The caller holds the start lock.
+import { randomBytes } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EmbeddedPostgresError, noDisk } from './embedded-postgres-error.ts';
 import { type Cluster, DATABASE_NAME, ROLE_NAME } from './cluster.ts';
+import { EmbeddedPostgresError, noDisk } from './embedded-postgres-error.ts';
 import { launchServer } from './launch-server.ts';
 import type { PostgresBinaries } from './locate-binaries.ts';
 import { endLeftBackends, isPostmasterAlive, readPostmasterFile } from './postmaster.ts';
 import { pathForServer, replaceOwned } from './server-user.ts';
-import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 
 /** How long a server that exists may be starting or stopping, and the last processes of a killed one may take to go. */
 const SETTLE_MS_MAX = 120_000;

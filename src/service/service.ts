@@ -7,8 +7,8 @@ import { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { Database } from '../store/database.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
-import { createPublish, type PublishParts } from './publish.ts';
 import { countWaiting } from '../store/views/stats.ts';
+import { createPublish, type PublishParts } from './publish.ts';
 
 export interface Service {
   config: Config;

@@ -1,5 +1,7 @@
 // The `message` tool: says something in the middle of a turn. It only puts a row into the outbox, from where it leaves like every reply:
 // in order, once, with retries. Where it may go is decided here, not by the model (G30).
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { z } from 'zod';
 import type { MessageFeatures } from '../config/message-features.ts';
 import type { DeliveryPayload, OutgoingMedia } from '../core/delivery-payload.ts';
@@ -9,8 +11,7 @@ import type { ToolSpec } from '../core/model-request.ts';
 import type { Recipient } from '../core/reply-address.ts';
 import { defineTool } from './define-tool.ts';
 import { errorOutcome, type Tool, type ToolCall, type ToolOutcome, textOutcome } from './tool.ts';
-import { realpath, stat } from 'node:fs/promises';
-import { basename, isAbsolute, relative, resolve, sep } from 'node:path';
+import { resolveInWorkspace } from './workspace-files.ts';
 
 /** The outbox row of a message. */
 export interface MessagePost {
@@ -221,10 +222,10 @@ async function chooseMedia(
   { workspaceDir, roots }: { workspaceDir: string; roots: readonly string[] },
 ): Promise<ChosenMedia> {
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(named)) return chooseUrl(named);
-  const path = await realpath(resolve(workspaceDir, named)).catch(() => null);
-  const isAllowed = path !== null && (await isInside(path, [workspaceDir, ...roots]));
   // A file outside must be indistinguishable from one that does not exist.
-  if (!isAllowed || !(await stat(path)).isFile()) {
+  const path = await resolveInWorkspace(workspaceDir, named, roots).catch(() => null);
+  const facts = path === null ? null : await stat(path).catch(() => null);
+  if (path === null || facts?.isFile() !== true) {
     return refused(`${JSON.stringify(named)} is not a file of the workspace; give a path inside it or an http(s) URL`);
   }
   return { kind: 'media', media: { path, name: basename(path) } };
@@ -236,16 +237,6 @@ function chooseUrl(named: string): ChosenMedia {
     return refused(`${JSON.stringify(named)} cannot be sent: give an http(s) URL without user and password`);
   }
   return { kind: 'media', media: { url: url.href } };
-}
-
-async function isInside(path: string, folders: readonly string[]): Promise<boolean> {
-  for (const folder of folders) {
-    const real = await realpath(folder).catch(() => null);
-    if (real === null) continue;
-    const way = relative(real, path);
-    if (way !== '' && way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way)) return true;
-  }
-  return false;
 }
 
 function refused(reason: string): ChosenMedia {

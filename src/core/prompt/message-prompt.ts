@@ -1,8 +1,8 @@
 // One inbound message as the model reads it: what is known about it, then its body, then what the channel adds. A message that
 // joins a running turn has exactly this form; one that begins a turn is embedded by `user-prompt.ts`.
-import { isBlank } from '../storable-text.ts';
 import type { InboundMessage, Media } from '../inbound.ts';
 import { isFromSession, sessionMessageParts } from '../session-message.ts';
+import { isBlank } from '../storable-text.ts';
 import { contextBlocks } from './context-blocks.ts';
 import type { EnvelopeZone } from './envelope-time.ts';
 import { joinParts, ownPart, type PartSpan, type PromptPart } from './prompt-parts.ts';

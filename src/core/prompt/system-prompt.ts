@@ -1,10 +1,9 @@
 // The system prompt: the sections in their order, empty lines dropped, joined by one line break. Equal inputs give equal bytes.
 // The order is interface: a new section is a new entry of a list. Sections that change between turns are below the cache boundary.
 // It stays a list of sections, each with its origin, until all contributions are added.
+import type { SystemBlock } from '../model-request.ts';
 import { withoutBoundary, type SystemPrompt } from './cache-boundary.ts';
 import type { Trust } from './prompt-parts.ts';
-import { FULL_AND_MINIMAL, type Section, type SectionOrigin, type SystemPromptInput } from './system-input.ts';
-import type { SystemBlock } from '../model-request.ts';
 import { CONDUCT } from './sections/conduct.ts';
 import { providerSuffix } from './sections/contributions.ts';
 import { changedInstructions, EXTRA_CONTEXT, EXTRA_CONTEXT_BELOW, groupIntro } from './sections/extra-context.ts';
@@ -12,6 +11,7 @@ import { MESSAGING, REPLY_FORM, silentReplies } from './sections/messaging.ts';
 import { dynamicProjectContext, projectContext } from './sections/project-context.ts';
 import { heartbeats, runtime } from './sections/runtime.ts';
 import { SURROUNDINGS } from './sections/surroundings.ts';
+import { FULL_AND_MINIMAL, type Section, type SectionOrigin, type SystemPromptInput } from './system-input.ts';
 
 export interface WrittenSection {
   name: string;
