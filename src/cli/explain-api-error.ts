@@ -54,7 +54,7 @@ function refusal(error: HoldfastError, status: number, settings: ClientSettings)
 /** The meaning of a status for the person at the terminal. */
 function meaningOf(
   status: number,
-  { retryAfterMs, problem }: HoldfastError,
+  { retryAfterMs, code, problem }: HoldfastError,
   { apiKey, dataDir }: ClientSettings,
 ): [exitCode: ExitCode, fix: string] {
   const inTime = retryAfterMs === null ? '' : ` in ${retryAfterMs / 1000} s`;
@@ -72,7 +72,10 @@ function meaningOf(
         `pass --api-key, set HOLDFAST_API_KEY, or run where the service's data directory is (looked in ${dataDir})`,
       ];
     case 404:
-      return [EXIT.notFound, `check the name; "holdfast ${listOf(problem)}" shows the existing ones`];
+      return [
+        EXIT.notFound,
+        `check the name; "holdfast ${code === 'unknown_agent' ? 'config show' : listOf(problem)}" shows the existing ones`,
+      ];
     case 409:
     case 422:
       return [EXIT.conflict, 'check its current state and try again; if the text changed, use a new --idempotency-key'];

@@ -2,6 +2,8 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { explainApiError } from '../../src/cli/explain-api-error.ts';
+import { HoldfastError } from '../../src/client/create-client.ts';
 import { runCli, type CliOptions } from './run-cli.ts';
 import { KEY, startStandIn, TURN_ID, type StandIn } from './stand-in-service.ts';
 
@@ -146,6 +148,17 @@ describe('exit codes', () => {
       exitCode: 5,
       fix: expect.any(String) as string,
     });
+  });
+
+  test.each([
+    ['not_found', '/v1/sessions/nobody', 'sessions list'],
+    ['not_found', '/v1/attention/work-unserved/acknowledge', 'attention list'],
+    ['unknown_agent', '/v1/sessions/main/subagents', 'config show'],
+  ])('a 404 %s of %s advises "holdfast %s"', (code, instance, list) => {
+    const facts = { code, status: 404, title: '', detail: 'There is none.', fix: '', problem: { instance } };
+    const settings = { url: 'http://127.0.0.1:1', urlSource: '--url', dataDir: '.holdfast' };
+    const { fix } = explainApiError(new HoldfastError(facts), settings);
+    expect(fix).toBe(`check the name; "holdfast ${list}" shows the existing ones`);
   });
 
   test('a server that is not Holdfast is said to be none', async () => {

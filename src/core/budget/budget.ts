@@ -64,7 +64,7 @@ export function keyNameOf(caller: string): string | null {
   return caller.startsWith(KEY_PREFIX) ? caller.slice(KEY_PREFIX.length) : null;
 }
 
-const SCOPE = /^(?:all|agent:[^\s:]+|session:\S+|key:\S+)$/;
+const SCOPE = /^(?:all|agent:[a-z0-9][a-z0-9_-]{0,63}|session:\S+|key:\S+)$/;
 
 /** True for a scope that a person may give. */
 export function isScope(text: string): boolean {

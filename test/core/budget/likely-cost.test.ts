@@ -67,5 +67,5 @@ test('a scope covers the calls of its agent, sessions, key or batch', () => {
     expect(isCovered(scope, facts)).toBe(false);
   }
   expect(['all', 'agent:main', 'session:*', 'key:ops'].every(isScope)).toBe(true);
-  expect(['', 'agent:', 'batch:b1', 'everything', 'session: '].some(isScope)).toBe(false);
+  expect(['', 'agent:', 'agent:x!', 'agent:Main', 'batch:b1', 'everything', 'session: '].some(isScope)).toBe(false);
 });
