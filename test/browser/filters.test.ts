@@ -80,7 +80,7 @@ test('a choice without a value in the URL shows what holds then', async () => {
   expect([await shown('Steps'), await shown('By')]).toEqual(['hour', 'agent']);
 });
 
-test('a tag on a turn, a batch or a cron leads to the turns that have it; sessions and costs are filtered by it', async () => {
+test('a tag on a turn, a batch, a cron or a session leads to the turns that have it; sessions and costs are filtered by it', async () => {
   const { page, rig, signIn, open } = dashboard;
   const tags = { customer: '42: <b>north</b>', long: 'x'.repeat(512) };
   for (const [session, body] of [
@@ -100,8 +100,8 @@ test('a tag on a turn, a batch or a cron leads to the turns that have it; sessio
   const tag = `customer:${tags.customer}`;
   await page.setViewportSize({ width: 320, height: 800 });
   await signIn();
-  for (const path of [`/turns/${turn.id}`, `/batches/${batch.body.id}`, `/crons/${cron.body.id}`]) {
-    await open(path);
+  for (const path of [`turns/${turn.id}`, `batches/${batch.body.id}`, `crons/${cron.body.id}`, 'sessions/tagged']) {
+    await open(`/${path}`);
     const chip = page.getByRole('link', { name: `customer: ${tags.customer}` });
     await chip.waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);

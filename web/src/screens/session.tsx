@@ -9,6 +9,7 @@ import { ContextBar } from '../parts/context-bar.tsx';
 import { Loading } from '../parts/loading.tsx';
 import { Problem } from '../parts/problem.tsx';
 import { LongText, SafeText } from '../parts/safe-text.tsx';
+import { TagsFact } from '../parts/tags.tsx';
 import { WhyText } from '../parts/why-text.tsx';
 import { me } from '../me.ts';
 import { useSettings } from '../settings.tsx';
@@ -90,6 +91,7 @@ function SessionFacts({ session }: { session: Session }): ReactElement {
       <Fact name="Active">
         <Age at={session.updatedAt} />
       </Fact>
+      <TagsFact tags={session.tags} />
       {session.parentKey !== null && (
         <Fact name="Parent">
           <Link to="/sessions/$key" params={{ key: session.parentKey }}>
