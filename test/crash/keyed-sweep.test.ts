@@ -27,7 +27,7 @@ let sessions = 0;
 
 const newSession = (): string => `keyed-${(sessions += 1)}`;
 const storesKey = ({ sql }: RoundTrip): boolean =>
-  sql.some((text) => text.includes('insert into holdfast.idempotency_keys'));
+  sql.some((text) => text.replaceAll('"', '').includes('insert into holdfast.idempotency_keys'));
 
 shareAmongTests(async (onEnd) => {
   const testDatabase = await withTestDatabase();
@@ -49,11 +49,18 @@ async function pointsOf({ name, prepare }: KeyedScenario): Promise<{ points: Str
   const request = await prepare(groundOf(second), newSession());
   const kinds = new Map<string, number>();
   const effects: StrikePoint[] = [];
+  // Connections in a transaction, and those in which the key was stored but is not committed.
+  const begun = new Set<number>();
+  const storing = new Set<number>();
   const stop = rig.api.proxy.onRoundTrip((trip) => {
     if (trip.outcome !== 'pending' || !isOfTurn(trip)) return;
     const kind = kindOf(trip);
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-    if (storesKey(trip)) effects.push({ fault: 'kill', kind, ordinal: kinds.get(kind) ?? 1, when: 'after' });
+    if (kind === 'begin') begun.add(trip.connection);
+    if (storesKey(trip)) storing.add(trip.connection);
+    if (kind === 'commit') begun.delete(trip.connection);
+    if (begun.has(trip.connection) || !storing.delete(trip.connection)) return;
+    effects.push({ fault: 'kill', kind, ordinal: kinds.get(kind) ?? 1, when: 'after' });
   });
   await groundOf(rig.api).post(request.path, request.body, randomUUID());
   stop();
