@@ -15,10 +15,10 @@ import { workOff } from '../src/work-off.ts';
 import { runBatchRound, type BatchParts } from './batch-round.ts';
 import { every, startRounds, type Rounds } from './start-rounds.ts';
 
-const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
+const ROLL_UP_MS = 1_000;
+const TIDY_ROUND_MS = 60_000;
 /** Work of which there is much more often some than the scheduler ticks. */
-const CLOSE_ROUNDS = { first: 0, min: 10, max: SECOND_MS };
+const CLOSE_ROUNDS = { first: 0, min: 10, max: 1_000 };
 
 /** Starts all of them. Returns the function that ends them after the rounds in progress. */
 export function startWorkLists(parts: BatchParts): () => Promise<void> {
@@ -36,17 +36,17 @@ export function startWorkLists(parts: BatchParts): () => Promise<void> {
     },
     {
       round: usageRound(parts, logger),
-      pauseMs: every(SECOND_MS),
+      pauseMs: every(ROLL_UP_MS),
       failure: 'Usage could not be rolled up; the next round retries',
     },
     {
       round: (signal) => runRetention(parts, logger, signal),
-      pauseMs: { ...every(MINUTE_MS), first: 0 },
+      pauseMs: { ...every(TIDY_ROUND_MS), first: 0 },
       failure: 'Deletion of old rows failed; the next round retries',
     },
     {
       round: (signal) => keepHouse(parts, logger, signal),
-      pauseMs: every(MINUTE_MS),
+      pauseMs: every(TIDY_ROUND_MS),
       failure: 'Housekeeper round failed; the next round retries',
     },
   ];

@@ -3,7 +3,7 @@
 import type { PriceTier, ReportedTokens } from '../core/prices/call-cost.ts';
 import type { Database } from './database.ts';
 import { idOfTimeSql } from './id-of-time.ts';
-import { query } from './query.ts';
+import { literalQuery } from './literal-query.ts';
 import { sendQuery } from './send-query.ts';
 import { cte, rows, statement } from './statement.ts';
 import { USAGE_KEYS, USAGE_SUMS } from './usage/usage-rows.ts';
@@ -26,7 +26,7 @@ export type CallPlace = Pick<PastCall, 'turnId' | 'callNo'>;
 
 // A turn may be open for long: its calls are searched from its beginning on.
 /** The next calls of a span of time, after that one; empty at the end. */
-export const readPastCalls = query({
+export const readPastCalls = literalQuery({
   name: 'past-calls',
   purpose:
     'Read the next calls of ended turns that started in a span of time, in the order of their turns. Calls of harnesses are left out.',
@@ -138,7 +138,7 @@ export async function repriceCalls(database: Database, repricing: Repricing): Pr
 }
 
 /** For people who ask later why a cost has changed. */
-export const beginRepricing = query({
+export const beginRepricing = literalQuery({
   name: 'begin-repricing',
   purpose: 'Note that past calls are priced again, and why.',
   text: `insert into holdfast.repricings (id, from_at, to_at, price_version, reason) values ($1, $2, $3, $4, $5) on conflict do nothing`,
@@ -151,7 +151,7 @@ export const beginRepricing = query({
   ],
 });
 
-export const endRepricing = query({
+export const endRepricing = literalQuery({
   name: 'end-repricing',
   purpose: 'Note that past calls have been priced again.',
   locking: 'The row of the repricing.',

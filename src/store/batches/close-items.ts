@@ -4,13 +4,13 @@ import type { Committed } from '../../after-commit.ts';
 import type { SessionId, TurnId } from '../../core/ids.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { insertEventsSql } from '../events.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { changeOf, allOf } from '../rings.ts';
 
 const CLOSED_MAX = 5_000;
 
 /** Ends items of cancelled and overdue batches; true when there may be more. */
-export const closeItems = query({
+export const closeItems = literalQuery({
   name: 'close-batch-items',
   purpose: 'End the items that will not be fed: their batch is cancelled, or its deadline is over. Answers how many.',
   locking: 'The batches, skipping those that are locked, in the order of their ids, then their items.',
@@ -54,7 +54,7 @@ const INPUTS_SQL = `holdfast.batches b cross join lateral (
 
 // Every run finds all items that have not ended, so nothing that a crash leaves out is lost.
 /** Cancels the waiting inputs of cancelled batches. */
-export const withdrawInputs = query({
+export const withdrawInputs = literalQuery({
   name: 'withdraw-batch-inputs',
   purpose: 'Cancel the waiting inputs of cancelled batches. Answers the sessions of which one was cancelled.',
   locking: 'The session rows in the order of their ids, then the inputs.',
@@ -89,7 +89,7 @@ select session_id from counted`,
 
 // A turn that waits for a budget does not run, and may wait for weeks: that of a cancelled batch is stopped, also where those that run may finish.
 /** What is to be stopped of cancelled batches and has not been asked to. */
-export const readWorkToStop = query({
+export const readWorkToStop = literalQuery({
   name: 'batch-work-to-stop',
   purpose:
     'Read the runs that turns of cancelled batches have started, those above first, then the open turns of these batches.',

@@ -8,7 +8,7 @@ import { changedCapsSql } from '../budgets/batch-cap.ts';
 import type { Database } from '../database.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 
 /** `done`: it holds now, by this request or by an earlier one. `refused`: the state does not allow it. */
@@ -41,7 +41,7 @@ interface CommandParts {
 
 /** A command with an Idempotency-Key; `more` are the values from $5 on. */
 function commandOf({ allowed, change, event, ...facts }: CommandParts) {
-  return query({
+  return literalQuery({
     ...facts,
     pool: 'views',
     values: (batchId: string, idempotency: KeyedRequest | null, ...more: unknown[]) => [
@@ -191,7 +191,7 @@ export function controlBatch(
 export type BatchPatch = Omit<z.output<typeof batchPatch>, 'maxCostUsd'> & { maxCostMicros?: number | null };
 
 /** Changes settings of a batch. */
-export const patchBatch = query({
+export const patchBatch = literalQuery({
   name: 'patch-batch',
   purpose: 'Change settings of a batch that has not ended. $2 names them, $3 has their values. Answers its state.',
   locking: 'The batch.',
@@ -235,7 +235,7 @@ deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.b
 deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)`;
 
 /** Deletes an ended batch. */
-export const deleteBatch = query({
+export const deleteBatch = literalQuery({
   name: 'delete-batch',
   purpose: 'Delete an ended batch with its items; the sessions of its items stay. Answers its state before.',
   locking: 'The batch, then its items.',
@@ -253,7 +253,7 @@ const TRIMMED_MAX = 5_000;
 
 // Items first, a bounded number at a time; the row of the batch goes when none is left.
 /** Deletes old batches; true when there may be more to delete. */
-export const trimBatches = query({
+export const trimBatches = literalQuery({
   name: 'trim-batches',
   purpose:
     'Delete items of batches that ended $1 milliseconds ago, and of uploads that were left behind; then those batches.',

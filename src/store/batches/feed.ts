@@ -9,7 +9,7 @@ import type { FeedingBatch } from '../../core/batch/share-room.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import type { InboundMessage } from '../../core/inbound.ts';
 import { insertEventsSql } from '../events.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { afterOf, allOf, type RungColumns } from '../rings.ts';
 import { ringSql } from '../session-locks.ts';
 
@@ -24,7 +24,7 @@ export interface HungryBatch extends FedBatch, FeedingBatch {
 const WAITING_MIN = 32;
 
 /** The batches that may be fed, oldest first. */
-export const readHungryBatches = query({
+export const readHungryBatches = literalQuery({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
   text: `select b.id, b.agent_id as "agentId", b.weight, fed.room, b.defaults, b.pilot, b.via, b.fallback, b.cache,
@@ -61,7 +61,7 @@ export interface ReadyItem {
 }
 
 /** The first items of a batch that may be fed, in input order. */
-export const readReadyItems = query({
+export const readReadyItems = literalQuery({
   name: 'ready-items',
   purpose: 'Read the first items of a batch that may be fed.',
   text: `select i.n, i.attempt, i.session_key as "sessionKey", i.is_own_session as "isOwnSession", i.body
@@ -83,7 +83,7 @@ export interface FedItem {
 }
 
 /** Feeds items; those that another process has fed, and those over the concurrency of the batch, are left out. */
-export const feedBatch = query({
+export const feedBatch = literalQuery({
   name: 'feed-batch',
   purpose: 'Make inputs of the items that may still be fed. Answers a row for each session that got one.',
   locking: 'The batch, unless it is locked, its items, then the session rows in the order of their ids.',

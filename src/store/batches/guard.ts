@@ -9,7 +9,7 @@ import type { Choice, MeasuredRound } from '../../core/provider-batch/choose-way
 import { isCapFreedSql, isCapReachedSql, removedCapsSql } from '../budgets/batch-cap.ts';
 import { FOLLOW_UPS_SQL } from '../charged-inputs.ts';
 import { insertServiceEventsSql } from '../events.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { deliveryRing } from '../rings.ts';
 
@@ -26,7 +26,7 @@ export interface JudgedBatch extends Omit<BatchState, 'budget'> {
 }
 
 /** The batches that have not ended, oldest first. */
-export const readOpenBatches = query({
+export const readOpenBatches = literalQuery({
   name: 'open-batches',
   purpose: 'Read the counts of the batches that have not ended.',
   text: `select b.id, b.agent_id as "agentId", b.name, b.via, b.status, b.revision::int as revision, b.defaults -> 'deliver' as deliver,
@@ -49,7 +49,7 @@ const PAUSED_EVENT = (reason: string, detail: string): string =>
   insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', ${reason}, 'detail', ${detail}`);
 
 /** Pauses a batch for a guard; true when it did. */
-export const pauseBatch = query({
+export const pauseBatch = literalQuery({
   name: 'pause-batch',
   purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
   locking: 'The batch.',
@@ -73,7 +73,7 @@ select id from changed`,
 });
 
 /** Pauses the batches whose requests the provider refuses for the key or the account; the requests wait until a person resumes the batches. */
-export const pauseRefused = query({
+export const pauseRefused = literalQuery({
   name: 'pause-refused',
   purpose: 'Pause the batches that have requests in a submission which the provider has refused.',
   locking: 'The batches, in the order of their ids.',
@@ -98,7 +98,7 @@ select id from changed`,
 });
 
 /** Resumes a batch for which its budgets, or its cap, have room again. */
-export const resumeForGuard = query({
+export const resumeForGuard = literalQuery({
   name: 'resume-batch-for-guard',
   purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
   locking: 'The batch.',
@@ -116,7 +116,7 @@ select id from changed`,
 });
 
 /** Ends the pilot of a batch. */
-export const passPilot = query({
+export const passPilot = literalQuery({
   name: 'pass-pilot',
   purpose: 'Let the items after the pilot be fed.',
   locking: 'The batch.',
@@ -132,7 +132,7 @@ export interface MeasuredBatch {
 }
 
 /** Reads it; undefined: the batch was deleted. */
-export const readMeasuredRounds = query({
+export const readMeasuredRounds = literalQuery({
   name: 'measured-rounds',
   purpose: 'Read what the items of a batch that went through the provider have cost.',
   text: `select b.model, b.cache, (
@@ -146,7 +146,7 @@ from holdfast.batches b where b.id = $1`,
 });
 
 /** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
-export const setWay = query({
+export const setWay = literalQuery({
   name: 'set-way',
   purpose:
     'Let the first items of a batch, up to the number $3, go through the provider, or store the way of the others ($4).',
@@ -169,7 +169,7 @@ export interface EndReport {
 }
 
 /** Ends a batch; false when its counts have changed, or another scheduler has ended it. */
-export const endBatch = query({
+export const endBatch = literalQuery({
   name: 'end-batch',
   purpose: 'End a batch of which every item has ended, with the delivery of its report. Answers a row when it did.',
   locking: 'The batch, then the session of its report.',

@@ -3,7 +3,7 @@
 import { FAILURE_WINDOW } from '../../core/batch/judge-batch.ts';
 import { IS_FIRST_SQL } from '../charged-inputs.ts';
 import { insertServiceEventsSql } from '../events.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 
 const SETTLED_MAX = 500;
 /** The last ones are read (`MINUTES_READ`): long items end in few of them. */
@@ -32,7 +32,7 @@ const LIVE_REASON = 'Asked live: the pilot, a deadline, or a request that cannot
 
 // A turn's cost: 0 where no turn began, null where the price of its calls is not known.
 /** Writes the ends of items. */
-export const settleItems = query({
+export const settleItems = literalQuery({
   name: 'settle-batch-items',
   purpose: 'Write the ends of items whose inputs are settled, and add them to their batches. Answers how many.',
   locking:
@@ -120,7 +120,7 @@ select coalesce(sum(ended), 0)::int as ended from counted`,
 
 // Also for a batch that has ended: a person can steer a subagent, or retry a turn, after that.
 /** Counts what turns of items have started and has ended. */
-export const settleCharged = query({
+export const settleCharged = literalQuery({
   name: 'settle-charged-inputs',
   purpose:
     'Add what the turns of items have started, and has ended, to the costs of the items and their batches. Answers how many inputs.',

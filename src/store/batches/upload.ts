@@ -8,7 +8,7 @@ import type { Database } from '../database.ts';
 import { startedCapsSql } from '../budgets/batch-cap.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 
 /** A batch before its first item. */
 export interface NewBatch {
@@ -33,7 +33,7 @@ export interface NewBatch {
 }
 
 /** Makes the row of an upload. */
-export const beginUpload = query({
+export const beginUpload = literalQuery({
   name: 'begin-batch-upload',
   purpose: 'Make a batch that takes items and is not fed yet.',
   text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
@@ -68,7 +68,7 @@ export interface NewItem extends PlacedItem {
 }
 
 /** Stores items. */
-export const addItems = query({
+export const addItems = literalQuery({
   name: 'add-batch-items',
   purpose: 'Store a group of items. Items of a batch that is no longer uploading are left out.',
   locking: 'The batch, shared, so that it is not started or deleted meanwhile.',
@@ -99,7 +99,7 @@ interface BatchStart {
  * Starts a batch: from here on it is fed. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. False:
  * the upload no longer exists.
  */
-export const startBatch = query({
+export const startBatch = literalQuery({
   name: 'start-batch',
   purpose: 'Make an upload a batch that is fed. Answers a row when it did.',
   locking: 'The batch.',
@@ -133,7 +133,7 @@ select id from started`,
   answer: (rows) => rows.length > 0,
 });
 
-export const awaitUpload = query({
+export const awaitUpload = literalQuery({
   name: 'await-batch-upload',
   purpose: 'Wait for statements about an upload that are still under way, such as one whose connection broke.',
   locking: 'The batch.',
@@ -142,7 +142,7 @@ export const awaitUpload = query({
   values: (batchId: string) => [batchId],
 });
 
-export const deleteUploadRows = query({
+export const deleteUploadRows = literalQuery({
   name: 'delete-batch-upload',
   purpose: 'Delete an upload that was refused or broken off.',
   locking: 'The batch, then its items.',

@@ -2,7 +2,7 @@
 import type { BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 
 /** An action to be stored. */
 export interface NewBulkAction {
@@ -28,7 +28,7 @@ export const progressEventSql = (rows: string): string =>
   );
 
 /** Stores an action. Rejects with a violated primary key when another request has stored the key; see `isKeyTaken`. */
-export const createBulkAction = query({
+export const createBulkAction = literalQuery({
   name: 'create-bulk-action',
   purpose: 'Store an action with its list of ids. One without ids has ended at once.',
   text: `with listed as materialized (
@@ -59,7 +59,7 @@ select id from made`,
 });
 
 /** Cancels an action; false: it does not exist. An action that has ended is unchanged. */
-export const cancelBulkAction = query({
+export const cancelBulkAction = literalQuery({
   name: 'cancel-bulk-action',
   purpose:
     'Begin nothing more of an action; what schedulers work on finishes. No row: there is no such action. `isOpen`: it had not ended.',
@@ -93,7 +93,7 @@ select held.ended_at is null as "isOpen" from held`,
 });
 
 // The first item that was not skipped is the canary. Its messages have to be answered, or its delivery sent.
-export const judgeCanaries = query({
+export const judgeCanaries = literalQuery({
   name: 'judge-canaries',
   purpose:
     'Let the actions continue whose canary went well, and end those whose canary did not. Answers how many have changed.',
@@ -147,7 +147,7 @@ select count(*)::int as count from changed`,
   answer: ([row]: { count: number }[]) => row?.count ?? 0,
 });
 
-export const trimBulkActions = query({
+export const trimBulkActions = literalQuery({
   name: 'trim-bulk-actions',
   purpose:
     'Delete the oldest action that ended longer ago than $1 milliseconds, with its items. Answers a row when there was one.',

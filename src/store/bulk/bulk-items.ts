@@ -2,7 +2,7 @@
 // key of its own (`bulkKeyOf`), so an item whose scheduler was killed is done once.
 import type { BulkItemStatus, BulkTarget, BulkVerb } from '../../core/bulk/bulk-action.ts';
 import type { KeyedRequest } from '../idempotency.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { progressEventSql } from './bulk-actions.ts';
 
@@ -30,7 +30,7 @@ export function bulkKeyOf({ actionId, n }: Pick<LeasedItem, 'actionId' | 'n'>): 
 }
 
 /** Takes items to work on; none: nothing is due. */
-export const leaseBulkItems = query({
+export const leaseBulkItems = literalQuery({
   name: 'lease-bulk-items',
   purpose:
     'Take the next items of the action that is due first: at most $1, at most as many as it may begin in a second, and one while its canary has not passed. $2: for how long, in milliseconds.',
@@ -70,7 +70,7 @@ const SETTLED: SqlColumns<SettledItem> = {
   message_ids: ['json', ({ messageIds }) => messageIds],
 };
 
-export const settleBulkItems = query({
+export const settleBulkItems = literalQuery({
   name: 'settle-bulk-items',
   purpose:
     'Write down how items ended, count them, and end actions that have no more. Items that were settled before stay.',

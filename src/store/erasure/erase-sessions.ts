@@ -11,13 +11,13 @@
 import { workOff } from '../../work-off.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../database.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { sendInOrder } from '../send-in-order.ts';
 import { literal } from '../statement.ts';
 import { eraseEvents, eraseQuery, ERASED_ROWS, type RemovedRows } from './erased-rows.ts';
 import { ERASING } from './find-family.ts';
 
-export const fenceSessions = query({
+export const fenceSessions = literalQuery({
   name: 'fence-sessions',
   purpose: 'Take sessions from their workers and from their keys.',
   locking: 'The session rows in the order of their ids, then their doorbells.',
@@ -154,7 +154,7 @@ export async function finishErasure(database: Database, ids: readonly SessionId[
 }
 
 /** True when deleting the events of the sessions takes nothing from the usage. */
-export const isUsageCounted = query({
+export const isUsageCounted = literalQuery({
   name: 'is-usage-of-sessions-counted',
   purpose: 'Say whether the roll-ups have all events of sessions.',
   text: `select not exists (select from holdfast.events e where e.session_id = any ($1::uuid[])
@@ -165,7 +165,7 @@ export const isUsageCounted = query({
 });
 
 /** The ids of some commands of the sessions, whose files must be deleted first. */
-export const nextProcesses = query({
+export const nextProcesses = literalQuery({
   name: 'next-erased-processes',
   purpose: 'Read some commands of sessions.',
   text: 'select p.id from holdfast.processes p where p.session_id = any ($1::uuid[]) order by p.id limit 100',

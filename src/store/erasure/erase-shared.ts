@@ -4,7 +4,7 @@
 import { workOff } from '../../work-off.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { Database } from '../database.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RemovedRows } from './erased-rows.ts';
 
@@ -49,7 +49,7 @@ async function inPortions(
   return total;
 }
 
-export const eraseKeysAfter = query({
+export const eraseKeysAfter = literalQuery({
   name: 'erase-keys',
   purpose: 'Delete the keys of requests about sessions, of a portion after a key. Answers how many, and the last key.',
   locking: 'The rows that it deletes.',
@@ -95,7 +95,7 @@ const openItemsSql = (isTheirs: string): string => `select b.id from holdfast.ba
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status in ('pending', 'fed') and ${isTheirs}) limit 1`;
 
 /** A batch that has not ended and has items of the sessions; null: there is none. */
-export const findOpenBatch = query({
+export const findOpenBatch = literalQuery({
   name: 'open-items-of-sessions',
   purpose: 'Read a batch that has not ended with an item of these sessions that has not ended.',
   pool: 'views',
@@ -105,7 +105,7 @@ export const findOpenBatch = query({
 });
 
 /** A batch that has not ended and has items of the person; null: there is none. */
-export const findOpenBatchOfSender = query({
+export const findOpenBatchOfSender = literalQuery({
   name: 'open-items-of-sender',
   purpose: 'Read a batch that has not ended with an item of the sender that has not ended.',
   pool: 'views',
@@ -132,7 +132,7 @@ ${portionAnswerSql('case when $5 then (select count(*) from portion where is_the
 
 const FIRST_ITEM = ['00000000-0000-0000-0000-000000000000', 0];
 
-export const emptyItemsAfter = query({
+export const emptyItemsAfter = literalQuery({
   name: 'empty-items-of-sessions',
   purpose:
     'Empty the items of sessions, or count them, of a portion after an item. Answers how many, and the last item.',
@@ -144,7 +144,7 @@ export const emptyItemsAfter = query({
   text: emptyItemsSql(OF_SESSIONS, { rows: PORTION_ROWS, mayEmpty: 'true' }),
 });
 
-export const emptyItemsOfSenderAfter = query({
+export const emptyItemsOfSenderAfter = literalQuery({
   name: 'empty-items-of-sender',
   purpose:
     'Empty the items of a sender that never became inputs, or count them, of a portion after an item: their batch was cancelled, or its deadline was over. Answers how many, and the last item.',
@@ -176,7 +176,7 @@ export function emptyItemsOfSender(database: Database, sender: Sender, isDry = f
 
 const HASHES = `(regexp_matches(source.text, '[0-9a-f]{64}', 'g'))[1]`;
 
-export const readShownSnapshots = query({
+export const readShownSnapshots = literalQuery({
   name: 'shown-snapshots',
   purpose: 'Read the snapshots that sessions show, newest first.',
   pool: 'views',
@@ -195,7 +195,7 @@ select n.sha256, (extract(epoch from n.created_at) * 1000)::float8 as "madeMs" f
 order by n.created_at desc`,
 });
 
-export const readOtherTurns = query({
+export const readOtherTurns = literalQuery({
   name: 'turns-that-show-snapshots',
   purpose:
     'Read which of some snapshots ($2) other sessions show, in a portion of turns before an id. Answers them and the last id.',
@@ -214,7 +214,7 @@ select array(
   ) as shown, (select id from portion order by id limit 1) as last`,
 });
 
-export const deleteSnapshots = query({
+export const deleteSnapshots = literalQuery({
   name: 'erase-snapshots',
   purpose: 'Delete snapshots. Answers how many.',
   locking: 'The rows that it deletes.',
@@ -244,7 +244,7 @@ export async function eraseSnapshots(database: Database, { ids }: ErasedSessions
   return deleteSnapshots(database, [...own.keys()]);
 }
 
-export const blankNames = query({
+export const blankNames = literalQuery({
   name: 'blank-names',
   purpose:
     'Empty the bulk actions whose filter has one of the parts $1 of JSON, and end the budgets whose scope ends with one of $2, which have nothing left to limit. Answers how many.',

@@ -1,7 +1,7 @@
 // What an erasure deletes, as data: every table that holds something of sessions, and how its rows are found. test/store/erasure.test.ts compares
 // it with the catalogue of the database, so a new table or column that refers to a session fails a test until it is here or in the list of
 // what is kept. $1 is always the sessions.
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 
 /** How many rows were removed, by table. */
@@ -19,7 +19,7 @@ interface ErasedRows {
 
 /** What deletes a bounded number of rows, or those of these ids, in one statement; resolves with how many of each table. */
 export function eraseQuery(facts: { name: string; purpose: string; locking: string; text: string }) {
-  return query({
+  return literalQuery({
     ...facts,
     pool: 'views',
     retryMs: LASTING_RETRY_MS,
@@ -119,7 +119,7 @@ const INDIRECT: ReadonlySet<string> = new Set(['process_inputs', 'pauses', 'hidd
 const COUNTED = ERASED_ROWS.filter((rows) => rows !== turns).flatMap(({ tables }) => tables);
 
 /** The rows that an erasure would delete, by table; tables without any are left out. */
-export const countErased = query({
+export const countErased = literalQuery({
   name: 'count-erased',
   purpose: 'Count what an erasure of sessions would delete.',
   text: `select ${['sessions', 'turns', 'processes', ...COUNTED.filter((table) => !INDIRECT.has(table))]

@@ -1,6 +1,6 @@
 // Which sessions an erasure is about: a session with all subagents below it. What its turns have scheduled goes with it.
 import type { SessionId } from '../../core/ids.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 
 /** The key of a session that is being erased begins with this, so that its own key is free for a new session. */
 export const ERASING = 'erasing:';
@@ -16,7 +16,7 @@ export interface FamilyMember {
 }
 
 /** The sessions that are erased with the one of this stored key, itself included; empty: it does not exist. */
-export const findErasedFamily = query({
+export const findErasedFamily = literalQuery({
   name: 'erased-family',
   purpose: 'Read the session of a stored key with all sessions below it.',
   text: `with recursive family as (
@@ -41,7 +41,7 @@ const CRONS_SQL = `c.origin = 'api' and (
     or (select t.session_id from holdfast.turns t
       where t.id = case when c.cause_key ~ '^[0-9a-f-]{36}:' then left(c.cause_key, 36)::uuid end) = any ($1::uuid[]))`;
 
-export const stopCrons = query({
+export const stopCrons = literalQuery({
   name: 'stop-crons-of-sessions',
   purpose:
     'Disable the crons of sessions, so that they fire no more. Answers them with the keys of the sessions that isolated ones run in.',

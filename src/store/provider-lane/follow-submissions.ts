@@ -2,7 +2,7 @@
 import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 
 /** SQL of the part of the prompt tokens that was read from the provider's cache, weighted by tokens, because calls differ in length; null without tokens. */
@@ -27,7 +27,7 @@ export interface PollNote {
   error?: string;
 }
 
-export const noteLook = query({
+export const noteLook = literalQuery({
   name: 'note-look',
   purpose: 'Note what a poll of a submission has shown, and when the next one is due.',
   locking: 'The submission.',
@@ -56,7 +56,7 @@ where b.id = $1 and b.owner = $2`,
 });
 
 /** Those of these batches that belong to other submissions, and those that were disproved. */
-export const readKnownBatches = query({
+export const readKnownBatches = literalQuery({
   name: 'known-batches',
   purpose: 'Which batches of the provider are known not to be this submission.',
   text: `select b.provider_id as id from holdfast.provider_batches b where b.provider_id = any ($2::text[]) and b.id <> $1
@@ -67,7 +67,7 @@ union select unnest(b.disproved_ids) from holdfast.provider_batches b where b.id
 });
 
 /** Ends a submission without answers. `failed`: it was refused; `lost`: it was not made; `read`: its results were deleted. */
-export const returnRequests = query({
+export const returnRequests = literalQuery({
   name: 'return-requests',
   purpose:
     'Queue the requests that still wait for a submission again, and end it. With a split, each half is submitted alone.',
@@ -93,7 +93,7 @@ returning r.turn_id`,
 });
 
 /** Ends a reading; resolves with the requests that have no result. */
-export const endReading = query({
+export const endReading = literalQuery({
   name: 'end-reading',
   purpose: 'Note that the results of a submission were read to their end. Answers which requests still have no result.',
   locking: 'The submission, then its rounds of batches in order.',
@@ -144,7 +144,7 @@ select coalesce(json_agg(request_no), '[]') as numbers from waiting`,
   answer: ([row]: { numbers: number[] }[]) => row?.numbers ?? [],
 });
 
-export const readUsedResults = query({
+export const readUsedResults = literalQuery({
   name: 'used-results',
   purpose: 'Which requests of a submission were answered by it.',
   text: `select r.request_no from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status in ('answered', 'errored')`,
@@ -158,7 +158,7 @@ export type Forgetting = { kind: 'done' } | { kind: 'unknown' } | { kind: 'refus
 
 // A submission that is being sent is left: its process does not know its id yet.
 /** Gives it up on the request of an operator: its cost, if any, is unknown. Rejects with a violated primary key when another request has stored the key. */
-export const forgetSubmission = query({
+export const forgetSubmission = literalQuery({
   name: 'forget-submission',
   purpose: 'Stop to follow a submission, and queue its requests again. Answers its state before.',
   locking: 'The submission, then its requests.',
@@ -192,7 +192,7 @@ select found.status, exists (select from held) as "isAllowed" from found`,
 const SUBMISSIONS_MAX = 100;
 
 /** How long the provider took for recent submissions, in milliseconds, in any order. */
-export const readTookMs = query({
+export const readTookMs = literalQuery({
   name: 'took-ms',
   purpose: 'Read how long recent submissions took.',
   text: `select (extract(epoch from b.ended_at - b.submit_started_at) * 1000)::float8 as "tookMs" from (

@@ -3,7 +3,7 @@
 import type { Committed } from '../../after-commit.ts';
 import type { ReportedTokens } from '../../core/prices/call-cost.ts';
 import { storableText } from '../../core/storable-text.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 import { afterOfRings, RINGS_SQL, wakeSql, type NeededRing } from '../session-locks.ts';
@@ -59,7 +59,7 @@ rung_doorbells as (
 )`;
 
 /** Stores results; resolves with the numbers of the requests that waited for them. Safe to send again. */
-export const storeResults = query({
+export const storeResults = literalQuery({
   name: 'store-results',
   purpose:
     'Store results of a submission and wake the turns that wait for them. Answers the numbers that were stored, and the rings.',
@@ -115,7 +115,7 @@ select (select coalesce(json_agg(request_no), '[]') from stored) as numbers, ${R
 });
 
 /** The requests that wait for a submission, by their number. */
-export const readSentRequests = query({
+export const readSentRequests = literalQuery({
   name: 'sent-requests',
   purpose: 'Read what is known of the requests of a submission that still wait, to price their answers.',
   text: `select r.request_no as "requestNo", r.model, r.live_share as "liveShare"
@@ -140,7 +140,7 @@ const LEAVING_MAX = 500;
  * Takes requests out whose deadline is near: they become live calls of their turns, or their turns fail. A result that arrives afterwards finds no request
  * that waits for it. Resolves with their number.
  */
-export const leaveLane = query({
+export const leaveLane = literalQuery({
   name: 'leave-lane',
   purpose: 'Take requests out of the lane that must not wait longer, and wake their turns. Answers the rings.',
   locking: 'The session rows in the order of their ids, then the requests.',

@@ -6,7 +6,7 @@
 //
 // A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
 import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 
 /** A submission as the process works on it that holds its lease. */
@@ -43,7 +43,7 @@ interface Leased {
 }
 
 /** Opens a submission with that id; resolves with the number of its requests, 0 when there is nothing to submit now. */
-export const openSubmission = query({
+export const openSubmission = literalQuery({
   name: 'open-submission',
   purpose:
     'Group queued requests into a new submission when there are enough of them, the oldest has waited for long, or no other turn can join. Answers how many.',
@@ -119,7 +119,7 @@ select count(*)::int as requests from assigned`,
 });
 
 /** Takes over the submission that has been due for longest; null: none is. */
-export const claimSubmission = query({
+export const claimSubmission = literalQuery({
   name: 'claim-submission',
   purpose:
     'Take over a submission of the account that is due and that no process works on. A submission whose process has crashed is unknown now.',
@@ -142,7 +142,7 @@ returning ${SUBMISSION_SQL}`,
   answer: ([row]: ProviderSubmission[]) => row ?? null,
 });
 
-export const renewSubmission = query({
+export const renewSubmission = literalQuery({
   name: 'renew-submission',
   purpose: 'Renew the lease of a submission. Answers a row when it is still held.',
   locking: 'The submission.',
@@ -154,7 +154,7 @@ where b.id = $1 and b.owner = $2 returning b.id`,
 });
 
 /** The bodies of a submission, compressed as they are stored. */
-export const readParams = query({
+export const readParams = literalQuery({
   name: 'read-params',
   purpose: 'Read the bodies of the requests of a submission.',
   text: `select r.request_no as "requestNo", r.params from holdfast.provider_requests r
@@ -165,7 +165,7 @@ where r.provider_batch_id = $1 and r.status = 'assigned' order by r.request_no`,
 });
 
 /** False: another process works on it, and nothing may be sent. */
-export const beginSubmission = query({
+export const beginSubmission = literalQuery({
   name: 'begin-submission',
   purpose: 'Note that an open submission is sent now. Answers a row when this process still holds it.',
   locking: 'The submission.',
@@ -196,7 +196,7 @@ interface SubmittedBatch {
 // The provider's answer is true whichever process holds the row by now. One that was given up as lost in the meantime is polled until its
 // end, so that its cost is known; no request waits for it.
 /** False: another submission has that batch, or this one has another. */
-export const noteSubmitted = query({
+export const noteSubmitted = literalQuery({
   name: 'note-submitted',
   purpose: 'Note the batch of the provider that a submission became.',
   locking: 'The submission, then its rounds of batches in order.',
@@ -231,7 +231,7 @@ select id from noted`,
 });
 
 /** False: another submission of the account is in flight, so this one keeps its state for now. */
-export const noteUnknown = query({
+export const noteUnknown = literalQuery({
   name: 'note-unknown',
   purpose:
     'Note that it is not known what became of a submission, or that the batch that was found is not it. The search of the list begins anew.',

@@ -1,6 +1,6 @@
 // The kinds of rows that are deleted by age, each with the setting that says when, and the statement that deletes some of them.
 import type { ClientBase } from 'pg';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 import { literal } from '../statement.ts';
 import { chunkByIdSql, CUTOFF_SQL, retentionPass } from './retention-sql.ts';
 
@@ -236,7 +236,7 @@ export const RETENTION_KINDS = [
   deleteOldDeadLetters,
 ] as const;
 
-export const beginRetention = query({
+export const beginRetention = literalQuery({
   name: 'begin-retention',
   purpose: 'Make the rows of the passes that there are none of yet.',
   locking: 'The rows.',

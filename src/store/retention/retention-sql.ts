@@ -3,7 +3,7 @@
 // A statement deletes whole units and stores the place after them, so a crash between two statements loses nothing, and one in a statement undoes it.
 import type { Config } from '../../config.ts';
 import { idOfTimeSql } from '../id-of-time.ts';
-import { query } from '../query.ts';
+import { literalQuery } from '../literal-query.ts';
 
 /** Milliseconds between the end of a pass and the next one. */
 const PASS_EVERY_MS = 600_000;
@@ -44,7 +44,7 @@ interface PassParts<Kind> {
 /** Deletes a bounded number of rows, older than so many milliseconds; null: another process does, or the last pass has just ended. */
 export function retentionPass<const Kind extends string>({ kind, setting, ...parts }: PassParts<Kind>) {
   const { size, isPassedSql = 'true', place = 'c.id::text', order = 'c.id desc' } = parts;
-  const deleteSome = query({
+  const deleteSome = literalQuery({
     name: parts.name,
     purpose: parts.purpose,
     locking: `The row of the pass, unless another process holds it, then ${parts.locking}`,

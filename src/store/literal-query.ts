@@ -26,7 +26,7 @@ type Query<Args extends unknown[], Answer> = VisibleStatement &
   ((database: Readonly<Record<'hot' | 'views', Pool>>, ...args: Args) => Promise<Answer>);
 
 /** Makes the function of a statement. */
-export function query<Args extends unknown[] = [], Row = unknown, Answer = void>(
+export function literalQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
   parts: QueryParts<Args, Row, Answer>,
 ): Query<Args, Answer> {
   const { pool = 'hot', retryMs = REQUEST_RETRY_MS, values = () => [], answer = () => undefined as Answer } = parts;
