@@ -37,8 +37,8 @@ const SLEEP_MS = 5_000;
 const FAILURE_PAUSE_MS = 100;
 
 /**
- * What BullMQ asks after each look that found no job, and before it sleeps: when the next delayed job is due, and whether a rate limit holds
- * the workers back. Holdfast has neither, so nothing is the answer. A delayed job of somebody else waits for the next poll.
+ * What BullMQ asks when it has found no job, and before it sleeps: when the next delayed job is due, and whether a rate limit holds the
+ * workers back. Holdfast has neither, so there are no rows. A delayed job that another program adds waits for the next poll.
  */
 const NEEDLESS = /\bnext_(?:signal|delay)\(/;
 
