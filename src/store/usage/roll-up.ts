@@ -13,6 +13,7 @@ import { WAITING_MAX } from '../views/overview.ts';
 import { waitingCountSql } from '../why-sql.ts';
 import {
   countChangesSql,
+  eventsSql,
   marksOfEventsSql,
   SUMMED_SQL,
   UNPRICED_CALLS,
@@ -45,8 +46,6 @@ const addToCountsSql = (source: string): string => `insert into holdfast.row_cou
   select subject, status, sum(change) from ${source} group by subject, status
   on conflict (subject, status) do update set count = counted.count + excluded.count`;
 
-const NEW_EVENTS = `e.id > (select after_id from held_cursor) and e.id <= (select last_id from events_read)`;
-
 export const ROLL_UP = literal({
   name: 'roll-up',
   purpose:
@@ -61,21 +60,21 @@ events_read as materialized (
     order by e.id limit ${EVENTS_MAX}
   ) as next_events
 ),
-happened as materialized (
-  ${usageOfEventsSql(NEW_EVENTS)}
+new_events as materialized (
+  select * from ${eventsSql('e.id > (select after_id from held_cursor) and e.id <= (select last_id from events_read)')} as events
 ),
-changes as materialized (
-  ${countChangesSql(NEW_EVENTS)}
+happened as materialized (
+  ${usageOfEventsSql('new_events')}
 ),
 added_usage as (
   ${addToBucketsSql('happened', "'minute', 'hour'")}
 ),
 added_counts as (
-  ${addToCountsSql('changes')}
+  ${addToCountsSql(`(${countChangesSql('new_events')}) as changes`)}
 ),
 added_marks as (
   insert into holdfast.minute_marks as mark (starts_at, arrivals, longest_wait_ms)
-  ${marksOfEventsSql(NEW_EVENTS)}
+  ${marksOfEventsSql('new_events')}
   on conflict (starts_at) do update set arrivals = mark.arrivals + excluded.arrivals,
     longest_wait_ms = greatest(mark.longest_wait_ms, excluded.longest_wait_ms)
 ),
@@ -121,7 +120,7 @@ export async function countSessions(database: Database): Promise<boolean> {
 
 const NOT_COUNTED = `select from holdfast.roll_up_cursor where singleton and counted_at is null`;
 // Rows of the snapshot that belong to events above the horizon are already counted, and the log will be read again.
-const READ_LATER = `e.id >= (select id from horizon)`;
+const READ_LATER = eventsSql(`e.id >= (select id from horizon)`);
 
 export const COUNT_EXISTING = literal({
   name: 'count-existing',

@@ -34,47 +34,54 @@ const msSql = (from: string, to: string): string =>
 const READABLE_SQL = String.raw`select case when strpos(e.data::text, '\u') > 0 and e.data::text ~* '\\u(0000|d[89a-f])'
       then regexp_replace(e.data::text, '\\u(0000|d[89a-f][0-9a-f]{2})', '\\ufffd', 'gi')::jsonb else e.data::jsonb end offset 0`;
 
-const tokensSql = (name: string): string => `coalesce((d.data -> 'usage' ->> '${name}')::bigint, 0)`;
+const tokensSql = (name: string): string => `coalesce((e.data -> 'usage' ->> '${name}')::bigint, 0)`;
 
-/** The range of the events that are not in the roll-ups yet. */
-export const UNREAD_EVENTS = 'e.id > (select c.after_id from holdfast.roll_up_cursor c where c.singleton)';
-
-/**
- * SQL of the usage rows of the events of a range, which is a condition on `e.id`. Events of the version before name neither agent nor model
- * nor kind: the rows that they belong to do. `limit 1` keeps each look-up one by an index.
- */
-export function usageOfEventsSql(range: string, sign: 1 | -1 = 1): string {
-  return `select ${sign} as sign, e.created_at as at,
-    coalesce(d.data ->> 'agentId', (select s.agent_id from holdfast.sessions s where s.id = e.session_id limit 1), 'unknown') as agent_id,
-    coalesce(d.data ->> 'model', 'anthropic/' || t.model, 'unknown') as model, coalesce(d.data ->> 'lane', t.lane, 'unknown') as lane,
-    coalesce(d.data ->> 'tier', 'standard') as tier, coalesce(d.data ->> 'kind', t.kind, 'unknown') as kind,
-    (e.type = 'turn.ended')::int as turns,
-    (e.type = 'turn.ended' and d.data ->> 'status' in ('failed', 'timedOut'))::int as failed_turns,
-    (e.type = 'model.ended')::int as calls, (e.type = 'model.ended' and d.data ->> 'status' = 'failed')::int as failures,
-    (e.type = 'model.ended' and d.data ->> 'costMicros' is null)::int as unpriced_calls,
-    ${tokensSql('inputTokens')} as input_tokens, ${tokensSql('outputTokens')} as output_tokens,
-    ${tokensSql('cacheReadTokens')} as cache_read_tokens, ${tokensSql('cacheWriteTokens')} as cache_write_tokens,
-    coalesce((d.data ->> 'cacheWrite1hTokens')::bigint, 0) as cache_write_1h_tokens,
-    -- A turn costs what its calls cost, which are counted already.
-    case when e.type = 'model.ended' then coalesce((d.data ->> 'costMicros')::bigint, 0) else 0 end as cost_micros,
-    case when e.type = 'turn.ended' then ${msSql('t.queued_at', 't.started_at')} else 0 end as wait_ms,
-    case when e.type = 'turn.ended' then ${msSql('t.started_at', 't.ended_at')} else 0 end as turn_ms,
-    coalesce(round((d.data ->> 'durationMs')::numeric)::bigint, 0) as call_ms,
-    coalesce(round((d.data ->> 'firstChunkMs')::numeric)::bigint, 0) as first_chunk_ms,
-    coalesce((d.data ->> 'simulated')::boolean, false) as is_simulated
+/** SQL of the events of a range, which is a condition on `e.id`: those that anything here is made of, with their JSON readable. */
+export function eventsSql(range: string): string {
+  return `(select e.type, e.session_id, e.turn_id, e.created_at, d.data
   from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
-  left join lateral (select * from holdfast.turns where id = e.turn_id limit 1) as t on true
-  where ${range} and e.type in ('model.ended', 'turn.ended')`;
+  where ${range} and e.type in ('turn.started', 'turn.ended', 'model.ended', 'message.accepted', 'message.settled', 'delivery.sent'))`;
 }
 
-/** SQL of the arrivals and the longest waits of the events of a range, by minute. A message that waits again has not arrived again. */
-export function marksOfEventsSql(range: string): string {
+/** The events that are not in the roll-ups yet. */
+export const UNREAD_EVENTS = eventsSql('e.id > (select c.after_id from holdfast.roll_up_cursor c where c.singleton)');
+
+/**
+ * SQL of the usage rows of events, which are those of `eventsSql`. Events of the version before name neither agent nor model nor kind: the rows
+ * that they belong to do. `limit 1` keeps each look-up one by an index.
+ */
+export function usageOfEventsSql(events: string, sign: 1 | -1 = 1): string {
+  return `select ${sign} as sign, e.created_at as at,
+    coalesce(e.data ->> 'agentId', (select s.agent_id from holdfast.sessions s where s.id = e.session_id limit 1), 'unknown') as agent_id,
+    coalesce(e.data ->> 'model', 'anthropic/' || t.model, 'unknown') as model, coalesce(e.data ->> 'lane', t.lane, 'unknown') as lane,
+    coalesce(e.data ->> 'tier', 'standard') as tier, coalesce(e.data ->> 'kind', t.kind, 'unknown') as kind,
+    (e.type = 'turn.ended')::int as turns,
+    (e.type = 'turn.ended' and e.data ->> 'status' in ('failed', 'timedOut'))::int as failed_turns,
+    (e.type = 'model.ended')::int as calls, (e.type = 'model.ended' and e.data ->> 'status' = 'failed')::int as failures,
+    (e.type = 'model.ended' and e.data ->> 'costMicros' is null)::int as unpriced_calls,
+    ${tokensSql('inputTokens')} as input_tokens, ${tokensSql('outputTokens')} as output_tokens,
+    ${tokensSql('cacheReadTokens')} as cache_read_tokens, ${tokensSql('cacheWriteTokens')} as cache_write_tokens,
+    coalesce((e.data ->> 'cacheWrite1hTokens')::bigint, 0) as cache_write_1h_tokens,
+    -- A turn costs what its calls cost, which are counted already.
+    case when e.type = 'model.ended' then coalesce((e.data ->> 'costMicros')::bigint, 0) else 0 end as cost_micros,
+    case when e.type = 'turn.ended' then ${msSql('t.queued_at', 't.started_at')} else 0 end as wait_ms,
+    case when e.type = 'turn.ended' then ${msSql('t.started_at', 't.ended_at')} else 0 end as turn_ms,
+    coalesce(round((e.data ->> 'durationMs')::numeric)::bigint, 0) as call_ms,
+    coalesce(round((e.data ->> 'firstChunkMs')::numeric)::bigint, 0) as first_chunk_ms,
+    coalesce((e.data ->> 'simulated')::boolean, false) as is_simulated
+  from ${events} as e
+  left join lateral (select * from holdfast.turns where id = e.turn_id limit 1) as t on true
+  where e.type in ('model.ended', 'turn.ended')`;
+}
+
+/** SQL of the arrivals and the longest waits of events, by minute. A message that waits again has not arrived again. */
+export function marksOfEventsSql(events: string): string {
   return `select date_trunc('minute', e.created_at, 'UTC') as starts_at, (count(*) filter (where e.type = 'message.accepted')) as arrivals,
     coalesce(max(case when e.type = 'turn.started'
       then (select ${msSql('t.queued_at', 'e.created_at')} from holdfast.turns t where t.id = e.turn_id limit 1) end), 0) as longest_wait_ms
-  from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
-  where ${range} and e.type in ('turn.started', 'message.accepted') and (e.type = 'turn.started' and coalesce((d.data ->> 'attempt')::int, 1) = 1
-    or e.type = 'message.accepted' and d.data ->> 'previousStatus' is null)
+  from ${events} as e
+  where e.type in ('turn.started', 'message.accepted') and (e.type = 'turn.started' and coalesce((e.data ->> 'attempt')::int, 1) = 1
+    or e.type = 'message.accepted' and e.data ->> 'previousStatus' is null)
   group by 1`;
 }
 
@@ -100,18 +107,18 @@ export const usageOfJournalSql = (
 export const UNPRICED_CALLS = 'unpriced calls';
 
 /**
- * SQL of how the events of a range change the numbers of rows that have ended: subject, status, change. A failed message that is retried
- * waits again, and says so with its acceptance.
+ * SQL of how events change the numbers of rows that have ended: subject, status, change. A failed message that is retried waits again, and
+ * says so with its acceptance.
  */
-export function countChangesSql(range: string): string {
+export function countChangesSql(events: string): string {
   return `select case e.type when 'turn.ended' then 'turns' when 'delivery.sent' then 'deliveries' when 'model.ended' then '${UNPRICED_CALLS}'
       else 'messages' end as subject,
-    case e.type when 'model.ended' then coalesce(d.data ->> 'model', 'unknown')
-      else coalesce(d.data ->> 'previousStatus', d.data ->> 'status', 'unknown') end as status,
+    case e.type when 'model.ended' then coalesce(e.data ->> 'model', 'unknown')
+      else coalesce(e.data ->> 'previousStatus', e.data ->> 'status', 'unknown') end as status,
     case e.type when 'message.accepted' then -1 else 1 end as change
-  from holdfast.events e cross join lateral (${READABLE_SQL}) as d (data)
-  where ${range} and e.type in ('turn.ended', 'delivery.sent', 'message.settled', 'message.accepted', 'model.ended')
+  from ${events} as e
+  where e.type in ('turn.ended', 'delivery.sent', 'message.settled', 'message.accepted', 'model.ended')
     and (e.type in ('turn.ended', 'delivery.sent', 'message.settled')
-    or e.type = 'message.accepted' and d.data ->> 'previousStatus' is not null
-    or e.type = 'model.ended' and d.data ->> 'costMicros' is null)`;
+    or e.type = 'message.accepted' and e.data ->> 'previousStatus' is not null
+    or e.type = 'model.ended' and e.data ->> 'costMicros' is null)`;
 }
