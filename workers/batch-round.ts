@@ -17,7 +17,7 @@ import { newId } from '../src/ids.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { stopRun, stopTurn } from '../src/service/stop-session.ts';
-import { closeItems, readWorkToStop, withdrawInputs } from '../src/store/batches/close-items.ts';
+import { closeItems, readWorkToStop, withdrawInputs, settleCharged, settleItems } from '../src/store/batches/settle.ts';
 import {
   feedBatch,
   readHungryBatches,
@@ -36,7 +36,6 @@ import {
   type EndReport,
   type JudgedBatch,
 } from '../src/store/batches/guard.ts';
-import { settleCharged, settleItems } from '../src/store/batches/settle.ts';
 import { newSessionOf } from '../src/store/sessions.ts';
 import type { Tracing } from '../src/tracing.ts';
 import { workOff } from '../src/work-off.ts';

@@ -3,8 +3,7 @@
 import { hash } from 'node:crypto';
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import { headOf } from '../core/cut-text.ts';
-import { isDefinite } from '../core/provider-batch/submit-refusal.ts';
-import type { ListedBatch } from '../core/provider-batch/unknown-submission.ts';
+import { isDefinite, type ListedBatch } from '../core/provider-batch/submission.ts';
 import { retryAfterMsOf } from '../network/retry-after.ts';
 import type { BatchPort, NewSubmission, ProviderBatch, SubmitOutcome } from './batch-port.ts';
 import { connectionOptions } from './connections.ts';

@@ -1,6 +1,6 @@
 // The port to a provider's batches: how a submission is made, found, polled, read and cancelled. Nothing here is retried, and nothing is
 // decided: what follows from each answer is in `src/core/provider-batch`.
-import type { ListedBatch } from '../core/provider-batch/unknown-submission.ts';
+import type { ListedBatch } from '../core/provider-batch/submission.ts';
 
 export interface NewSubmission {
   requests: readonly { customId: string; /** JSON. */ params: string }[];

@@ -3,14 +3,17 @@ import { canHaveCanary, type BulkTarget, type BulkVerb } from '../core/bulk/bulk
 import { headOf } from '../core/cut-text.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
-import { cancelBulkAction, createBulkAction, judgeCanaries, type NewBulkAction } from '../store/bulk/bulk-actions.ts';
 import {
+  cancelBulkAction,
+  createBulkAction,
+  judgeCanaries,
+  type NewBulkAction,
   bulkKeyOf,
   leaseBulkItems,
   settleBulkItems,
   type LeasedItem,
   type SettledItem,
-} from '../store/bulk/bulk-items.ts';
+} from '../store/bulk/bulk-actions.ts';
 import { cancelMessage } from '../store/cancel-message.ts';
 import { isPassingFault } from '../store/database.ts';
 import { discardLetters, readOpenLetters } from '../store/decide-dead-letters.ts';

@@ -16,8 +16,8 @@ interface QueryParts<Args extends unknown[], Row, Answer> {
   /** How long it is sent again after faults that pass. */
   retryMs?: number;
   text: string;
-  /** The values of its placeholders; absent: it has none. */
-  values?: (...args: Args) => unknown[];
+  /** The values of `$1`, `$2`, ..., or those of `$name` by their names, absent ones null; absent: there are none. */
+  values?: (...args: Args) => unknown[] | object;
   /** What the function resolves with; absent: nothing. */
   answer?: (rows: Row[]) => Answer;
 }
@@ -30,9 +30,21 @@ export function literalQuery<Args extends unknown[] = [], Row = unknown, Answer 
   parts: QueryParts<Args, Row, Answer>,
 ): Query<Args, Answer> {
   const { pool = 'hot', retryMs = REQUEST_RETRY_MS, values = () => [], answer = () => undefined as Answer } = parts;
-  const statement = literal(parts);
-  const send: (...args: Parameters<Query<Args, Answer>>) => Promise<Answer> = async (database, ...args) =>
+  const names: string[] = [];
+  const text = parts.text.replaceAll(/\$([a-z]\w*)/gi, (_, name: string) => {
+    if (!names.includes(name)) names.push(name);
+    return `$${names.indexOf(name) + 1}`;
+  });
+  const statement = literal({ ...parts, text });
+  const send: (...args: Parameters<Query<Args, Answer>>) => Promise<Answer> = async (database, ...args) => {
+    const given = values(...args);
+    const prepared = statement.prepared(Array.isArray(given) ? given : names.map((name) => valueOf(given, name)));
     // The columns of the text are those of `Row`.
-    answer((await sendQuery<QueryResultRow>(database[pool], statement.prepared(values(...args)), retryMs)) as Row[]);
+    return answer((await sendQuery<QueryResultRow>(database[pool], prepared, retryMs)) as Row[]);
+  };
   return Object.defineProperties(send, Object.getOwnPropertyDescriptors(statement)) as Query<Args, Answer>;
+}
+
+function valueOf(given: object, name: string): unknown {
+  return (given as Record<string, unknown>)[name] ?? null;
 }

@@ -25,7 +25,6 @@ export interface PastCall extends ReportedTokens {
 export type CallPlace = Pick<PastCall, 'turnId' | 'callNo'>;
 
 // A turn may be open for long: its calls are searched from its beginning on.
-/** The next calls of a span of time, after that one; empty at the end. */
 export const readPastCalls = literalQuery({
   name: 'past-calls',
   purpose:
@@ -141,14 +140,8 @@ export async function repriceCalls(database: Database, repricing: Repricing): Pr
 export const beginRepricing = literalQuery({
   name: 'begin-repricing',
   purpose: 'Note that past calls are priced again, and why.',
-  text: `insert into holdfast.repricings (id, from_at, to_at, price_version, reason) values ($1, $2, $3, $4, $5) on conflict do nothing`,
-  values: (repricing: { id: string; from: Date; to: Date; priceVersion: string; reason: string | null }) => [
-    repricing.id,
-    repricing.from,
-    repricing.to,
-    repricing.priceVersion,
-    repricing.reason,
-  ],
+  text: `insert into holdfast.repricings (id, from_at, to_at, price_version, reason) values ($id, $from, $to, $priceVersion, $reason) on conflict do nothing`,
+  values: (repricing: { id: string; from: Date; to: Date; priceVersion: string; reason: string | null }) => repricing,
 });
 
 export const endRepricing = literalQuery({

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { carryOutItem } from '../../src/service/bulk-action.ts';
-import { leaseBulkItems } from '../../src/store/bulk/bulk-items.ts';
+import { leaseBulkItems } from '../../src/store/bulk/bulk-actions.ts';
 import { runBulkRound } from '../../src/service/bulk-action.ts';
 import { useApiRig } from './use-api-rig.ts';
 

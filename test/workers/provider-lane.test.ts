@@ -1,7 +1,7 @@
 // The provider lane end to end: turns whose model calls go through message batches, with every possible end of a submission and a request.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NO_FAULTS } from '../../scripted-model/batches/batch-faults.ts';
-import { prefixOf } from '../../src/core/provider-batch/custom-id.ts';
+import { prefixOf } from '../../src/core/provider-batch/request-end.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';

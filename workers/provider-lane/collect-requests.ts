@@ -2,8 +2,8 @@
 // leaves an open submission, which is sent, or an unknown one, which is searched for (follow-submission.ts).
 import { gunzipSync } from 'node:zlib';
 import { hash } from 'node:crypto';
-import { customIdOf } from '../../src/core/provider-batch/custom-id.ts';
-import { decideRefusal } from '../../src/core/provider-batch/submit-refusal.ts';
+import { customIdOf } from '../../src/core/provider-batch/request-end.ts';
+import { decideRefusal } from '../../src/core/provider-batch/submission.ts';
 import type { SubmitOutcome } from '../../src/model/batch-port.ts';
 import { pauseRefused } from '../../src/store/batches/guard.ts';
 import { returnRequests } from '../../src/store/provider-lane/follow-submissions.ts';

@@ -5,8 +5,8 @@ import {
   candidatesOf,
   LIST_BACK_MS,
   searchAgainMs,
-} from '../../src/core/provider-batch/unknown-submission.ts';
-import { pollAgainMs } from '../../src/core/provider-batch/poll-schedule.ts';
+  pollAgainMs,
+} from '../../src/core/provider-batch/submission.ts';
 import { readResultLine } from '../../src/core/provider-batch/request-end.ts';
 import { isPassingFault } from '../../src/store/database.ts';
 import {

@@ -2,7 +2,7 @@
 // whose deadline is near. Any number may run against one database: each submission is leased to one of them. All state is in the database, so a
 // round that is lost costs time.
 import { livePriceBook } from '../../src/config.ts';
-import { laneRoundMs } from '../../src/core/provider-batch/poll-schedule.ts';
+import { laneRoundMs } from '../../src/core/provider-batch/submission.ts';
 import type { Logger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';

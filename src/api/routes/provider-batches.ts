@@ -1,6 +1,6 @@
 // Submissions to the provider.
 import { z } from 'zod';
-import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission-status.ts';
+import { SUBMISSION_STATUSES } from '../../core/provider-batch/submission.ts';
 import { forgetSubmission } from '../../service/operate-service.ts';
 import { listProviderBatches, viewProviderBatch } from '../../store/views/provider-batches.ts';
 import { conflict, requireFound, notFound } from '../problem.ts';

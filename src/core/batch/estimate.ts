@@ -1,6 +1,10 @@
 // The estimated cost of a batch before it starts: from the prompts of its items, without asking a provider. The actual cost replaces it.
-import { cacheTokensMinOf, type CacheMarkers, type CacheSetting } from '../provider-batch/cache-markers.ts';
-import { cachedCallMicros } from '../provider-batch/cached-call.ts';
+import {
+  cacheTokensMinOf,
+  type CacheMarkers,
+  type CacheSetting,
+  cachedCallMicros,
+} from '../provider-batch/cache-markers.ts';
 import type { Way } from '../provider-batch/choose-way.ts';
 import type { PriceTier } from '../prices/call-cost.ts';
 import type { PriceRow } from '../prices/price-row.ts';

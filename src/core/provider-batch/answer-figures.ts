@@ -3,8 +3,7 @@ import { CALL_TOKENS_MAX } from '../stream/usage-figures.ts';
 import { callCostMicros, type ReportedTokens } from '../prices/call-cost.ts';
 import { priceAt, type PriceTable } from '../prices/price-table.ts';
 import { refOfModel } from '../model-ref.ts';
-import { cacheTokensMinOf } from './cache-markers.ts';
-import { cachedCallMicros } from './cached-call.ts';
+import { cacheTokensMinOf, cachedCallMicros } from './cache-markers.ts';
 
 /** The tokens that the provider reports with an answer; missing ones, and those that no request can have, are 0. */
 export function tokensOfUsage(usage: unknown): ReportedTokens & { cacheWrite1hTokens: number } {

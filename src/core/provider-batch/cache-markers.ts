@@ -1,5 +1,7 @@
-// The cache markers in the requests of a batch.
+// The cache markers in the requests of a batch, and what a call costs whose prompt is kept in the provider's cache.
 import type { ModelRequest } from '../model-request.ts';
+import { callCostMicros, type PriceTier } from '../prices/call-cost.ts';
+import type { PriceRow } from '../prices/price-row.ts';
 
 /** The setting of a batch; `auto`: for five minutes, or not at all where the batch has chosen that. */
 export type CacheSetting = 'auto' | CacheMarkers;
@@ -29,4 +31,24 @@ export function withMarkers<Request extends Pick<ModelRequest, 'system'>>(
     marker === undefined || markers === 'off' ? block : { ...block, cache_control: { ...marker, ttl: '1h' as const } },
   );
   return { ...request, system, ...(markers === 'off' ? { isOneOff: true as const } : {}) };
+}
+
+/** In micro-dollars. `readTokens` of the prompt are in the cache already, and the rest is written; `off`: neither. */
+export function cachedCallMicros(
+  price: PriceRow,
+  call: { promptTokens: number; prefixTokens: number; readTokens: number; outputTokens: number },
+  { tier, markers }: { tier: PriceTier; markers: CacheMarkers },
+): number {
+  const { promptTokens, outputTokens } = call;
+  const read = markers === 'off' ? 0 : Math.min(promptTokens, Math.round(call.readTokens));
+  const written = markers === 'off' ? 0 : promptTokens - read;
+  const tokens = {
+    inputTokens: promptTokens - read - written,
+    outputTokens,
+    cacheReadTokens: read,
+    cacheWriteTokens: written,
+    // The beginning alone is kept for an hour.
+    cacheWrite1hTokens: markers === '1h' ? Math.max(0, Math.min(call.prefixTokens, promptTokens) - read) : 0,
+  };
+  return callCostMicros(price, tokens, tier);
 }

@@ -190,7 +190,6 @@ export function controlBatch(
 /** Absent: unchanged. Null clears it. */
 export type BatchPatch = Omit<z.output<typeof batchPatch>, 'maxCostUsd'> & { maxCostMicros?: number | null };
 
-/** Changes settings of a batch. */
 export const patchBatch = literalQuery({
   name: 'patch-batch',
   purpose: 'Change settings of a batch that has not ended. $2 names them, $3 has their values. Answers its state.',
@@ -234,7 +233,6 @@ const DELETED_PARTS = `deleted_hops as (delete from holdfast.batch_hops h using 
 deleted_minutes as (delete from holdfast.batch_minutes m using deleted where m.batch_id = deleted.id),
 deleted_charged as (delete from holdfast.charged_inputs c using deleted where c.batch_id = deleted.id and not c.is_counted)`;
 
-/** Deletes an ended batch. */
 export const deleteBatch = literalQuery({
   name: 'delete-batch',
   purpose: 'Delete an ended batch with its items; the sessions of its items stay. Answers its state before.',
@@ -252,7 +250,6 @@ select status, status = 'ended' as "isAllowed", false as "isOverCap" from found`
 const TRIMMED_MAX = 5_000;
 
 // Items first, a bounded number at a time; the row of the batch goes when none is left.
-/** Deletes old batches; true when there may be more to delete. */
 export const trimBatches = literalQuery({
   name: 'trim-batches',
   purpose:

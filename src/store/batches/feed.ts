@@ -23,7 +23,6 @@ export interface HungryBatch extends FedBatch, FeedingBatch {
 /** At most this many items of a live batch wait for a worker although few run. With fewer, workers with many slots would wait for the feeder. */
 const WAITING_MIN = 32;
 
-/** The batches that may be fed, oldest first. */
 export const readHungryBatches = literalQuery({
   name: 'hungry-batches',
   purpose: 'Read the batches that run, have room and have items that may be fed.',
@@ -60,7 +59,6 @@ export interface ReadyItem {
   body: InboundMessage;
 }
 
-/** The first items of a batch that may be fed, in input order. */
 export const readReadyItems = literalQuery({
   name: 'ready-items',
   purpose: 'Read the first items of a batch that may be fed.',

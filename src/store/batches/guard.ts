@@ -25,7 +25,6 @@ export interface JudgedBatch extends Omit<BatchState, 'budget'> {
   isOverdue: boolean;
 }
 
-/** The batches that have not ended, oldest first. */
 export const readOpenBatches = literalQuery({
   name: 'open-batches',
   purpose: 'Read the counts of the batches that have not ended.',
@@ -44,31 +43,25 @@ from holdfast.batches b where b.status <> 'ended' and b.status <> 'uploading' or
 /** A batch as it was judged. */
 type Judged = Pick<JudgedBatch, 'id' | 'revision'>;
 
-const BY_REVISION = `b.id = $1 and b.revision = $2`;
+const BY_REVISION = `b.id = $id and b.revision = $revision`;
 const PAUSED_EVENT = (reason: string, detail: string): string =>
   insertServiceEventsSql('changed', 'batch.paused', `'batchId', id, 'reason', ${reason}, 'detail', ${detail}`);
 
-/** Pauses a batch for a guard; true when it did. */
 export const pauseBatch = literalQuery({
   name: 'pause-batch',
   purpose: 'Pause a batch for a guard, if no person has changed it since the decision.',
   locking: 'The batch.',
   text: `with changed as (
   update holdfast.batches b
-  set status = 'paused', pause_reason = $3, pause_detail = $4, paused_at = clock_timestamp(), revision = b.revision + 1
+  set status = 'paused', pause_reason = $reason, pause_detail = $detail, paused_at = clock_timestamp(), revision = b.revision + 1
   where ${BY_REVISION} and b.status = 'running'
   returning b.id
 ),
 inserted_events as (
-  ${PAUSED_EVENT('$3::text', '$4::text')}
+  ${PAUSED_EVENT('$reason::text', '$detail::text')}
 )
 select id from changed`,
-  values: ({ id, revision }: Judged, { reason, detail }: { reason: PauseReason; detail: string }) => [
-    id,
-    revision,
-    reason,
-    detail,
-  ],
+  values: (batch: Judged, verdict: { reason: PauseReason; detail: string }) => ({ ...batch, ...verdict }),
   answer: (rows) => rows.length > 0,
 });
 
@@ -97,7 +90,6 @@ select id from changed`,
   values: ({ submissionId, detail }: { submissionId: string; detail: string }) => [submissionId, detail],
 });
 
-/** Resumes a batch for which its budgets, or its cap, have room again. */
 export const resumeForGuard = literalQuery({
   name: 'resume-batch-for-guard',
   purpose: 'Resume a batch that a budget or its cap has paused, if no person has changed it since the decision.',
@@ -112,16 +104,15 @@ inserted_events as (
   ${insertServiceEventsSql('changed', 'batch.resumed', `'batchId', id`)}
 )
 select id from changed`,
-  values: ({ id, revision }: Judged) => [id, revision],
+  values: (batch: Judged) => batch,
 });
 
-/** Ends the pilot of a batch. */
 export const passPilot = literalQuery({
   name: 'pass-pilot',
   purpose: 'Let the items after the pilot be fed.',
   locking: 'The batch.',
   text: `update holdfast.batches b set pilot = null where ${BY_REVISION} and b.status = 'running'`,
-  values: ({ id, revision }: Judged) => [id, revision],
+  values: (batch: Judged) => batch,
 });
 
 /** What the way of a batch is chosen from. `model`: as the provider names it; null: not known. */
@@ -148,15 +139,11 @@ from holdfast.batches b where b.id = $1`,
 /** Begins with the first items of a batch, or stores the choice that they have led to. What another scheduler has stored stays. */
 export const setWay = literalQuery({
   name: 'set-way',
-  purpose:
-    'Let the first items of a batch, up to the number $3, go through the provider, or store the way of the others ($4).',
+  purpose: 'Let the first items of a batch, up to a number, go through the provider, or store the way of the others.',
   locking: 'The batch.',
-  text: `update holdfast.batches b set probe_at = coalesce(b.probe_at, clock_timestamp()), probe_to = $3, choice = $4::json
-where ${BY_REVISION} and b.via = 'auto' and b.choice is null and ($4::json is not null or b.probe_at is null)`,
-  values: (
-    { id, revision }: Judged,
-    { probeTo = null, choice = null }: { probeTo?: number | null; choice?: Choice | null },
-  ) => [id, revision, probeTo, choice === null ? null : JSON.stringify(choice)],
+  text: `update holdfast.batches b set probe_at = coalesce(b.probe_at, clock_timestamp()), probe_to = $probeTo, choice = $choice::json
+where ${BY_REVISION} and b.via = 'auto' and b.choice is null and ($choice::json is not null or b.probe_at is null)`,
+  values: ({ id, revision }: Judged, way: { probeTo?: number; choice?: Choice }) => ({ id, revision, ...way }),
 });
 
 /** The report of the end of a batch, to where it asks for it. */
@@ -175,19 +162,20 @@ export const endBatch = literalQuery({
   locking: 'The batch, then the session of its report.',
   text: `with ended as (
   update holdfast.batches b
-  set status = 'ended', outcome = $3, ended_at = clock_timestamp(), pause_reason = null, pause_detail = null
+  set status = 'ended', outcome = $outcome, ended_at = clock_timestamp(), pause_reason = null, pause_detail = null
   where ${BY_REVISION} and b.status <> 'ended'
     and b.in_flight = 0 and b.answered + b.silent + b.failed + b.cancelled + b.expired >= b.item_count
   returning b.id, b.outcome, b.revision
 ),
 ${removedCapsSql('ended')},
 reporter as (
-  update holdfast.sessions s set delivery_seq = s.delivery_seq + 1 from ended where s.id = $4::uuid
+  update holdfast.sessions s set delivery_seq = s.delivery_seq + 1 from ended where s.id = $sessionId::uuid
   returning s.id, s.delivery_seq
 ),
 reported as (
   insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, expires_at)
-  select $5::uuid, reporter.id, reporter.delivery_seq, 'webhook', $6::json, $7::json, clock_timestamp() + $8 * interval '1 millisecond'
+  select $reportId::uuid, reporter.id, reporter.delivery_seq, 'webhook', $target::json, $payload::json,
+    clock_timestamp() + $expiresMs::float8 * interval '1 millisecond'
   from reporter
   returning session_id, seq
 ),
@@ -195,16 +183,13 @@ inserted_events as (
   ${insertServiceEventsSql('ended', 'batch.ended', `'batchId', id, 'outcome', outcome`)}
 )
 select ended.id, reported.session_id, reported.seq from ended left join reported on true`,
-  values: ({ id, revision }: Judged, { outcome, report }: { outcome: BatchOutcome; report: EndReport | null }) => [
+  values: ({ id, revision }: Judged, { outcome, report }: { outcome: BatchOutcome; report: EndReport | null }) => ({
+    ...report,
+    reportId: report?.id,
     id,
     revision,
     outcome,
-    report?.sessionId ?? null,
-    report?.id ?? null,
-    report === null ? null : JSON.stringify(report.target),
-    report === null ? null : JSON.stringify(report.payload),
-    report?.expiresMs ?? 0,
-  ],
+  }),
   answer: ([row]: { session_id: SessionId | null; seq: string | null }[]): Committed<{ isEnded: boolean }> => {
     if (row === undefined) return { isEnded: false };
     if (row.session_id === null) return { isEnded: true };

@@ -32,33 +32,16 @@ export interface NewBatch {
   createdBy: string;
 }
 
-/** Makes the row of an upload. */
 export const beginUpload = literalQuery({
   name: 'begin-batch-upload',
   purpose: 'Make a batch that takes items and is not fed yet.',
   text: `insert into holdfast.batches (id, name, via, agent_id, defaults, concurrency, weight, pilot, max_failure_percent, max_cost_micros,
   deadline_at, fallback, cache, format, created_by, model)
-values ($1, $2, $3, $4, $5::json, $6, $7, $8, $9, $10, clock_timestamp() + $11 * interval '1 second', $12, $13, $14, $15, $16)
+values ($id, $name, $via, $agentId, $defaults::json, $concurrency, $weight, $pilot, $maxFailurePercent, $maxCostMicros,
+  clock_timestamp() + $deadlineSeconds * interval '1 second', $fallback, $cache, $format, $createdBy, $model)
 on conflict (id) do nothing`,
   pool: 'views',
-  values: (batch: NewBatch) => [
-    batch.id,
-    batch.name,
-    batch.via,
-    batch.agentId,
-    JSON.stringify(batch.defaults),
-    batch.concurrency,
-    batch.weight,
-    batch.pilot,
-    batch.maxFailurePercent,
-    batch.maxCostMicros,
-    batch.deadlineSeconds,
-    batch.fallback,
-    batch.cache,
-    batch.format,
-    batch.createdBy,
-    batch.model,
-  ],
+  values: (batch: NewBatch) => batch,
 });
 
 /** An item as it is stored. */
@@ -67,7 +50,6 @@ export interface NewItem extends PlacedItem {
   body: string;
 }
 
-/** Stores items. */
 export const addItems = literalQuery({
   name: 'add-batch-items',
   purpose: 'Store a group of items. Items of a batch that is no longer uploading are left out.',

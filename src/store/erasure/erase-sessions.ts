@@ -153,7 +153,6 @@ export async function finishErasure(database: Database, ids: readonly SessionId[
   return row === undefined || row.isLeft ? null : { sessions: row.sessions, subagent_runs: row.subagent_runs };
 }
 
-/** True when deleting the events of the sessions takes nothing from the usage. */
 export const isUsageCounted = literalQuery({
   name: 'is-usage-of-sessions-counted',
   purpose: 'Say whether the roll-ups have all events of sessions.',

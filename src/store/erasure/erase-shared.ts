@@ -94,7 +94,6 @@ export interface Sender {
 const openItemsSql = (isTheirs: string): string => `select b.id from holdfast.batches b where b.status <> 'ended'
   and exists (select from holdfast.batch_items i where i.batch_id = b.id and i.status in ('pending', 'fed') and ${isTheirs}) limit 1`;
 
-/** A batch that has not ended and has items of the sessions; null: there is none. */
 export const findOpenBatch = literalQuery({
   name: 'open-items-of-sessions',
   purpose: 'Read a batch that has not ended with an item of these sessions that has not ended.',
@@ -104,7 +103,6 @@ export const findOpenBatch = literalQuery({
   text: openItemsSql(OF_SESSIONS),
 });
 
-/** A batch that has not ended and has items of the person; null: there is none. */
 export const findOpenBatchOfSender = literalQuery({
   name: 'open-items-of-sender',
   purpose: 'Read a batch that has not ended with an item of the sender that has not ended.',

@@ -118,7 +118,6 @@ export const ERASED_OTHERWISE: readonly string[] = [
 const INDIRECT: ReadonlySet<string> = new Set(['process_inputs', 'pauses', 'hidden_responses', 'charged_inputs']);
 const COUNTED = ERASED_ROWS.filter((rows) => rows !== turns).flatMap(({ tables }) => tables);
 
-/** The rows that an erasure would delete, by table; tables without any are left out. */
 export const countErased = literalQuery({
   name: 'count-erased',
   purpose: 'Count what an erasure of sessions would delete.',

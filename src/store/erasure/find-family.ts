@@ -15,7 +15,6 @@ export interface FamilyMember {
   isBusy: boolean;
 }
 
-/** The sessions that are erased with the one of this stored key, itself included; empty: it does not exist. */
 export const findErasedFamily = literalQuery({
   name: 'erased-family',
   purpose: 'Read the session of a stored key with all sessions below it.',

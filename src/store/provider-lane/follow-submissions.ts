@@ -1,5 +1,5 @@
 // What happens to a submission after its outcome is known, or is given up: it is polled, read, ended, and its requests go back.
-import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
+import type { SubmissionStatus } from '../../core/provider-batch/submission.ts';
 import { insertServiceEventsSql } from '../events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
 import { literalQuery } from '../literal-query.ts';
@@ -31,31 +31,16 @@ export const noteLook = literalQuery({
   name: 'note-look',
   purpose: 'Note what a poll of a submission has shown, and when the next one is due.',
   locking: 'The submission.',
-  text: `update holdfast.provider_batches b set status = coalesce($3, b.status), looks = b.looks + 1, due_at = clock_timestamp() + $4 * interval '1 millisecond',
-  counts = coalesce($5::json, b.counts), expires_at = coalesce($6::timestamptz, b.expires_at), is_proved = b.is_proved or $7,
-  ended_at = case when $3 = 'ended' then coalesce(b.ended_at, clock_timestamp()) else b.ended_at end,
-  absent_since = case when $8 then coalesce(b.absent_since, clock_timestamp()) end, disproved_ids = b.disproved_ids || $9::text[],
-  error = case when $10::text is null then b.error else json_build_object('message', $10::text) end, owner = null, lease_expires_at = null
-where b.id = $1 and b.owner = $2`,
+  text: `update holdfast.provider_batches b set status = coalesce($status, b.status), looks = b.looks + 1, due_at = clock_timestamp() + $dueInMs * interval '1 millisecond',
+  counts = coalesce($counts::json, b.counts), expires_at = coalesce($expiresAt::timestamptz, b.expires_at), is_proved = b.is_proved or coalesce($isProved::boolean, false),
+  ended_at = case when $status = 'ended' then coalesce(b.ended_at, clock_timestamp()) else b.ended_at end,
+  absent_since = case when $isAbsent::boolean then coalesce(b.absent_since, clock_timestamp()) end, disproved_ids = b.disproved_ids || coalesce($disprovedIds::text[], '{}'),
+  error = case when $error::text is null then b.error else json_build_object('message', $error::text) end, owner = null, lease_expires_at = null
+where b.id = $id and b.owner = $owner`,
   retryMs: LASTING_RETRY_MS,
-  values: (
-    { id, owner }: Held,
-    { status, dueInMs, counts, expiresAt, isProved = false, isAbsent = false, disprovedIds = [], error }: PollNote,
-  ) => [
-    id,
-    owner,
-    status ?? null,
-    dueInMs,
-    counts === undefined ? null : JSON.stringify(counts),
-    expiresAt ?? null,
-    isProved,
-    isAbsent,
-    disprovedIds,
-    error ?? null,
-  ],
+  values: (held: Held, note: PollNote) => ({ ...held, ...note }),
 });
 
-/** Those of these batches that belong to other submissions, and those that were disproved. */
 export const readKnownBatches = literalQuery({
   name: 'known-batches',
   purpose: 'Which batches of the provider are known not to be this submission.',
@@ -73,22 +58,22 @@ export const returnRequests = literalQuery({
     'Queue the requests that still wait for a submission again, and end it. With a split, each half is submitted alone.',
   locking: 'The submission, then its requests.',
   text: `with ended as (
-  update holdfast.provider_batches b set status = $3, error = json_build_object('message', $4::text), ended_at = coalesce(b.ended_at, clock_timestamp()),
-    read_at = case when $3 = 'read' then clock_timestamp() end, owner = null, lease_expires_at = null,
-    due_at = clock_timestamp() + $6 * interval '1 millisecond'
-  where b.id = $1 and b.owner = $2 and b.status not in ('read', 'lost', 'failed')
+  update holdfast.provider_batches b set status = $status, error = json_build_object('message', $message::text), ended_at = coalesce(b.ended_at, clock_timestamp()),
+    read_at = case when $status = 'read' then clock_timestamp() end, owner = null, lease_expires_at = null,
+    due_at = clock_timestamp() + coalesce($blockedMs, 0) * interval '1 millisecond'
+  where b.id = $id and b.owner = $owner and b.status not in ('read', 'lost', 'failed')
   returning b.id, b.request_count
 )
 update holdfast.provider_requests r
 set status = 'queued', provider_batch_id = null, request_no = null, assigned_at = null, returns = r.returns + 1,
-  split = case when $5 then ended.id || case when r.request_no < ended.request_count / 2 then 'a' else 'b' end end
+  split = case when $isSplit::boolean then ended.id || case when r.request_no < ended.request_count / 2 then 'a' else 'b' end end
 from ended where r.provider_batch_id = ended.id and r.status = 'assigned'
 returning r.turn_id`,
   retryMs: LASTING_RETRY_MS,
   values: (
-    { id, owner }: Held,
+    held: Held,
     end: { status: 'failed' | 'lost' | 'read'; message: string; isSplit?: boolean; blockedMs?: number },
-  ) => [id, owner, end.status, end.message, end.isSplit ?? false, end.blockedMs ?? 0],
+  ) => ({ ...held, ...end }),
   answer: (rows) => rows.length,
 });
 
@@ -98,14 +83,14 @@ export const endReading = literalQuery({
   purpose: 'Note that the results of a submission were read to their end. Answers which requests still have no result.',
   locking: 'The submission, then its rounds of batches in order.',
   text: `with waiting as materialized (
-  select r.request_no from holdfast.provider_requests r where r.provider_batch_id = $1 and r.status = 'assigned'
+  select r.request_no from holdfast.provider_requests r where r.provider_batch_id = $id and r.status = 'assigned'
 ),
 ended as (
   update holdfast.provider_batches b
   set status = case when exists (select from waiting) then b.status else 'read' end, incomplete_reads = b.incomplete_reads + exists (select from waiting)::int,
-    read_at = case when exists (select from waiting) then b.read_at else clock_timestamp() end, wasted = $3::json,
-    wasted_micros = $5::bigint, due_at = clock_timestamp() + $4 * interval '1 millisecond', owner = null, lease_expires_at = null
-  where b.id = $1 and b.owner = $2
+    read_at = case when exists (select from waiting) then b.read_at else clock_timestamp() end, wasted = $wasted::json,
+    wasted_micros = $wastedMicros::bigint, due_at = clock_timestamp() + $againInMs * interval '1 millisecond', owner = null, lease_expires_at = null
+  where b.id = $id and b.owner = $owner
   returning b.request_count, b.hops
 ),
 -- Which of them were wasted is known of the submission alone, so each round bears its part.
@@ -118,7 +103,7 @@ locked_hops as materialized (
 ),
 read_hops as (
   update holdfast.batch_hops h
-  set wasted_micros = h.wasted_micros + round(coalesce($5::bigint, 0) * l.part),
+  set wasted_micros = h.wasted_micros + round(coalesce($wastedMicros::bigint, 0) * l.part),
     ended_at = case when not exists (select from holdfast.provider_requests r where r.batch_id = h.batch_id and r.hop = h.n
       and r.status in ('queued', 'assigned')) then clock_timestamp() end
   from locked_hops l where h.batch_id = l.batch_id and h.n = l.n and h.via = 'provider-batch'
@@ -134,13 +119,10 @@ inserted_events as (
 )
 select coalesce(json_agg(request_no), '[]') as numbers from waiting`,
   retryMs: LASTING_RETRY_MS,
-  values: ({ id, owner }: Held, reading: { wasted: object | null; wastedMicros: number | null; againInMs: number }) => [
-    id,
-    owner,
-    reading.wasted === null ? null : JSON.stringify(reading.wasted),
-    reading.againInMs,
-    reading.wastedMicros,
-  ],
+  values: (held: Held, reading: { wasted: object | null; wastedMicros: number | null; againInMs: number }) => ({
+    ...held,
+    ...reading,
+  }),
   answer: ([row]: { numbers: number[] }[]) => row?.numbers ?? [],
 });
 
@@ -191,7 +173,6 @@ select found.status, exists (select from held) as "isAllowed" from found`,
 /** The newest submissions; of them, those that have ended. */
 const SUBMISSIONS_MAX = 100;
 
-/** How long the provider took for recent submissions, in milliseconds, in any order. */
 export const readTookMs = literalQuery({
   name: 'took-ms',
   purpose: 'Read how long recent submissions took.',

@@ -114,7 +114,6 @@ select (select coalesce(json_agg(request_no), '[]') from stored) as numbers, ${R
   }),
 });
 
-/** The requests that wait for a submission, by their number. */
 export const readSentRequests = literalQuery({
   name: 'sent-requests',
   purpose: 'Read what is known of the requests of a submission that still wait, to price their answers.',

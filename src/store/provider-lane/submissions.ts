@@ -5,7 +5,7 @@
 //              └─timeout, 5xx, crash──▶ unknown ──found──▶ submitted (adopted) │ not found──▶ lost: its requests are queued again
 //
 // A unique index allows one row of an account to be open, submitting or unknown, so at most one outcome is unknown.
-import type { SubmissionStatus } from '../../core/provider-batch/submission-status.ts';
+import type { SubmissionStatus } from '../../core/provider-batch/submission.ts';
 import { literalQuery } from '../literal-query.ts';
 import { LASTING_RETRY_MS } from '../retry-passing-faults.ts';
 
@@ -118,7 +118,6 @@ select count(*)::int as requests from assigned`,
   answer: ([row]: { requests: number }[]) => row?.requests ?? 0,
 });
 
-/** Takes over the submission that has been due for longest; null: none is. */
 export const claimSubmission = literalQuery({
   name: 'claim-submission',
   purpose:
@@ -153,7 +152,6 @@ where b.id = $1 and b.owner = $2 returning b.id`,
   answer: (rows) => rows.length > 0,
 });
 
-/** The bodies of a submission, compressed as they are stored. */
 export const readParams = literalQuery({
   name: 'read-params',
   purpose: 'Read the bodies of the requests of a submission.',
@@ -169,17 +167,11 @@ export const beginSubmission = literalQuery({
   name: 'begin-submission',
   purpose: 'Note that an open submission is sent now. Answers a row when this process still holds it.',
   locking: 'The submission.',
-  text: `update holdfast.provider_batches b set status = 'submitting', request_count = $3, body_bytes = $4, body_sha256 = $5,
+  text: `update holdfast.provider_batches b set status = 'submitting', request_count = $requestCount, body_bytes = $bodyBytes, body_sha256 = $bodySha256,
   submit_started_at = clock_timestamp()
-where b.id = $1 and b.owner = $2 and b.status = 'open' and b.lease_expires_at > clock_timestamp() returning b.id`,
+where b.id = $id and b.owner = $owner and b.status = 'open' and b.lease_expires_at > clock_timestamp() returning b.id`,
   retryMs: LASTING_RETRY_MS,
-  values: (body: { id: string; owner: string; requestCount: number; bodyBytes: number; bodySha256: string }) => [
-    body.id,
-    body.owner,
-    body.requestCount,
-    body.bodyBytes,
-    body.bodySha256,
-  ],
+  values: (body: { id: string; owner: string; requestCount: number; bodyBytes: number; bodySha256: string }) => body,
   answer: (rows) => rows.length > 0,
 });
 
@@ -201,11 +193,11 @@ export const noteSubmitted = literalQuery({
   purpose: 'Note the batch of the provider that a submission became.',
   locking: 'The submission, then its rounds of batches in order.',
   text: `with noted as (
-  update holdfast.provider_batches b set status = 'submitted', provider_id = $2, submitted_at = clock_timestamp(), expires_at = $3::timestamptz,
-  counts = $4::json, is_adopted = $5, is_proved = $6, due_at = clock_timestamp() + $7 * interval '1 millisecond', looks = 0, absent_since = null,
+  update holdfast.provider_batches b set status = 'submitted', provider_id = $providerId, submitted_at = clock_timestamp(), expires_at = $expiresAt::timestamptz,
+  counts = $counts::json, is_adopted = $isAdopted, is_proved = $isProved, due_at = clock_timestamp() + $dueInMs * interval '1 millisecond', looks = 0, absent_since = null,
   owner = null, lease_expires_at = null
-where b.id = $1 and b.provider_id is null and b.status in ('submitting', 'unknown', 'lost')
-  and not exists (select from holdfast.provider_batches other where other.provider_id = $2) returning b.id, b.hops
+where b.id = $id and b.provider_id is null and b.status in ('submitting', 'unknown', 'lost')
+  and not exists (select from holdfast.provider_batches other where other.provider_id = $providerId) returning b.id, b.hops
 ),
 locked_hops as materialized (
   select h.batch_id, h.n from noted, json_to_recordset(noted.hops) as r ("batchId" uuid, n int)
@@ -213,20 +205,12 @@ locked_hops as materialized (
   order by h.batch_id, h.n for update of h
 ),
 named_hops as (
-  update holdfast.batch_hops h set provider_batch_ids = h.provider_batch_ids || $2::text
+  update holdfast.batch_hops h set provider_batch_ids = h.provider_batch_ids || $providerId::text
   from locked_hops l where h.batch_id = l.batch_id and h.n = l.n and h.via = 'provider-batch'
 )
 select id from noted`,
   retryMs: LASTING_RETRY_MS,
-  values: ({ id, providerId, expiresAt, counts, isAdopted, isProved, dueInMs }: SubmittedBatch) => [
-    id,
-    providerId,
-    expiresAt,
-    JSON.stringify(counts),
-    isAdopted,
-    isProved,
-    dueInMs,
-  ],
+  values: (submitted: SubmittedBatch) => submitted,
   answer: (rows) => rows.length > 0,
 });
 

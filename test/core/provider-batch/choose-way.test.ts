@@ -2,8 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { priceRowOf } from '../../../src/core/prices/price-row.ts';
 import { answerCosts } from '../../../src/core/provider-batch/answer-figures.ts';
-import { cachedCallMicros } from '../../../src/core/provider-batch/cached-call.ts';
-import { cacheTokensMinOf, withMarkers, type CacheMarkers } from '../../../src/core/provider-batch/cache-markers.ts';
+import {
+  cachedCallMicros,
+  cacheTokensMinOf,
+  withMarkers,
+  type CacheMarkers,
+} from '../../../src/core/provider-batch/cache-markers.ts';
 import { chooseWay, type MeasuredRound } from '../../../src/core/provider-batch/choose-way.ts';
 
 const model = 'claude-sonnet-5-5';

@@ -1,16 +1,23 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { customIdOf, prefixOf, requestNoOf } from '../../../src/core/provider-batch/custom-id.ts';
-import { viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-via.ts';
-import { laneRoundMs, pollAgainMs } from '../../../src/core/provider-batch/poll-schedule.ts';
-import { providerErrorFault, readResultLine } from '../../../src/core/provider-batch/request-end.ts';
-import { decideRefusal, isDefinite } from '../../../src/core/provider-batch/submit-refusal.ts';
 import {
+  customIdOf,
+  prefixOf,
+  requestNoOf,
+  providerErrorFault,
+  readResultLine,
+} from '../../../src/core/provider-batch/request-end.ts';
+import { viaOf, leaveAtMs, leaveMsBeforeDeadline } from '../../../src/core/provider-batch/message-via.ts';
+import {
+  laneRoundMs,
+  pollAgainMs,
+  decideRefusal,
+  isDefinite,
   candidatesOf,
   decideSearch,
   searchAgainMs,
   type ListedBatch,
-} from '../../../src/core/provider-batch/unknown-submission.ts';
+} from '../../../src/core/provider-batch/submission.ts';
 
 const id = fc.uuid();
 const requestNo = fc.integer({ min: 0, max: 99_999 });

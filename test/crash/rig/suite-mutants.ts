@@ -106,7 +106,7 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the wait before a lost submission is made again',
-    file: 'src/core/provider-batch/unknown-submission.ts',
+    file: 'src/core/provider-batch/submission.ts',
     find: 'absentMs >= settleMs ?',
     replace: 'absentMs >= 0 ?',
     test: lane,

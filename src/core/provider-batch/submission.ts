@@ -1,5 +1,67 @@
-// What follows from a submission whose outcome is not known: the provider has no idempotency key, so the list of its batches decides. The
-// rules are in docs/decisions/0049.
+// A submission to the provider: its states (drawn in src/store/provider-lane/submissions.ts), how often it is polled, and what follows from one that
+// was refused, or whose outcome is not known. The provider has no idempotency key, so the list of its batches decides then (docs/decisions/0049).
+
+export const SUBMISSION_STATUSES = [
+  'open',
+  'submitting',
+  'unknown',
+  'submitted',
+  'canceling',
+  'ended',
+  'read',
+  'lost',
+  'failed',
+] as const;
+
+export type SubmissionStatus = (typeof SUBMISSION_STATUSES)[number];
+
+/** Between two rounds of the provider lane. */
+const ROUND_MS_MAX = 1_000;
+const ROUND_MS_MIN = 100;
+
+/** How long until the next poll of a batch that has not ended, in milliseconds: each is half as long again, with jitter of a tenth. */
+export function pollAgainMs(
+  { looks, random }: { looks: number; random: number },
+  { min, max }: { min: number; max: number },
+): number {
+  const plain = Math.min(max, min * 1.5 ** Math.min(looks, 50));
+  return plain * (0.9 + 0.2 * random);
+}
+
+/**
+ * The pause between two rounds of the provider lane, in milliseconds: a second. It is shorter where the configuration lets requests wait less, or
+ * has batches polled more often; a pause of a second would make these settings ineffective.
+ */
+export function laneRoundMs({ windowMs, pollMs }: { windowMs: number; pollMs: { min: number } }): number {
+  return Math.min(ROUND_MS_MAX, Math.max(ROUND_MS_MIN, Math.min(windowMs, pollMs.min)));
+}
+
+/**
+ * `split`: one of its requests is the reason, or all together are too large. `wait`: the same submission is made again later. `isRejected`: the
+ * provider refuses the key or the account, so its batches pause.
+ */
+export type RefusalVerdict = { kind: 'split' } | { kind: 'wait'; ms: number; isRejected: boolean };
+
+/** After a refusal of the key: a person has to change something. */
+const FORBIDDEN_MS = 60_000;
+const RATE_LIMITED_MS = 30_000;
+
+/** True when nothing can have been made. Of a 5xx or a broken connection, that is not known. */
+export function isDefinite(status: number | null): boolean {
+  return status !== null && status >= 400 && status < 500 && status !== 408 && status !== 409;
+}
+
+/** `waitMsMax`: the provider may not ask for a longer wait. */
+export function decideRefusal(
+  { status, retryAfterMs }: { status: number; retryAfterMs: number | null },
+  waitMsMax: number,
+): RefusalVerdict {
+  if (status === 401 || status === 402 || status === 403) return { kind: 'wait', ms: FORBIDDEN_MS, isRejected: true };
+  if (status === 404) return { kind: 'wait', ms: FORBIDDEN_MS, isRejected: false };
+  if (status === 429)
+    return { kind: 'wait', ms: Math.min(retryAfterMs ?? RATE_LIMITED_MS, waitMsMax), isRejected: false };
+  return { kind: 'split' };
+}
 
 /** A batch as the provider lists it. Times are milliseconds since the epoch by the provider's clock. */
 export interface ListedBatch {
