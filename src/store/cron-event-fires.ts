@@ -5,16 +5,15 @@ import {
   ADVANCED_SQL,
   fittingSql,
   FIRING_SQL,
-  planColumns,
+  firingValues,
   resultOf,
-  tickColumns,
   type FireRow,
   type Firing,
   type FiringResult,
 } from './cron-fires.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { sendQuery } from './send-query.ts';
+import { sendInOrder } from './send-in-order.ts';
 import { isoSql } from './session-facts.ts';
 import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
@@ -29,40 +28,38 @@ export interface EventFiring extends Firing {
 
 /** Why a slot that fired left no line: the same one waits already. */
 const DUPLICATE = 'duplicate';
-const STALE_LOOKS_MAX = 5;
 
-// One plan, so the arrays of its columns have one element. The waiting events of the session are counted after its row is locked; a
-// statement that waited for the row would count the rows of before, so it detects that and is sent again (`stale`).
+// The waiting events of the session are counted after its row is locked: a statement that waited for the row would count the rows of before.
+export const LOCK_CRON_EVENT = literal({
+  name: 'lock-cron-event',
+  purpose: 'Lock a cron and the session in which it leaves a line.',
+  locking: 'The cron, then the session row.',
+  text: `with cron as materialized (select c.id from holdfast.crons c where c.id = $1 for no key update)
+select s.id from holdfast.sessions s where s.id = $2 and exists (select from cron) for no key update`,
+});
+
 export const FIRE_CRON_EVENT = literal({
   name: 'fire-cron-event',
   purpose: 'Fire a cron that leaves a line for the next prompt. Answers a row when the plan fitted.',
-  locking: 'The cron, unless it is locked, then the session row.',
+  locking: 'None that `lock-cron-event` has not acquired.',
   text: `with ${FIRING_SQL},
-seen as materialized (select s.xmin as version from holdfast.sessions s where s.id = ($4::uuid[])[1]),
-${fittingSql('candidate')},
-locked as materialized (
-  select s.*, s.xmin as version from holdfast.sessions s
-  where s.id in (select session_id from candidate) order by s.id for no key update
-),
-held as materialized (
-  select candidate.* from candidate join locked s on s.id = candidate.session_id join seen on seen.version = s.version
-),
+${fittingSql('held')},
+locked as materialized (select s.* from holdfast.sessions s where s.id in (select session_id from held)),
 tick as materialized (
   select t.n, t.slot, t.status, t.reason, t.slots, held.cron_id, held.name, held.session_id,
     row_number() over (partition by t.status order by t.slot desc) = 1 and t.status = 'claimed' as is_latest
-  from unnest($11::bigint[], $12::timestamptz[], $13::text[], $14::text[], $15::int[]) as t (n, slot, status, reason, slots)
-  join held on held.n = t.n
+  from planned t join held on held.n = t.n
 ),
 novelty as materialized (
-  select s.id as session_id, s.last_event_text is distinct from $17 as is_new,
-    $19::uuid is not null and s.waiting < held.waiting_max as is_polled
+  select s.id as session_id, s.last_event_text is distinct from $4 as is_new,
+    $7::uuid is not null and s.waiting < held.waiting_max as is_polled
   from locked s join held on held.session_id = s.id where exists (select from tick where status = 'claimed')
 ),
 fired as (
   insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, reason, slots, fired_at, ended_at)
   select cron_id, slot,
     case when status <> 'claimed' then status when is_latest and is_new and is_polled then 'claimed' else 'completed' end,
-    case when is_latest and is_new and is_polled then $19::uuid end,
+    case when is_latest and is_new and is_polled then $7::uuid end,
     case when status <> 'claimed' then reason when not (is_latest and is_new) then '${DUPLICATE}' end, slots,
     case when status = 'claimed' then clock_timestamp() end,
     case when status <> 'claimed' or not (is_latest and is_new and is_polled) then clock_timestamp() end
@@ -77,14 +74,14 @@ waited as materialized (
 ${dropOldestEventsSql('waited').join(',\n')},
 noted as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
-  select $16::uuid, waited.session_id, $17, $18, $20, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
+  select $3::uuid, waited.session_id, $4, $5, $6, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
   from waited join tick on tick.is_latest
   on conflict do nothing
   returning session_id
 ),
 stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
-  select $19::uuid, s.id, s.inbox_seq + 1, 'heartbeat', held.body, held.route, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
+  select $7::uuid, s.id, s.inbox_seq + 1, 'heartbeat', held.body, held.route, 'cron:' || tick.cron_id || ':' || extract(epoch from tick.slot)
   from waited join locked s on s.id = waited.session_id join held on held.session_id = s.id join tick on tick.is_latest
   where waited.is_polled
   on conflict do nothing
@@ -92,7 +89,7 @@ stored as (
 ),
 updated_sessions as (
   update holdfast.sessions s
-  set last_event_text = $17, updated_at = clock_timestamp(),
+  set last_event_text = $4, updated_at = clock_timestamp(),
     inbox_seq = s.inbox_seq + (select count(*) from stored), waiting = s.waiting + (select count(*) from stored)::int
   from waited where s.id = waited.session_id
   returning s.*
@@ -111,27 +108,19 @@ inserted_events as (
     select session_id, null, 'message.accepted',
       json_build_object('messageId', id, 'seq', seq, 'kind', kind, 'disposition', 'queued'), 9e15::bigint from stored`)}
 )
-select candidate.cron_id, candidate.session_id, held.n is null as is_stale, rung_doorbells.lane, rung_doorbells.rings,
+select held.cron_id, held.session_id, rung_doorbells.lane, rung_doorbells.rings,
   (select count(*)::int from fired where fired_at is not null) as fired
-from candidate left join held on held.n = candidate.n left join rung_doorbells on rung_doorbells.session_id = candidate.session_id`,
+from held left join rung_doorbells on rung_doorbells.session_id = held.session_id`,
 });
 
 /** Fires a plan whose ticks leave a line for the next prompt; several that fire together leave one. Null: the plan was outdated. */
 export async function fireCronEvent(database: Database, firing: EventFiring): Promise<Committed<FiringResult> | null> {
-  const { event } = firing;
-  const values = [
-    ...planColumns([firing]),
-    ...tickColumns([firing]).slice(0, -1),
-    event.id,
-    event.text,
-    event.contextKey,
-    firing.pollId,
-    event.isTrusted,
-  ];
-  for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const [row] = await sendQuery<FireRow & { is_stale: boolean }>(database.hot, FIRE_CRON_EVENT.prepared(values));
-    if (row === undefined) return null;
-    if (!row.is_stale) return resultOf(row);
-  }
-  return null;
+  const { event, pollId } = firing;
+  const values = [...firingValues([firing]), event.id, event.text, event.contextKey, event.isTrusted, pollId];
+  const [row] = await sendInOrder<FireRow>(
+    database.hot,
+    LOCK_CRON_EVENT.prepared([firing.cronId, firing.sessionId]),
+    FIRE_CRON_EVENT.prepared(values),
+  );
+  return row === undefined ? null : resultOf(row);
 }

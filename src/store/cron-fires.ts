@@ -10,6 +10,7 @@ import type { Tick } from '../core/schedule/plan-ticks.ts';
 import { timeOf, type NextSlot } from './crons.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
+import { recordsOf, selectRecordsSql, type SqlColumns } from './record-set.ts';
 import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { isoSql } from './session-facts.ts';
@@ -49,12 +50,41 @@ export interface FiringResult {
 /** Why a slot that was to fire did not. */
 const INBOX_FULL = 'inbox_full';
 
-/** The CTE of the plans, from `planColumns`: one row per plan, n from 1. */
-export const FIRING_SQL = `firing as materialized (
-  select * from unnest($1::uuid[], $2::bigint[], $3::timestamptz[], $4::uuid[], $5::json[], $6::text[], $7::int[],
-      $8::timestamptz[], $9::timestamptz[], $10::text[]) with ordinality
-    as firing (cron_id, revision, first_slot, session_id, body, route, waiting_max, next_slot, due_at, disabled_reason, n)
-)`;
+const FIRING: SqlColumns<Firing> = {
+  n: ['bigint', (_, index) => index + 1],
+  cron_id: ['uuid', ({ cronId }) => cronId],
+  revision: ['bigint', ({ revision }) => revision],
+  first_slot: ['timestamptz', ({ firstSlotMs }) => new Date(firstSlotMs)],
+  session_id: ['uuid', ({ sessionId }) => sessionId],
+  body: ['json', ({ body }) => body],
+  route: ['text', ({ route }) => route],
+  waiting_max: ['int', ({ waitingMax }) => waitingMax],
+  next_slot: ['timestamptz', ({ nextSlotMs }) => timeOf(nextSlotMs)],
+  due_at: ['timestamptz', ({ dueMs }) => timeOf(dueMs)],
+  disabled_reason: ['text', ({ disabledReason }) => disabledReason],
+};
+
+const TICK: SqlColumns<PlannedTick & { n: number }> = {
+  n: ['bigint', ({ n }) => n],
+  slot: ['timestamptz', ({ tick }) => new Date(tick.slotMs)],
+  status: ['text', ({ tick }) => (tick.kind === 'fire' ? 'claimed' : tick.kind)],
+  reason: ['text', ({ tick }) => (tick.kind === 'fire' ? null : tick.reason)],
+  slots: ['int', ({ tick }) => (tick.kind === 'fire' ? 1 : tick.count)],
+  message_id: ['uuid', ({ messageId }) => messageId],
+};
+
+/** The CTEs of the plans, one row each, n from 1, and of their ticks, from `firingValues`. */
+export const FIRING_SQL = `firing as materialized (${selectRecordsSql('$1', FIRING)}),
+planned as materialized (${selectRecordsSql('$2', TICK)})`;
+
+/** The values of `FIRING_SQL`. */
+export const firingValues = (firings: readonly Firing[]): string[] => [
+  recordsOf(firings, FIRING),
+  recordsOf(
+    firings.flatMap(({ ticks }, index) => ticks.map((planned) => ({ n: index + 1, ...planned }))),
+    TICK,
+  ),
+];
 
 /** The CTE `name`: the plans of `firing` that their crons still fit, with the crons locked. */
 export const fittingSql = (name: string): string => `${name} as materialized (
@@ -86,9 +116,7 @@ tick as materialized (
   select t.n, t.slot, t.status, t.reason, t.slots, t.message_id, held.cron_id, held.name, held.session_id, held.body, held.route,
     t.status = 'claimed' and s.waiting + row_number() over (partition by held.session_id, t.status order by t.n, t.slot)
       > held.waiting_max as is_too_much
-  from unnest($11::bigint[], $12::timestamptz[], $13::text[], $14::text[], $15::int[], $16::uuid[])
-    as t (n, slot, status, reason, slots, message_id)
-  join held on held.n = t.n join locked s on s.id = held.session_id
+  from planned t join held on held.n = t.n join locked s on s.id = held.session_id
 ),
 fired as (
   insert into holdfast.cron_fires (cron_id, scheduled_for, status, message_id, reason, slots, fired_at, ended_at)
@@ -140,10 +168,7 @@ from held left join rung_doorbells on rung_doorbells.session_id = held.session_i
 /** Fires plans whose ticks cause turns. A plan that is outdated, or whose cron another scheduler is firing, is left out of the answer. */
 export async function fireCrons(database: Database, firings: readonly Firing[]): Promise<Committed<FiringResult>[]> {
   if (firings.length === 0) return [];
-  const rows = await sendQuery<FireRow>(
-    database.hot,
-    FIRE_CRONS.prepared([...planColumns(firings), ...tickColumns(firings)]),
-  );
+  const rows = await sendQuery<FireRow>(database.hot, FIRE_CRONS.prepared(firingValues(firings)));
   return rows.map(resultOf);
 }
 
@@ -155,33 +180,4 @@ export interface FireRow extends RungColumns {
 
 export function resultOf(row: FireRow): Committed<FiringResult> {
   return { cronId: row.cron_id, fired: row.fired, after: afterOf('cron', row.session_id, row) };
-}
-
-/** The columns of the plans. */
-export function planColumns(firings: readonly Firing[]): unknown[] {
-  return [
-    firings.map((firing) => firing.cronId),
-    firings.map((firing) => firing.revision),
-    firings.map((firing) => new Date(firing.firstSlotMs)),
-    firings.map((firing) => firing.sessionId),
-    firings.map((firing) => firing.body),
-    firings.map((firing) => firing.route),
-    firings.map((firing) => firing.waitingMax),
-    firings.map((firing) => timeOf(firing.nextSlotMs)),
-    firings.map((firing) => timeOf(firing.dueMs)),
-    firings.map((firing) => firing.disabledReason),
-  ];
-}
-
-/** The columns of their ticks. */
-export function tickColumns(firings: readonly Firing[]): unknown[] {
-  const rows = firings.flatMap(({ ticks }, index) => ticks.map((planned) => ({ n: index + 1, ...planned })));
-  return [
-    rows.map(({ n }) => n),
-    rows.map(({ tick }) => new Date(tick.slotMs)),
-    rows.map(({ tick }) => (tick.kind === 'fire' ? 'claimed' : tick.kind)),
-    rows.map(({ tick }) => (tick.kind === 'fire' ? null : tick.reason)),
-    rows.map(({ tick }) => (tick.kind === 'fire' ? 1 : tick.count)),
-    rows.map(({ messageId }) => messageId),
-  ];
 }

@@ -3,9 +3,8 @@
 import { createRequire } from 'node:module';
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
-import { withCode } from './connection-faults.ts';
-import { isPassingFault } from './database.ts';
-import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
+import { retryPassingFaults } from './retry-passing-faults.ts';
+import { inTransaction } from './send-in-order.ts';
 
 const require = createRequire(import.meta.url);
 const drizzle = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');
@@ -65,34 +64,14 @@ export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result
 }
 
 /** Makes queries in one transaction, which is undone when `work` throws; again after faults that pass, and rejecting as `query` does. */
-export function transact<Result>(
-  pool: Pool,
-  work: (tx: Rows) => Promise<Result>,
-  retryMs = REQUEST_RETRY_MS,
-): Promise<Result> {
-  return retryPassingFaults(async () => {
-    const client = await rejecting(pool.connect());
-    let isBroken = true;
-    try {
-      await rejecting(client.query('begin'));
-      const result = await rejecting(work(rowsOf(client)));
-      await rejecting(client.query('commit'));
-      isBroken = false;
-      return result;
-    } catch (error) {
-      if (!isPassingFault(error)) isBroken = (await client.query('rollback').catch(() => null)) === null;
-      throw error;
-    } finally {
-      // The server undoes what a closed connection has left open.
-      client.release(isBroken);
-    }
-  }, retryMs);
+export function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>, retryMs?: number): Promise<Result> {
+  return inTransaction(pool, (client) => rejecting(work(rowsOf(client))), retryMs);
 }
 
 async function rejecting<Result>(work: PromiseLike<Result>): Promise<Result> {
   try {
     return await work;
   } catch (error) {
-    throw withCode(error instanceof Error && 'query' in error && 'params' in error ? error.cause : error);
+    throw error instanceof Error && 'query' in error && 'params' in error ? error.cause : error;
   }
 }

@@ -167,8 +167,8 @@ export const OPEN_HEARTBEAT = literal({
   returning id, scheduled_for
 ),
 ${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}
-select coalesce(opened.scheduled_for, known.scheduled_for) as scheduled_for, clock_timestamp() as now,
-  ${lastUrlSql('$3')} as last_url
+select coalesce(opened.scheduled_for, known.scheduled_for) as "scheduledFor", ${lastUrlSql('$3')} as "lastUrl",
+  (extract(epoch from clock_timestamp()) * 1000)::bigint::float8 as "nowMs"
 from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
 });
 
@@ -183,27 +183,12 @@ export async function openManualPoll(
     leaseMs: number;
     idempotency?: KeyedRequest | null;
   },
-): Promise<{ scheduledFor: Date; lastUrl: string | null; nowMs: number }> {
-  const [row] = await sendQuery<OpenedPollRow>(
-    database.hot,
-    OPEN_HEARTBEAT.prepared([
-      poll.id,
-      poll.agentId,
-      poll.sessionId,
-      poll.owner,
-      poll.leaseMs,
-      ...keyValues(poll.idempotency),
-    ]),
-  );
+): Promise<Pick<ClaimedPoll, 'scheduledFor' | 'lastUrl' | 'nowMs'>> {
+  const { id, agentId, sessionId, owner, leaseMs, idempotency } = poll;
+  const values = [id, agentId, sessionId, owner, leaseMs, ...keyValues(idempotency)];
+  const [row] = await sendQuery<ClaimedPoll>(database.hot, OPEN_HEARTBEAT.prepared(values));
   // The final select has one row.
-  const { scheduled_for: scheduledFor, last_url: lastUrl, now } = row!;
-  return { scheduledFor, lastUrl, nowMs: now.getTime() };
-}
-
-interface OpenedPollRow {
-  scheduled_for: Date;
-  last_url: string | null;
-  now: Date;
+  return row!;
 }
 
 const TRIMMED_MAX = 5_000;

@@ -1,7 +1,39 @@
-// Sends statements one after the other in one transaction, for a statement that must see what was written before it got a lock.
-import type { Pool, QueryResultRow } from 'pg';
+// Several statements in one transaction, for those that must see what was written before a lock was acquired.
+import type { Pool, PoolClient, QueryResultRow } from 'pg';
+import { withCode } from './connection-faults.ts';
+import { isPassingFault } from './database.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';
+
+/** Does work in a transaction, which is undone when it throws; again after faults that pass, so only what is safe to do again. */
+export function inTransaction<Result>(
+  pool: Pool,
+  work: (client: PoolClient) => Promise<Result>,
+  retryMs = REQUEST_RETRY_MS,
+): Promise<Result> {
+  const attempt = async (): Promise<Result> => {
+    const client = await pool.connect();
+    let isBroken = true;
+    try {
+      await client.query('begin');
+      const result = await work(client);
+      await client.query('commit');
+      isBroken = false;
+      return result;
+    } catch (error) {
+      if (!isPassingFault(withCode(error))) isBroken = (await client.query('rollback').catch(() => null)) === null;
+      throw error;
+    } finally {
+      // The server undoes what a closed connection has left open.
+      client.release(isBroken);
+    }
+  };
+  const attemptWithCodes = (): Promise<Result> =>
+    attempt().catch((error: unknown) => {
+      throw withCode(error);
+    });
+  return retryPassingFaults(attemptWithCodes, retryMs);
+}
 
 /** The rows of the last one. Sent again after faults that pass, so only for statements that are safe to send again. */
 export function sendInOrder<Row extends QueryResultRow>(
@@ -9,18 +41,8 @@ export function sendInOrder<Row extends QueryResultRow>(
   first: PreparedQuery,
   last: PreparedQuery,
 ): Promise<Row[]> {
-  return retryPassingFaults(async () => {
-    const client = await pool.connect();
-    try {
-      await client.query('begin');
-      await client.query(first);
-      const { rows } = await client.query<Row>(last);
-      await client.query('commit');
-      client.release();
-      return rows;
-    } catch (error) {
-      client.release(true);
-      throw error;
-    }
-  }, REQUEST_RETRY_MS);
+  return inTransaction(pool, async (client) => {
+    await client.query(first);
+    return (await client.query<Row>(last)).rows;
+  });
 }

@@ -156,19 +156,16 @@ export type BudgetPatch = Partial<{
 /** `fixed`: it belongs to the configuration or to a batch. */
 export type BudgetChange = 'done' | 'unknown' | 'fixed';
 
-interface ChangeRow {
-  origin: BudgetOrigin;
-  rings: NeededRing[];
-}
-
-export const PATCH_BUDGET = literal({
-  name: 'patch-budget',
-  purpose: 'Change a budget that a request has made. Answers whose it is, and the rings of the turns that wait for it.',
+export const CHANGE_BUDGET = literal({
+  name: 'change-budget',
+  purpose:
+    'Change or remove a budget that a request has made. Answers whose it is, and the rings of the turns that wait for it.',
   locking: 'The budget, then the session rows in the order of their ids.',
   text: `with found as materialized (select id, origin from holdfast.budgets where id = $1 and removed_at is null for no key update),
 changed as (
   update holdfast.budgets b
-  set changed_at = clock_timestamp(), limit_micros = coalesce($2::bigint, b.limit_micros), warn_percent = coalesce($3::int, b.warn_percent),
+  set changed_at = case when $6 then b.changed_at else clock_timestamp() end, removed_at = case when $6 then clock_timestamp() end,
+    limit_micros = coalesce($2::bigint, b.limit_micros), warn_percent = coalesce($3::int, b.warn_percent),
     action = coalesce($4::text, b.action), is_strict = coalesce($5::boolean, b.is_strict)
   from found where b.id = found.id and found.origin = 'api'
   returning b.id
@@ -178,35 +175,24 @@ select origin, ${RINGS_SQL} as rings from found`,
 });
 
 /** Changes a budget; turns that wait for it ask again. */
-export async function patchBudget(
+export function patchBudget(
   database: Database,
   id: string,
-  patch: BudgetPatch,
+  { limitMicros, warnPercent, action, strict }: BudgetPatch,
 ): Promise<Committed<{ result: BudgetChange }>> {
-  const { limitMicros = null, warnPercent = null, action = null, strict = null } = patch;
-  const query = PATCH_BUDGET.prepared([id, limitMicros, warnPercent, action, strict]);
-  return changeOf(await sendQuery<ChangeRow>(database.views, query));
+  return changeBudget(database, [id, limitMicros, warnPercent, action, strict, false]);
 }
-
-export const REMOVE_BUDGET = literal({
-  name: 'remove-budget',
-  purpose:
-    'Remove a budget that a request has made. Answers whose it was, and the rings of the turns that wait for it.',
-  locking: 'The budget, then the session rows in the order of their ids.',
-  text: `with found as materialized (select id, origin from holdfast.budgets where id = $1 and removed_at is null for no key update),
-changed as (
-  update holdfast.budgets b set removed_at = clock_timestamp() from found where b.id = found.id and found.origin = 'api' returning b.id
-),
-${wokenSql([BUDGET_REACHED], 't.park_by in (select id::text from changed)')}
-select origin, ${RINGS_SQL} as rings from found`,
-});
 
 /** Removes a budget; turns that wait for it resume. */
-export async function removeBudget(database: Database, id: string): Promise<Committed<{ result: BudgetChange }>> {
-  return changeOf(await sendQuery<ChangeRow>(database.views, REMOVE_BUDGET.prepared([id])));
+export function removeBudget(database: Database, id: string): Promise<Committed<{ result: BudgetChange }>> {
+  return changeBudget(database, [id, null, null, null, null, true]);
 }
 
-function changeOf([row]: ChangeRow[]): Committed<{ result: BudgetChange }> {
+async function changeBudget(database: Database, values: unknown[]): Promise<Committed<{ result: BudgetChange }>> {
+  const [row] = await sendQuery<{ origin: BudgetOrigin; rings: NeededRing[] }>(
+    database.views,
+    CHANGE_BUDGET.prepared(values),
+  );
   const result = row === undefined ? 'unknown' : row.origin === 'api' ? 'done' : 'fixed';
   return { result, after: afterOfRings(row?.rings ?? []) };
 }
