@@ -16,7 +16,7 @@ import { beginCall, conversationOf } from '../openai/begin-call.ts';
 import { openAiErrorOf } from '../openai/error-shape.ts';
 import { readChat, type ChatWish } from '../openai/read-chat.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
-import { operationIdAt } from '../openai/operation-id.ts';
+import { atBothPlaces } from '../openai/at-both-places.ts';
 import { ANSWERED, defineRoute, type AnyRequest, type Route, type Api } from '../route.ts';
 
 async function complete(request: AnyRequest, api: Api): Promise<Answer | typeof ANSWERED> {
@@ -77,29 +77,27 @@ async function stream(
   return ANSWERED;
 }
 
-function chatRoute(path: string): Route {
-  return defineRoute({
-    operationId: operationIdAt(path, 'createChatCompletion'),
-    method: 'POST',
-    path,
-    isAudited: false,
-    summary:
-      'OpenAI-compatible chat completions: send a message to an agent and receive the answer, streamed or in one object',
-    isLong: true,
-    isOpenAi: true,
-    body: z.record(z.string(), z.unknown()),
-    headers: answerCallHeaders,
-    answers: {
-      200: {
-        description: 'A chat.completion; with stream: true, server-sent events, each with a chat.completion.chunk',
-        schema: z.looseObject({
-          id: z.string().describe('The id of the completion, in the form of OpenAI'),
-          object: z.string().describe('Always `chat.completion`'),
-        }),
-      },
+const createChatCompletion = defineRoute({
+  operationId: 'createChatCompletion',
+  method: 'POST',
+  path: '/v1/chat/completions',
+  isAudited: false,
+  summary:
+    'OpenAI-compatible chat completions: send a message to an agent and receive the answer, streamed or in one object',
+  isLong: true,
+  isOpenAi: true,
+  body: z.record(z.string(), z.unknown()),
+  headers: answerCallHeaders,
+  answers: {
+    200: {
+      description: 'A chat.completion; with stream: true, server-sent events, each with a chat.completion.chunk',
+      schema: z.looseObject({
+        id: z.string().describe('The id of the completion, in the form of OpenAI'),
+        object: z.string().describe('Always `chat.completion`'),
+      }),
     },
-    handle: complete,
-  });
-}
+  },
+  handle: complete,
+});
 
-export const openAiChatRoutes: Route[] = [chatRoute('/v1/chat/completions'), chatRoute('/openai/v1/chat/completions')];
+export const openAiChatRoutes: Route[] = atBothPlaces([createChatCompletion]);

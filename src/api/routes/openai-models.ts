@@ -1,7 +1,7 @@
 // The models of the OpenAI-compatible endpoints.
 import { z } from 'zod';
 import { chooseModel, modelNames } from '../openai/models.ts';
-import { operationIdAt } from '../openai/operation-id.ts';
+import { atBothPlaces } from '../openai/at-both-places.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /** Models have no date of their own, but clients require one. */
@@ -18,44 +18,37 @@ function modelOf(id: string): z.output<typeof model> {
   return { id, object: 'model', created: CREATED, owned_by: 'holdfast' };
 }
 
-function listRoute(path: string): Route {
-  return defineRoute({
-    operationId: operationIdAt(path, 'listModels'),
-    method: 'GET',
-    path,
-    summary: 'The names that OpenAI-compatible requests can use as model',
-    isOpenAi: true,
-    answers: {
-      200: {
-        description: 'All of them',
-        schema: z.strictObject({
-          object: z.literal('list').describe('Always `list`'),
-          data: z.array(model).describe('The models that requests can name'),
-        }),
-      },
+const listModels = defineRoute({
+  operationId: 'listModels',
+  method: 'GET',
+  path: '/v1/models',
+  summary: 'The names that OpenAI-compatible requests can use as model',
+  isOpenAi: true,
+  answers: {
+    200: {
+      description: 'All of them',
+      schema: z.strictObject({
+        object: z.literal('list').describe('Always `list`'),
+        data: z.array(model).describe('The models that requests can name'),
+      }),
     },
-    async handle(_request, { context }) {
-      return { status: 200, body: { object: 'list', data: modelNames(context.config).map(modelOf) } };
-    },
-  });
-}
+  },
+  async handle(_request, { context }) {
+    return { status: 200, body: { object: 'list', data: modelNames(context.config).map(modelOf) } };
+  },
+});
 
-function getRoute(path: '/v1/models/{model}' | '/openai/v1/models/{model}'): Route {
-  return defineRoute({
-    operationId: operationIdAt(path, 'getModel'),
-    method: 'GET',
-    path,
-    summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',
-    isOpenAi: true,
-    answers: { 200: { description: 'The model', schema: model } },
-    async handle({ params }, { context }) {
-      const { agent } = chooseModel(context.config, params.model, undefined);
-      return { status: 200, body: { ...modelOf(params.model), agent: agent.id } };
-    },
-  });
-}
+const getModel = defineRoute({
+  operationId: 'getModel',
+  method: 'GET',
+  path: '/v1/models/{model}',
+  summary: 'A name that OpenAI-compatible requests can use as model, or a model of a provider',
+  isOpenAi: true,
+  answers: { 200: { description: 'The model', schema: model } },
+  async handle({ params }, { context }) {
+    const { agent } = chooseModel(context.config, params.model, undefined);
+    return { status: 200, body: { ...modelOf(params.model), agent: agent.id } };
+  },
+});
 
-export const openAiModelRoutes: Route[] = ['/v1', '/openai/v1'].flatMap((base) => [
-  listRoute(`${base}/models`),
-  getRoute(`${base}/models/{model}` as '/v1/models/{model}'),
-]);
+export const openAiModelRoutes: Route[] = atBothPlaces([listModels, getModel]);

@@ -13,7 +13,7 @@ import { stopCall } from '../openai/stop-call.ts';
 import { conversationTarget } from '../openai/response-target.ts';
 import { abandon, sseSink } from '../openai/sse.ts';
 import { conflict } from '../problem.ts';
-import { operationIdAt } from '../openai/operation-id.ts';
+import { atBothPlaces } from '../openai/at-both-places.ts';
 import { ANSWERED, defineEffect, defineRoute, type AnyRequest, type Route, type Api } from '../route.ts';
 
 const answers = {
@@ -77,103 +77,97 @@ async function stream(request: AnyRequest, api: Api, call: Call, after: number):
   return ANSWERED;
 }
 
-function createRoute(path: string): Route {
-  return defineRoute({
-    operationId: operationIdAt(path, 'createResponse'),
-    method: 'POST',
-    path,
-    isAudited: false,
-    summary:
-      'OpenAI-compatible responses: send a message to an agent and receive the answer, streamed, in one object, or in the background',
-    isLong: true,
-    isOpenAi: true,
-    body: z.record(z.string(), z.unknown()),
-    headers: answerCallHeaders,
-    answers,
-    handle: create,
-  });
-}
+const createResponse = defineRoute({
+  operationId: 'createResponse',
+  method: 'POST',
+  path: '/v1/responses',
+  isAudited: false,
+  summary:
+    'OpenAI-compatible responses: send a message to an agent and receive the answer, streamed, in one object, or in the background',
+  isLong: true,
+  isOpenAi: true,
+  body: z.record(z.string(), z.unknown()),
+  headers: answerCallHeaders,
+  answers,
+  handle: create,
+});
 
 const text = z.string().optional();
 
-function getRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
-  return defineRoute({
-    operationId: operationIdAt(path, 'getResponse'),
-    method: 'GET',
-    path,
-    summary: 'A response, or its events from the beginning or after a given event',
-    isLong: true,
-    isOpenAi: true,
-    query: z.looseObject({
-      stream: text.describe('`true`: server-sent events instead of one object'),
-      starting_after: text.describe('Only events after the one with this `sequence_number`'),
-    }),
-    answers,
-    async handle(request, api) {
-      const isStreaming = request.query.stream === 'true' && request.reply.request.method !== 'HEAD';
-      const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
-      if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
-      const { starting_after: after = '-1' } = request.query;
-      if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
-      return await stream(request, api, call, Number(after));
-    },
-  });
-}
+const getResponse = defineRoute({
+  operationId: 'getResponse',
+  method: 'GET',
+  path: '/v1/responses/{responseId}',
+  summary: 'A response, or its events from the beginning or after a given event',
+  isLong: true,
+  isOpenAi: true,
+  query: z.looseObject({
+    stream: text.describe('`true`: server-sent events instead of one object'),
+    starting_after: text.describe('Only events after the one with this `sequence_number`'),
+  }),
+  answers,
+  async handle(request, api) {
+    const isStreaming = request.query.stream === 'true' && request.reply.request.method !== 'HEAD';
+    const call = await findResponse(api, request.params.responseId, { isSentWhole: !isStreaming });
+    if (!isStreaming) return { status: 200, body: await responseNow(api, call), headers: headersOf(call) };
+    const { starting_after: after = '-1' } = request.query;
+    if (!/^(?:-1|\d{1,9})$/.test(after)) fail('starting_after', 'expected the sequence_number of an event');
+    return await stream(request, api, call, Number(after));
+  },
+});
 
-function deleteRoute(path: '/v1/responses/{responseId}' | '/openai/v1/responses/{responseId}'): Route {
-  return defineRoute({
-    operationId: operationIdAt(path, 'deleteResponse'),
-    method: 'DELETE',
-    path,
-    summary: 'Hide a response; its messages stay in the session',
-    isOpenAi: true,
-    answers: {
-      200: {
-        description: 'The response is hidden',
-        schema: z.strictObject({
-          id: z.string().describe('The id of the deleted response'),
-          object: z.string().describe('Always `response`'),
-          deleted: z.literal(true).describe('True: the response is hidden from now on'),
-        }),
-      },
+const deleteResponse = defineRoute({
+  operationId: 'deleteResponse',
+  method: 'DELETE',
+  path: '/v1/responses/{responseId}',
+  summary: 'Hide a response; its messages stay in the session',
+  isOpenAi: true,
+  answers: {
+    200: {
+      description: 'The response is hidden',
+      schema: z.strictObject({
+        id: z.string().describe('The id of the deleted response'),
+        object: z.string().describe('Always `response`'),
+        deleted: z.literal(true).describe('True: the response is hidden from now on'),
+      }),
     },
-    async handle({ params }, api) {
-      const call = await findResponse(api, params.responseId, { isSentWhole: true });
-      await hideResponse(api.context.service.database, call.begun);
-      return { status: 200, body: { id: params.responseId, object: 'response', deleted: true } };
-    },
-  });
-}
+  },
+  async handle({ params }, api) {
+    const call = await findResponse(api, params.responseId, { isSentWhole: true });
+    await hideResponse(api.context.service.database, call.begun);
+    return { status: 200, body: { id: params.responseId, object: 'response', deleted: true } };
+  },
+});
 
-function cancelRoute(path: '/v1/responses/{responseId}/cancel' | '/openai/v1/responses/{responseId}/cancel'): Route {
-  return defineEffect({
-    operationId: operationIdAt(path, 'cancelResponse'),
-    path,
-    summary: 'Abort the turn of a response',
-    isLong: true,
-    isOpenAi: true,
-    answers,
-    async perform(request, api) {
-      const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
-      const isDone = await stopCall(api.context, call.turn.messageId, request.idempotency);
-      if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
-      throw conflict(
-        `The response has ended: its message is ${call.turn.status}. Only a running response can be cancelled.`,
-      );
-    },
-    async answer(_result, request, api) {
-      const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
-      const followed = await follow(api, request, call, { sink: SILENT, timeoutMs: CANCEL_MS_MAX });
-      if (followed.kind !== 'ended') throw problemOf(followed);
-      return { status: 200, body: responseObject(identityOf(call), await stateOf(api, call, followed)) };
-    },
-  });
-}
+const cancelResponse = defineEffect({
+  operationId: 'cancelResponse',
+  path: '/v1/responses/{responseId}/cancel',
+  summary: 'Abort the turn of a response',
+  isLong: true,
+  isOpenAi: true,
+  answers,
+  async perform(request, api) {
+    const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
+    const isDone = await stopCall(api.context, call.turn.messageId, request.idempotency);
+    if (isDone || (call.turn.status === 'cancelled' && request.idempotency === null)) return;
+    throw conflict(
+      `The response has ended: its message is ${call.turn.status}. Only a running response can be cancelled.`,
+    );
+  },
+  async answer(_result, request, api) {
+    const call = await findResponse(api, request.params.responseId, { isSentWhole: true });
+    const followed = await follow(api, request, call, { sink: SILENT, timeoutMs: CANCEL_MS_MAX });
+    if (followed.kind !== 'ended') throw problemOf(followed);
+    return { status: 200, body: responseObject(identityOf(call), await stateOf(api, call, followed)) };
+  },
+});
 
 /** A worker notices a stop within a second, and a tool has some time to end. */
 const CANCEL_MS_MAX = 30_000;
 
-export const openAiResponseRoutes: Route[] = ['/v1', '/openai/v1'].flatMap((base) => {
-  const path = `${base}/responses/{responseId}` as '/v1/responses/{responseId}';
-  return [createRoute(`${base}/responses`), getRoute(path), deleteRoute(path), cancelRoute(`${path}/cancel`)];
-});
+export const openAiResponseRoutes: Route[] = atBothPlaces([
+  createResponse,
+  getResponse,
+  deleteResponse,
+  cancelResponse,
+]);
