@@ -34,29 +34,32 @@ export interface SessionSettings {
   queueDrop: string;
 }
 
-/** The settings of a session. An agent that the configuration does not list has those of the first one. */
-export function sessionSettings(config: Config, session: SessionOverrides): SessionSettings {
+/** The settings of a session; absent overrides: it does not exist yet. An agent that the configuration does not list has those of the first one. */
+export function sessionSettings(
+  config: Config,
+  session: Partial<SessionOverrides> & Pick<SessionOverrides, 'agentId'>,
+): SessionSettings {
   const { queue } = config.messages;
   const agent = agentOrFirst(config, session.agentId);
   const model = sourced(session.model, agent.model);
-  const { channel } = session;
+  const { channel = null, queueMode = null } = session;
   const ofChannel: QueueMode | undefined =
     channel !== null && Object.hasOwn(queue.byChannel, channel) ? queue.byChannel[channel] : undefined;
   const drop: QueueDrop = queue.drop;
   return {
     model: { ...model, value: modelRefOf(agent, model.value) ?? model.value },
     thinking: sourced(session.thinking, agent.thinking),
-    reasoning: reasoningOf(session.reasoning),
+    reasoning: reasoningOf(session.reasoning ?? null),
     queueMode:
-      session.queueMode === null && ofChannel !== undefined
+      queueMode === null && ofChannel !== undefined
         ? { value: ofChannel, source: 'channel' }
-        : sourced(session.queueMode, queue.mode),
+        : sourced(queueMode, queue.mode),
     queueDebounceMs: session.queueDebounceMs ?? queue.debounceMs,
     queueCap: session.queueCap ?? queue.cap,
     queueDrop: session.queueDrop ?? drop,
   };
 }
 
-function sourced(own: string | null, byDefault: string): SourcedValue<string> {
-  return own === null ? { value: byDefault, source: 'default' } : { value: own, source: 'session' };
+function sourced(own: string | null | undefined, byDefault: string): SourcedValue<string> {
+  return own == null ? { value: byDefault, source: 'default' } : { value: own, source: 'session' };
 }

@@ -2,9 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { agentOf } from '../config.ts';
 import { routeOf } from '../core/inbound.ts';
-import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import type { SessionId, SessionKey } from '../core/ids.ts';
 import { agentIdOf } from '../core/session-key.ts';
-import { newId } from '../ids.ts';
 import type { Acceptance } from '../store/accept-messages.ts';
 import { forkSession, type ForkResult } from '../store/fork-session.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
@@ -12,7 +11,7 @@ import { resetSession, type Reset } from '../store/reset-session.ts';
 import { restoreCompaction, type Restoration } from '../store/restore-compaction.ts';
 import { newSessionOf } from '../store/sessions.ts';
 import { findSession } from '../store/views/sessions.ts';
-import type { Service } from './service.ts';
+import { acceptInput, type Service } from './service.ts';
 import { stopSession } from './stop-session.ts';
 
 /** How long a reset that stops the running turn waits for its end, and how often it polls, in milliseconds. */
@@ -24,25 +23,21 @@ const LOOK_MS = 50;
  * session.
  */
 export async function requestCompaction(
-  { config, views, inbox, publish }: Service,
+  service: Service,
   request: { sessionKey: SessionKey; instructions: string; idempotency: KeyedRequest | null },
 ): Promise<{ sessionId: string; acceptance: Acceptance } | null> {
-  const session = await findSession(views, request.sessionKey);
+  const session = await findSession(service.views, request.sessionKey);
   if (session === null) return null;
   const body = { text: request.instructions };
-  const input = {
-    messageId: newId<MessageId>(),
+  const acceptance = await acceptInput(service, {
     // The view read it from a row of sessions.
     sessionId: session.id as SessionId,
-    kind: 'compaction' as const,
+    kind: 'compaction',
     body: JSON.stringify(body),
-    route: routeOf(body, config.owner.ids),
-    mode: null,
-    platformKey: null,
+    route: routeOf(body, service.config.owner.ids),
     idempotency: request.idempotency,
-    waitingMax: config.limits.waitingPerSession,
-  };
-  return { sessionId: session.id, acceptance: publish(await inbox.accept(input)) };
+  });
+  return { sessionId: session.id, acceptance };
 }
 
 export async function undoCompaction(

@@ -141,18 +141,7 @@ const COST_DIGITS = 4;
 
 /** The settings of a session that may not exist yet. */
 function settingsOf(config: Config, sessionKey: SessionKey, session: SessionFacts | null): SessionSettings {
-  const none = {
-    agentId: agentIdOf(sessionKey),
-    channel: null,
-    model: null,
-    thinking: null,
-    reasoning: null,
-    queueMode: null,
-    queueDebounceMs: null,
-    queueCap: null,
-    queueDrop: null,
-  };
-  return sessionSettings(config, session ?? none);
+  return sessionSettings(config, session ?? { agentId: agentIdOf(sessionKey) });
 }
 
 function queueLine({ queueMode, queueDebounceMs, queueCap, queueDrop }: SessionSettings): string {

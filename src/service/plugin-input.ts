@@ -2,7 +2,7 @@
 import { isAgent } from '../config.ts';
 import { deliveryUrl } from '../config/schema-scalars.ts';
 import { routeOf, type InboundMessage } from '../core/inbound.ts';
-import type { MessageId, SessionKey, SystemEventId } from '../core/ids.ts';
+import type { SessionKey, SystemEventId } from '../core/ids.ts';
 import { agentIdOf, canonicalSessionKey } from '../core/session-key.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
@@ -10,7 +10,7 @@ import { isKeyTaken } from '../store/idempotency.ts';
 import { newSessionOf } from '../store/sessions.ts';
 import { enqueueEvent } from './enqueue-event.ts';
 import { queuePolicyOf } from './accept-message.ts';
-import type { Service } from './service.ts';
+import { acceptInput, type Service } from './service.ts';
 
 /** `isNew` false: it was queued before under its key, or equals the event before it. */
 interface PluginInputResult {
@@ -45,7 +45,7 @@ export async function sendPluginMessage(
   plugin: string,
   message: { sessionKey: string; text: string; key: string; deliver?: { url: string } | null },
 ): Promise<PluginInputResult> {
-  const { config, inbox, publish } = service;
+  const { config, inbox } = service;
   const { sessionKey, text, key, deliver } = message;
   if (deliver !== undefined && deliver !== null && !deliveryUrl.safeParse(deliver.url).success) {
     throw new Error('deliver.url: expected an http or https URL without user and password');
@@ -56,21 +56,14 @@ export async function sendPluginMessage(
     plugin,
     ...(deliver === undefined ? {} : { deliver: deliver === null ? null : { url: deliver.url } }),
   };
-  const { waitingPerSession } = config.limits;
-  const acceptance = publish(
-    await inbox.accept({
-      messageId: newId<MessageId>(),
-      sessionId,
-      kind: 'message',
-      body: JSON.stringify(body),
-      route: routeOf(body, config.owner.ids),
-      mode: null,
-      queue: queuePolicyOf(config, body),
-      platformKey: JSON.stringify(['plugin', plugin, key]),
-      idempotency: null,
-      waitingMax: waitingPerSession,
-    }),
-  );
+  const acceptance = await acceptInput(service, {
+    sessionId,
+    kind: 'message',
+    body: JSON.stringify(body),
+    route: routeOf(body, config.owner.ids),
+    queue: queuePolicyOf(config, body),
+    platformKey: JSON.stringify(['plugin', plugin, key]),
+  });
   switch (acceptance.kind) {
     case 'accepted':
       return { id: acceptance.message.id, isNew: true };
@@ -79,7 +72,7 @@ export async function sendPluginMessage(
     case 'mismatch':
     case 'full':
       throw new Error(
-        `${sessionKey} has ${waitingPerSession} waiting messages, the limit (limits.waitingPerSession). Try again later.`,
+        `${sessionKey} has ${config.limits.waitingPerSession} waiting messages, the limit (limits.waitingPerSession). Try again later.`,
       );
     default:
       return acceptance satisfies never;

@@ -6,7 +6,7 @@ import type { SessionMessage } from '../core/session-message.ts';
 import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import { readTurnOrigin } from '../store/session-tools.ts';
-import type { Service } from './service.ts';
+import { acceptInput, type Service } from './service.ts';
 import { findVisible, readViewer, type SessionName } from './visible-sessions.ts';
 
 /** The tool call that sends. */
@@ -31,7 +31,7 @@ export async function sendBetweenSessions(
   cause: SendCause,
   message: { to: SessionName; text: string; wantsAnswer: boolean },
 ): Promise<SendAnswer> {
-  const { config, database, inbox, publish } = service;
+  const { config, database } = service;
   const viewer = await readViewer(service, cause.sessionKey);
   const target = await findVisible(service, viewer, message.to);
   if (target === null) return { kind: 'unseen' };
@@ -54,20 +54,14 @@ export async function sendBetweenSessions(
     ...(answered === null ? {} : { chargedTo: answered.chargedTo }),
     ...withOptions(answered?.options ?? {}),
   };
-  const acceptance = publish(
-    await inbox.accept({
-      messageId: newId<MessageId>(),
-      sessionId: target.id,
-      kind: 'message',
-      body: JSON.stringify(body),
-      route: exchangeRoute(exchange),
-      mode: null,
-      platformKey: JSON.stringify(['call', cause.idempotencyKey]),
-      idempotency: null,
-      chargedTo: answered?.chargedTo,
-      waitingMax: config.limits.waitingPerSession,
-    }),
-  );
+  const acceptance = await acceptInput(service, {
+    sessionId: target.id,
+    kind: 'message',
+    body: JSON.stringify(body),
+    route: exchangeRoute(exchange),
+    platformKey: JSON.stringify(['call', cause.idempotencyKey]),
+    chargedTo: answered?.chargedTo,
+  });
   switch (acceptance.kind) {
     case 'accepted':
       return { kind: 'sent', targetKey, messageId: acceptance.message.id };

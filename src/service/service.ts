@@ -2,10 +2,14 @@
 // the statements that carry the rows of many messages, and the count of what waits.
 import type { Publish } from '../after-commit.ts';
 import { livePriceBook, type Config } from '../config.ts';
+import type { MessageId } from '../core/ids.ts';
 import type { PriceBook } from '../core/prices/price-table.ts';
+import { newId } from '../ids.ts';
+import type { Acceptance } from '../store/accept-messages.ts';
 import { BudgetBook } from '../store/budgets/budget-book.ts';
 import type { Database } from '../store/database.ts';
 import { createInbox, type Inbox } from '../store/inbox.ts';
+import type { NewInput } from '../store/new-input.ts';
 import type { ViewDatabase } from '../store/views/page.ts';
 import { countWaiting } from '../store/views/stats.ts';
 import { createPublish, type PublishParts } from './publish.ts';
@@ -43,6 +47,16 @@ export function createService(parts: { config: Config; database: Database } & Pu
 }
 
 const COUNTED_EVERY_MS = 1_000;
+
+/** Stores an input of a session: at once, in the queue mode of the session, unless it says otherwise. Rejects with `SessionErasedError`. */
+export async function acceptInput(
+  { config, inbox, publish }: Service,
+  input: Pick<NewInput, 'sessionId' | 'kind' | 'body' | 'route'> & Partial<NewInput>,
+): Promise<Acceptance> {
+  const common = { messageId: newId<MessageId>(), mode: null, platformKey: null, idempotency: null };
+  const { waitingPerSession: waitingMax } = config.limits;
+  return publish(await inbox.accept({ ...common, waitingMax, ...input }));
+}
 
 /** About how many messages wait in all sessions: exact enough to refuse more before there are far too many (G27). */
 interface WaitingTotal {
