@@ -51,13 +51,6 @@ export interface BatchParts extends Service {
 
 /** One round: ended items are settled, which makes room for more. True when something changed. */
 export async function runBatchRound(parts: BatchParts, signal: AbortSignal): Promise<boolean> {
-  const hasSettled = await settleBatches(parts, signal);
-  const fed = await feedBatches(parts, signal);
-  return hasSettled || fed > 0;
-}
-
-/** Settles ended items; true when something changed. */
-async function settleBatches(parts: BatchParts, signal: AbortSignal): Promise<boolean> {
   const { database, publish } = parts;
   let hasChanged = false;
   for (const settle of [settleItems, settleCharged]) {
@@ -71,6 +64,7 @@ async function settleBatches(parts: BatchParts, signal: AbortSignal): Promise<bo
     );
   }
   const open = await readOpenBatches(database);
+  if (open.length === 0) return hasChanged;
   if (open.some(({ status, isOverdue }) => isOverdue || status === 'cancelling')) {
     await workOff(() => closeItems(database), { signal });
     const { runIds, turnIds } = await readWorkToStop(database);
@@ -85,7 +79,7 @@ async function settleBatches(parts: BatchParts, signal: AbortSignal): Promise<bo
     await carryOut(parts, batch, verdict);
     hasChanged = true;
   }
-  return hasChanged;
+  return (await feedBatches(parts, signal)) > 0 || hasChanged;
 }
 
 /** The name of the budget that holds a batch back; null: none. */

@@ -54,8 +54,8 @@ export function startWorkLists(parts: BatchParts): () => Promise<void> {
   return async () => void (await Promise.all(enders.map((end) => end())));
 }
 
-/** Every so many rounds, what waits and what runs is sampled. */
-const SAMPLE_ROUNDS = 10;
+/** Every so many rounds, what waits and what runs is sampled, sessions are counted, and what is old is deleted. */
+const RARE_ROUNDS = 10;
 
 /** Rolls the event log up: each event counts once. What is shown is exact without it, because readers add the events that it has not read; it keeps those few. */
 function usageRound({ database }: Service, logger: Logger): Rounds['round'] {
@@ -67,8 +67,10 @@ function usageRound({ database }: Service, logger: Logger): Rounds['round'] {
       if (isNews) logger.info('Turns, messages and usage from before the upgrade are now included in the totals');
       isCounted = true;
     }
-    if (rounds++ % SAMPLE_ROUNDS === 0) await sampleMinute(database);
-    for (const portion of [rollUp, countSessions, trimUsage]) await workOff(() => portion(database), { signal });
+    await workOff(() => rollUp(database), { signal });
+    if (rounds++ % RARE_ROUNDS > 0) return;
+    await sampleMinute(database);
+    for (const portion of [countSessions, trimUsage]) await workOff(() => portion(database), { signal });
   };
 }
 
