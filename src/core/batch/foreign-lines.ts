@@ -32,8 +32,7 @@ export function mapLine(line: Json, expected: LineFormat | null = null): MappedL
   if (expected !== null && format !== expected) {
     throw new ForeignLineError('', `expected a line in the format ${expected}, got one in the format ${format}`);
   }
-  if (format === 'anthropic') return fromAnthropic(line);
-  return format === 'openai' ? fromOpenAi(line) : { item: line, system: null, caller: null };
+  return format === 'holdfast' ? { item: line, system: null, caller: null } : fromForeign(line, FOREIGN[format]);
 }
 
 function formatOf(line: Json): LineFormat {
@@ -41,74 +40,58 @@ function formatOf(line: Json): LineFormat {
   return 'method' in line || 'url' in line || ('custom_id' in line && 'body' in line) ? 'openai' : 'holdfast';
 }
 
-const ANTHROPIC_FIELDS = new Set(['custom_id', 'params']);
-const ANTHROPIC_PARAMS = new Set(['model', 'max_tokens', 'messages', 'system', 'metadata', 'stream']);
-const OPENAI_FIELDS = new Set(['custom_id', 'method', 'url', 'body']);
-const OPENAI_BODY = new Set(['model', 'messages', 'max_tokens', 'max_completion_tokens', 'metadata', 'user', 'stream']);
+interface ForeignFormat {
+  /** The field with the request. */
+  at: string;
+  fields: ReadonlySet<string>;
+  requestFields: ReadonlySet<string>;
+  /** Of models that are named without one; null: the line can name an agent as well. */
+  provider: string | null;
+}
+
 const CHAT_URL = '/v1/chat/completions';
-
-function fromAnthropic(line: Json): MappedLine {
-  refuseOthers(line, ANTHROPIC_FIELDS, '');
-  const params = objectAt(line['params'], 'params');
-  refuseOthers(params, ANTHROPIC_PARAMS, 'params.');
-  const system = params['system'] === undefined ? null : textOf(params['system'], 'params.system');
-  return itemOf(line, {
-    prefix: 'params',
-    model: params['model'],
-    system,
-    messages: params['messages'],
+const SETTINGS = ['model', 'messages', 'max_tokens', 'metadata', 'stream'];
+const FOREIGN: Readonly<Record<Exclude<LineFormat, 'holdfast'>, ForeignFormat>> = {
+  anthropic: {
+    at: 'params',
+    fields: new Set(['custom_id', 'params']),
+    requestFields: new Set([...SETTINGS, 'system']),
     provider: 'anthropic',
-    settings: params,
-  });
-}
-
-function fromOpenAi(line: Json): MappedLine {
-  refuseOthers(line, OPENAI_FIELDS, '');
-  if (line['method'] !== undefined && line['method'] !== 'POST')
-    throw new ForeignLineError('method', 'expected "POST"');
-  if (line['url'] !== CHAT_URL) throw new ForeignLineError('url', `expected "${CHAT_URL}"`);
-  const body = objectAt(line['body'], 'body');
-  refuseOthers(body, OPENAI_BODY, 'body.');
-  const messages = arrayAt(body['messages'], 'body.messages').map((message) => objectAt(message, 'body.messages'));
-  const isSystem = (message: Json): boolean => message['role'] === 'system' || message['role'] === 'developer';
-  const systems = messages.filter(isSystem).map((message) => textOf(message['content'], 'body.messages'));
-  const rest = messages.filter((message) => !isSystem(message));
-  const system = systems.length === 0 ? null : systems.join('\n\n');
-  return itemOf(line, {
-    prefix: 'body',
-    model: body['model'],
-    system,
-    messages: rest,
-    provider: null,
-    settings: body,
-  });
-}
-
-function itemOf(
-  line: Json,
-  found: {
-    prefix: string;
-    model: unknown;
-    system: string | null;
-    messages: unknown;
-    provider: string | null;
-    settings: Json;
   },
-): MappedLine {
-  const { prefix, model, system, provider } = found;
-  const messages = arrayAt(found.messages, `${prefix}.messages`);
-  if (messages.length !== 1) {
-    throw new ForeignLineError(`${prefix}.messages`, `expected one message with the role user, got ${messages.length}`);
+  openai: {
+    at: 'body',
+    fields: new Set(['custom_id', 'method', 'url', 'body']),
+    requestFields: new Set([...SETTINGS, 'max_completion_tokens', 'user']),
+    provider: null,
+  },
+};
+
+function fromForeign(line: Json, { at, fields, requestFields, provider }: ForeignFormat): MappedLine {
+  refuseOthers(line, fields, '');
+  if (at === 'body') {
+    if (line['method'] !== undefined && line['method'] !== 'POST')
+      throw new ForeignLineError('method', 'expected "POST"');
+    if (line['url'] !== CHAT_URL) throw new ForeignLineError('url', `expected "${CHAT_URL}"`);
   }
-  const message = objectAt(messages[0], `${prefix}.messages[0]`);
-  if (message['role'] !== 'user') throw new ForeignLineError(`${prefix}.messages[0].role`, 'expected "user"');
-  const text = textOf(message['content'], `${prefix}.messages[0].content`);
+  const request = objectAt(line[at], at);
+  refuseOthers(request, requestFields, `${at}.`);
+  const path = `${at}.messages`;
+  const isSystem = (message: unknown): boolean =>
+    at === 'body' && ['system', 'developer'].includes(String(objectAt(message, path)['role']));
+  const all = arrayAt(request['messages'], path);
+  const systems = all.filter(isSystem).map((message) => textOf(objectAt(message, path)['content'], path));
+  if (request['system'] !== undefined) systems.push(textOf(request['system'], `${at}.system`));
+  const messages = all.filter((message) => !isSystem(message));
+  if (messages.length !== 1)
+    throw new ForeignLineError(path, `expected one message with the role user, got ${messages.length}`);
+  const message = objectAt(messages[0], `${path}[0]`);
+  if (message['role'] !== 'user') throw new ForeignLineError(`${path}[0].role`, 'expected "user"');
   const item = {
-    text,
+    text: textOf(message['content'], `${path}[0].content`),
     ...(line['custom_id'] === undefined ? {} : { customId: line['custom_id'] }),
-    ...chosenBy(model, provider),
+    ...chosenBy(request['model'], provider),
   };
-  return { item, system, caller: callerOf(found.settings, prefix) };
+  return { item, system: systems.length === 0 ? null : systems.join('\n\n'), caller: callerOf(request, at) };
 }
 
 const TOKENS_MAX = 1_000_000;
