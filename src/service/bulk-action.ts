@@ -4,7 +4,6 @@ import { headOf } from '../core/cut-text.ts';
 import { newId } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import {
-  cancelBulkAction,
   createBulkAction,
   judgeCanaries,
   type NewBulkAction,
@@ -32,6 +31,8 @@ import {
 } from './redrive-letters.ts';
 import type { Service } from './service.ts';
 import { stopTurn } from './stop-session.ts';
+
+export { cancelBulkAction } from '../store/bulk/bulk-actions.ts';
 
 /** The most things of one action. */
 export const BULK_ITEMS_MAX = 100_000;
@@ -79,11 +80,6 @@ export async function submitBulkAction(
   const isCanary = request.isCanary && canHaveCanary(request.action);
   await createBulkAction(database, { ...request, isCanary, target, id, ids }, idempotency);
   return id;
-}
-
-/** Starts no more items of an action; false: there is none with this id. */
-export function stopBulkAction({ database }: Service, id: string, idempotency: KeyedRequest | null): Promise<boolean> {
-  return cancelBulkAction(database, id, idempotency);
 }
 
 /** How long the items of a round may take before another scheduler takes them, and how many they are. */

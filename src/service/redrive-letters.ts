@@ -2,17 +2,13 @@
 // in a statement of its own that also closes the letter. So a request that was cut off and is sent again continues with what is still open,
 // and nothing is redriven twice (G17).
 import type { RedrivenLetters } from '../contract/dead-letters.ts';
-import {
-  discardLetters,
-  keepRedriveKey,
-  readOpenLetters,
-  type LetterFilter,
-  type OpenLetter,
-} from '../store/decide-dead-letters.ts';
+import { keepRedriveKey, readOpenLetters, type LetterFilter, type OpenLetter } from '../store/decide-dead-letters.ts';
 import { discardDelivery, redriveDelivery, type DeliveryDecision } from '../store/decide-delivery.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import { retryTurn, type RetriedItem, type RetryResult } from '../store/retry-turn.ts';
 import type { Service } from './service.ts';
+
+export { discardLetters } from '../store/decide-dead-letters.ts';
 
 /** How an action on one thing has ended. */
 export interface ActionEnd {
@@ -93,13 +89,4 @@ export async function redriveLetter(
   if (retried.kind === 'ok') return done(retried.messageIds);
   if (retried.kind === 'item') return skipped(retryItemText(retried));
   return skipped('The turn no longer has a failed message. Discard the letter.');
-}
-
-/** Discards open letters; resolves with how many there were. */
-export function discardOpenLetters(
-  { database }: Service,
-  filter: LetterFilter,
-  idempotency: KeyedRequest | null,
-): Promise<number> {
-  return discardLetters(database, filter, idempotency);
 }

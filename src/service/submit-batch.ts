@@ -1,4 +1,4 @@
-// Submits a batch, and passes on what people do to it afterwards. A submission reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
+// Submits a batch: reads its items one by one, stores them in groups, and starts it when all of them fit. On the first fault nothing more is
 // stored, and the upload is deleted; reading continues for the sake of the list of faults.
 import { isAgent, modelFault, priceBookOf, toolPolicyFault } from '../config.ts';
 import { inputOfItem, type BatchInput } from '../core/batch/batch.ts';
@@ -9,14 +9,7 @@ import type { SessionKey } from '../core/ids.ts';
 import { priceAt } from '../core/prices/price-table.ts';
 import { agentIdOf } from '../core/session-key.ts';
 import { estimateTextTokens } from '../core/token-estimate.ts';
-import {
-  controlBatch as control,
-  deleteBatch as remove,
-  patchBatch as patch,
-  type BatchCommand,
-  type BatchControl,
-  type BatchPatch,
-} from '../store/batches/control.ts';
+import { patchBatch, type BatchControl, type BatchPatch } from '../store/batches/control.ts';
 import {
   addItems,
   beginUpload,
@@ -28,6 +21,9 @@ import {
 import type { AskedBatch } from '../core/openai/batch-objects.ts';
 import type { KeyedRequest } from '../store/idempotency.ts';
 import type { Service } from './service.ts';
+
+// These need nothing but the database: the schedulers do the rest.
+export { controlBatch, deleteBatch } from '../store/batches/control.ts';
 
 /** Rows of one statement, and the most characters of their bodies. */
 const GROUP_ITEMS = 500;
@@ -170,23 +166,11 @@ async function readItems(
   return { kind: 'read', count };
 }
 
-/** Pauses, resumes, cancels it, or retries what failed. The schedulers do the rest. */
-export function controlBatch(
-  { database }: Service,
-  request: { batchId: string; command: BatchCommand; idempotency: KeyedRequest | null },
-): Promise<BatchControl> {
-  return control(database, request);
-}
-
+/** Changes settings of a batch. */
 export async function editBatch(
   { database, publish }: Service,
   batchId: string,
   changes: BatchPatch,
 ): Promise<BatchControl> {
-  return publish(await patch(database, batchId, changes));
-}
-
-/** Deletes it with its items, if it has ended. */
-export function deleteBatch({ database }: Service, batchId: string): Promise<BatchControl> {
-  return remove(database, batchId);
+  return publish(await patchBatch(database, batchId, changes));
 }

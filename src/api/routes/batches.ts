@@ -109,7 +109,7 @@ const removeBatch = defineRoute({
   summary: 'Delete an ended batch with its items; the sessions of its items stay',
   answers: { 200: { description: 'Deleted', schema: deleted }, 409: conflictDoc },
   async handle({ params }, { context }) {
-    refuse(await deleteBatch(context.service, params.id), params.id, 'be deleted');
+    refuse(await deleteBatch(context.service.database, params.id), params.id, 'be deleted');
     return { status: 200, body: { deleted: true } };
   },
 });
@@ -175,7 +175,7 @@ function commandRoute<Body extends z.ZodType = NoFields>(spec: {
     answers: shown,
     async perform({ params: { id }, idempotency, body }: Keyed<z.output<Body>>, { context }) {
       const request = { batchId: id, command: spec.command(body), idempotency };
-      refuse(await controlBatch(context.service, request), id, spec.done);
+      refuse(await controlBatch(context.service.database, request), id, spec.done);
       return { batchId: id };
     },
     show: ({ batchId }, _request, { context }) => batchOf(context, batchId),

@@ -2,9 +2,9 @@
 import type { BulkActionView } from '../../contract/bulk-actions.ts';
 import { z } from 'zod';
 import {
+  cancelBulkAction,
   BULK_ITEMS_MAX,
   selectBulkIds,
-  stopBulkAction,
   submitBulkAction,
   type BulkRequest,
   type BulkSelection,
@@ -129,22 +129,16 @@ const getBulkItems = defineList({
   },
 });
 
-const cancelBulkAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
+const cancelAction = defineEffect<'/v1/bulk-actions/{id}/cancel', { id: string }>({
   operationId: 'cancelBulkAction',
   path: '/v1/bulk-actions/{id}/cancel',
   summary: 'Cancel a bulk action: objects in progress finish, and completed changes stay',
   answers: { 200: { description: 'The updated action', schema: schemas.bulkAction } },
   async perform({ params: { id }, idempotency }, { context }) {
-    if (!(await stopBulkAction(context.service, id, idempotency))) throw notFound(`bulk action ${id}`);
+    if (!(await cancelBulkAction(context.service.database, id, idempotency))) throw notFound(`bulk action ${id}`);
     return { id };
   },
   show: ({ id }, _request, { context }) => bulkActionOf(context, id),
 });
 
-export const bulkActionRoutes: Route[] = [
-  postBulkAction,
-  getBulkActions,
-  getBulkAction,
-  getBulkItems,
-  cancelBulkAction,
-];
+export const bulkActionRoutes: Route[] = [postBulkAction, getBulkActions, getBulkAction, getBulkItems, cancelAction];

@@ -1,7 +1,7 @@
 // Dead letters: work that failed and waits for an operator, grouped by error.
 import { z } from 'zod';
 import type { BulkSelection } from '../../service/bulk-action.ts';
-import { discardOpenLetters, redriveLetters } from '../../service/redrive-letters.ts';
+import { discardLetters, redriveLetters } from '../../service/redrive-letters.ts';
 import { listDeadLetterGroups } from '../../store/views/dead-letters.ts';
 import type { KeyedRequest } from '../../store/idempotency.ts';
 import type { Answer } from '../answer.ts';
@@ -70,7 +70,7 @@ const discard = defineEffect<'/v1/dead-letters/discard', LetterDecision, z.ZodTy
   perform: async ({ body, principal, idempotency }, { context }) =>
     isPaced(body)
       ? submitPaced(context, { action: 'discard', body, createdBy: principal.name }, idempotency)
-      : { discarded: await discardOpenLetters(context.service, body, idempotency) },
+      : { discarded: await discardLetters(context.service.database, body, idempotency) },
   answer: (decided, _request, { context }) => answerOf(decided, context),
 });
 

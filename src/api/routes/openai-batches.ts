@@ -162,7 +162,7 @@ const cancelBatch = defineEffect({
     const batchId = idOf(params.clientBatchId);
     const asked = await shown(context, batchId);
     const command = { kind: 'cancel', stopsRunning: false } as const;
-    const result = await controlBatch(context.service, { batchId, command, idempotency });
+    const result = await controlBatch(context.service.database, { batchId, command, idempotency });
     if (result.kind !== 'done')
       throw conflict(`The batch is ${asked.status}. Only a batch in progress can be cancelled.`);
     return { batchId };
