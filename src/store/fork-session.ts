@@ -69,7 +69,7 @@ copied as (
   from (select whole.*, gen_random_uuid() as copy_id from whole) as whole, made
 ),
 ${keyedPart(9, `select json_build_object('entries', (select count(*) from whole)) from made`)}
-select source.id as source_id, target.place, made.id as made_id, (select count(*) from whole)::int as entries,
+select target.place, made.id as made_id, (select count(*) from whole)::int as entries,
   (select s.id from holdfast.sessions s where s.key = $4) as twin_id
 from source cross join target left join made on true`,
 });
@@ -77,27 +77,17 @@ from source cross join target left join made on true`,
 /** Copies a session. Sent again after an unknown outcome it finds its own copy. */
 export async function forkSession(database: Database, fork: Fork): Promise<ForkResult> {
   const sessionId = newId<SessionId>();
-  const { target } = fork;
-  const values = [
-    fork.sourceKey,
-    fork.entryId,
-    sessionId,
-    target.key,
-    target.agentId,
-    target.kind,
-    target.lane,
-    target.channel,
-    ...keyValues(fork.idempotency),
-  ];
-  const [row] = await sendQuery<ForkRow>(database.hot, FORK_SESSION.prepared(values));
+  const { sourceKey, entryId, target, idempotency } = fork;
+  const made = [sessionId, target.key, target.agentId, target.kind, target.lane, target.channel];
+  const query = FORK_SESSION.prepared([sourceKey, entryId, ...made, ...keyValues(idempotency)]);
+  const [row] = await sendQuery<ForkRow>(database.hot, query);
   if (row === undefined) return { kind: 'unknown' };
-  if (fork.entryId !== null && row.place === null) return { kind: 'unknown-entry' };
+  if (entryId !== null && row.place === null) return { kind: 'unknown-entry' };
   if (row.made_id === null && row.twin_id !== sessionId) return { kind: 'exists', entries: row.entries };
   return { kind: 'ok', sessionId, entries: row.entries };
 }
 
 interface ForkRow {
-  source_id: string;
   place: string | null;
   made_id: string | null;
   entries: number;

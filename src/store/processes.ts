@@ -212,22 +212,10 @@ export function createProcessStore(database: Database) {
     },
 
     async end({ told, ...end }: ProcessEnd): Promise<void> {
-      const tail = storableText(end.outputTail);
-      const text = told === null ? null : storableText(told.text);
-      const values = [
-        end.id,
-        end.worker,
-        end.status,
-        end.exitCode,
-        end.exitSignal,
-        end.reason,
-        end.outputBytes,
-        tail,
-        text,
-        newId<SystemEventId>(),
-        told?.isTrusted ?? true,
-      ];
-      await query(END_PROCESS.prepared(values), LASTING_RETRY_MS);
+      const { id, worker, status, exitCode, exitSignal, reason, outputBytes } = end;
+      const facts = [id, worker, status, exitCode, exitSignal, reason, outputBytes, storableText(end.outputTail)];
+      const notice = [told === null ? null : storableText(told.text), newId<SystemEventId>(), told?.isTrusted ?? true];
+      await query(END_PROCESS.prepared([...facts, ...notice]), LASTING_RETRY_MS);
     },
 
     async renew({ worker, leaseMs, ids }: ProcessLease): Promise<ReadonlySet<string>> {

@@ -11,7 +11,7 @@ import { ringSql } from './session-locks.ts';
 import { literal } from './statement.ts';
 import { dropOldestEventsSql } from './system-events.ts';
 
-// $3 is the id of the input and $9 that of the event; null for none.
+// $5 is the id of the input and $9 that of the event; null for none.
 export const RUN_CRON = literal({
   name: 'run-cron',
   purpose: 'Fire a cron on request, beside its schedule. Answers a row when there are such a cron and session.',
@@ -24,13 +24,13 @@ noticed as materialized (select session_id from locked where $9::uuid is not nul
 ${dropOldestEventsSql('noticed').join(',\n')},
 noted as (
   insert into holdfast.system_events (id, session_id, text, context_key, is_trusted, cause_key)
-  select $9::uuid, session_id, $10, $11, $12, $6 from noticed
+  select $9::uuid, session_id, $10, $11, $12, $3 from noticed
   on conflict do nothing
   returning id, text
 ),
 stored as (
   insert into holdfast.inbox (id, session_id, seq, kind, body, route, cause_key)
-  select $3::uuid, s.id, s.inbox_seq + 1, $8, $4::json, $5, $6 from locked s where $3::uuid is not null and s.waiting < $7
+  select $5::uuid, s.id, s.inbox_seq + 1, $6, $7::json, $8, $3 from locked s where $5::uuid is not null and s.waiting < $4
   on conflict do nothing
   returning id, session_id, seq, kind
 ),
@@ -111,24 +111,11 @@ async function runOnce(
   database: Database,
   { cronId, sessionId, input, event, causeKey, waitingMax, idempotency }: ManualRun,
 ): Promise<Committed<ManualRunResult>> {
-  const [row] = await sendQuery<RungColumns & { scheduled_for: Date | null }>(
-    database.hot,
-    RUN_CRON.prepared([
-      cronId,
-      sessionId,
-      input?.messageId ?? null,
-      input?.body ?? null,
-      input?.route ?? null,
-      causeKey,
-      waitingMax,
-      input?.kind ?? null,
-      event?.id ?? null,
-      event?.text ?? null,
-      event?.contextKey ?? null,
-      event?.isTrusted ?? null,
-      ...keyValues(idempotency),
-    ]),
-  );
+  const inputValues = [input?.messageId, input?.kind, input?.body, input?.route];
+  const eventValues = [event?.id, event?.text, event?.contextKey, event?.isTrusted];
+  const values = [cronId, sessionId, causeKey, waitingMax, ...inputValues, ...eventValues, ...keyValues(idempotency)];
+  const query = RUN_CRON.prepared(values);
+  const [row] = await sendQuery<RungColumns & { scheduled_for: Date | null }>(database.hot, query);
   if (row === undefined) return { kind: 'unknown' };
   if (row.scheduled_for !== null) {
     return { kind: 'ran', scheduledFor: row.scheduled_for, after: afterOf('cron', sessionId, row) };

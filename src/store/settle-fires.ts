@@ -102,23 +102,13 @@ from settled where c.id = settled.cron_id`,
 export async function settleFire(
   database: Database,
   { cronId, scheduledFor, end, cron }: EndedFire,
-  aftermath: CronRunEffect,
+  { failures, notBeforeMs, retrySlotMs, disabledReason }: CronRunEffect,
   noticeId: SystemEventId | null,
 ): Promise<void> {
   const reason = end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code;
-  const values = [
-    cronId,
-    scheduledFor,
-    cron.failures,
-    end.kind === 'ok' ? 'completed' : 'failed',
-    reason,
-    aftermath.failures,
-    timeOf(aftermath.notBeforeMs),
-    timeOf(aftermath.retrySlotMs),
-    aftermath.disabledReason,
-    noticeId,
-  ];
-  await sendQuery(database.hot, SETTLE_FIRE.prepared(values));
+  const fire = [cronId, scheduledFor, cron.failures, end.kind === 'ok' ? 'completed' : 'failed', reason];
+  const effect = [failures, timeOf(notBeforeMs), timeOf(retrySlotMs), disabledReason, noticeId];
+  await sendQuery(database.hot, SETTLE_FIRE.prepared([...fire, ...effect]));
 }
 
 /** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */

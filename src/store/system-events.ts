@@ -95,20 +95,13 @@ union all select null, null, null, true where not exists (select from locked) an
 
 /** Queues an event for the session's next prompt. Idempotent on its id; fails with `isKeyTaken` on its key, and with `SessionErasedError`. */
 export async function enqueueSystemEvent(database: Database, event: NewSystemEvent): Promise<Committed<QueuedEvent>> {
+  const { id, sessionId, text, contextKey, isTrusted, idempotency } = event;
+  const values = [id, sessionId, text, contextKey, isTrusted, ...keyValues(idempotency)];
   for (;;) {
-    const { rows } = await database.hot.query<QueuedEvent & { isGone: boolean }>(
-      ENQUEUE_EVENT.prepared([
-        event.id,
-        event.sessionId,
-        event.text,
-        event.contextKey,
-        event.isTrusted,
-        ...keyValues(event.idempotency),
-      ]),
-    );
+    const { rows } = await database.hot.query<QueuedEvent & { isGone: boolean }>(ENQUEUE_EVENT.prepared(values));
     if (rows[0] === undefined) continue;
     const { isGone, ...queued } = rows[0];
-    if (isGone) throw new SessionErasedError(event.sessionId);
-    return { ...queued, after: changeOf(event.sessionId) };
+    if (isGone) throw new SessionErasedError(sessionId);
+    return { ...queued, after: changeOf(sessionId) };
   }
 }
