@@ -20,7 +20,6 @@ const KINDS: Record<RingKind, true> = {
   deliver: true,
 };
 
-/** All that a job carries. */
 interface JobPayload {
   sessionId: SessionId;
 }

@@ -9,7 +9,6 @@ export type QueueName = Lane | 'deliver';
 // A record, so that the compiler finds a lane that is missing here.
 const QUEUES: Record<QueueName, true> = { main: true, subagent: true, cron: true, batch: true, deliver: true };
 
-/** Every queue there is. */
 export const QUEUE_NAMES: readonly QueueName[] = Object.keys(QUEUES) as QueueName[];
 
 /** How many jobs a queue holds. `active` also counts those of a crashed worker, until they are found stalled. */

@@ -45,7 +45,6 @@ export function isAsked(terminal: Terminal): boolean {
   return terminal.isTty && process.stdin.isTTY;
 }
 
-/** Asks a person. */
 export async function ask(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {

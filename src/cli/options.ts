@@ -3,7 +3,6 @@ import { InvalidArgumentError } from 'commander';
 import { parseDuration } from '../config/durations.ts';
 import { usageError } from './cli-error.ts';
 
-/** Parses a whole number of an option. */
 export function wholeNumber(min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

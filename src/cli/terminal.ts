@@ -33,9 +33,7 @@ export function openTerminal({ isJson, mayColor }: { isJson: boolean; mayColor: 
     isJson,
     /** stdout is a terminal: a person reads along. */
     isTty,
-    /** Columns of stdout. */
     width,
-    /** Lines of stdout. */
     height: isTty ? stdout.rows || 24 : Number.POSITIVE_INFINITY,
     /** For stdout. */
     paint,
@@ -51,7 +49,6 @@ export function openTerminal({ isJson, mayColor }: { isJson: boolean; mayColor: 
     write,
     /** A JSON document: indented for a person, on one line for a pipe. */
     json: (value: unknown): void => write(`${JSON.stringify(value, undefined, isTty ? 2 : undefined)}\n`),
-    /** One line of JSON lines. */
     jsonLine: (value: unknown): void => write(`${JSON.stringify(value)}\n`),
     /** Progress, hints, warnings. Silent with `--json`. */
     note: (line: string): void => {

@@ -31,7 +31,6 @@ interface ConfigFollower {
 }
 
 export class LiveConfig {
-  /** The running configuration. */
   readonly config: Config;
   readonly #load: () => LoadedConfig;
   readonly #followers: ConfigFollower[] = [];

@@ -235,7 +235,6 @@ const agentShape = {
   subagents,
 };
 
-/** The policy of one agent. */
 const toolPolicy = z.strictObject({ allow: optional(names), deny: optional(names) });
 
 /** `agents` of the file: the settings of all, and for each agent those that differ. */

@@ -108,7 +108,6 @@ const rateLimit = z
     'at least one of requestsPerMinute, inputTokensPerMinute and outputTokensPerMinute',
   );
 
-/** `models` of the file. */
 export const modelsSchema = section({
   providers: z.object({ anthropic }).catchall(otherProvider).prefault({}),
   outage: section({

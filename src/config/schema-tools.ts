@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import { choice, count, flag, hosts, names, optional, seconds, section, word } from './schema-scalars.ts';
 
-/** `tools` of the file. */
 export const toolsSchema = section({
   allow: optional(names).describe(
     'names, or patterns with `*`, of the tools that agents can use; none: all tools, `[]`: no tools. A name without `*` that matches no tool is a fault',

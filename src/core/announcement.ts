@@ -8,7 +8,6 @@ import { ownPart, type PromptPart } from './prompt/prompt-parts.ts';
 import { neutralise } from './prompt/untrusted-text.ts';
 import { SILENT_REPLY_TOKEN, TOKEN_MARKS } from './silent-reply.ts';
 
-/** How a run ended. */
 export type RunStatus = 'ok' | 'failed' | 'timedOut' | 'killed';
 
 /** The end of a subagent's run, from its row. Fields that do not apply are absent. */

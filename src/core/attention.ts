@@ -151,7 +151,6 @@ interface UsedBudget extends Pick<BudgetSettings, 'scope' | 'per' | 'limitMicros
   startsAt: string | null;
 }
 
-/** How much of a budget is used, in percent. */
 export function usedPercentOf({ limitMicros, spentMicros, reservedMicros }: UsedBudget): number {
   return limitMicros === 0 ? 100 : (100 * (spentMicros + reservedMicros)) / limitMicros;
 }

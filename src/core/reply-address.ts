@@ -3,7 +3,6 @@
 import { channelOf, isDirect, threadIdOf, type ChatType, type InboundMessage } from './inbound.ts';
 import { given } from './given.ts';
 
-/** The recipient of an answer. */
 export interface Recipient {
   channel: string;
   accountId?: string;

@@ -35,12 +35,10 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
-/** An `embedded_postgres_data_dir_unusable`. */
 export function dataDirUnusable(problem: string, remedy: string, cause?: unknown): EmbeddedPostgresError {
   return new EmbeddedPostgresError({ code: 'embedded_postgres_data_dir_unusable', problem, remedy, cause });
 }
 
-/** An `embedded_postgres_no_disk`. */
 export function noDisk(problem: string): EmbeddedPostgresError {
   return new EmbeddedPostgresError({
     code: 'embedded_postgres_no_disk',

@@ -8,7 +8,6 @@ export const HOOK_NAMES: readonly HookName[] = [
   'llm_input',
 ];
 
-/** A handler with its plugin. */
 export interface RegisteredHandler<Name extends HookName> {
   plugin: string;
   priority: number;

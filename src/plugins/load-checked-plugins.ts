@@ -31,7 +31,6 @@ export function servedProviders({ models }: Config, { transports }: Plugins): st
   return [...new Set([...ofPlugins, DEFAULT_PROVIDER, ...addressedProviders(models)])];
 }
 
-/** The tools that they add. */
 export function toolNamesOf({ tools }: Plugins): string[] {
   return tools.map(({ spec }) => spec.name);
 }

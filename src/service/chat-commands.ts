@@ -16,7 +16,6 @@ import type { Service } from './service.ts';
 import { modelFaultOf } from './override-session.ts';
 import { stopSession } from './stop-session.ts';
 
-/** A command on its way. */
 export interface GivenCommand {
   command: Exclude<ChatCommand, { kind: 'compact' }>;
   sessionKey: SessionKey;

@@ -9,7 +9,6 @@ export interface PublishParts {
   doorbell: Pick<Doorbell, 'ring'>;
 }
 
-/** Makes the function of a process. */
 export function createPublish(parts: PublishParts): Publish {
   return (result) => {
     for (const { after } of [result ?? []].flat()) if (after !== undefined) publish(parts, after);

@@ -29,7 +29,6 @@ import { SessionErasedError } from '../store/sessions.ts';
 import { writeToSession } from './reach-session.ts';
 import type { Service } from './service.ts';
 
-/** The session that spawns. */
 export interface SpawnOrigin {
   sessionKey: string;
   /** The turn of the tool call; null: a person, who may spawn any agent. */
@@ -38,7 +37,6 @@ export interface SpawnOrigin {
   causeKey: string | null;
   /** The name of the API key of a request; null: it has none, or a tool call spawns. */
   sentBy: string | null;
-  /** The key of the request that spawns. */
   idempotency: KeyedRequest | null;
 }
 

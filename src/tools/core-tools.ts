@@ -14,16 +14,12 @@ import type { Tool } from './tool.ts';
 import { createWebFetchTool, type WebFetchOptions } from './web-fetch-tool.ts';
 import { writeTool } from './write-tool.ts';
 
+/** The tools whose options are absent do not exist. */
 export interface CoreToolOptions {
-  /** Absent: there is no `exec`. */
   exec?: ExecOptions | undefined;
-  /** Absent: there is no `process`. */
   process?: ProcessToolOptions | undefined;
-  /** Absent: there are no memory tools. */
   memory?: MemoryIndex | undefined;
-  /** Absent: there is no `web_fetch`. */
   webFetch?: WebFetchOptions | undefined;
-  /** Absent: there is no `message`. */
   message?: MessageToolOptions | undefined;
   sessionStatus: SessionStatusPort;
   /** Folders in addition to the workspace that `read` can access. Absent: none. */

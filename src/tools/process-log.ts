@@ -11,7 +11,6 @@ const NAME_DIGITS = 16;
 const PIECE = /^\d{16}\.log$/;
 const FOLDER = /^[0-9a-f-]{36}$/;
 
-/** Part of an output. */
 export interface LoggedOutput {
   bytes: Buffer;
   /** Where the part begins: later than requested when the beginning was deleted. */

@@ -31,7 +31,6 @@ export interface SegmentUsage extends TokenCounts {
   costMicros: number;
 }
 
-/** How a request ends. */
 export type SegmentEnd =
   | { kind: 'answered'; stopReason: ModelStopReason | null }
   | { kind: 'calls'; calls: WantedCall[] }

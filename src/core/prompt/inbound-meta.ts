@@ -5,7 +5,6 @@ import { identifierOf, fencedJson } from './literal.ts';
 
 const SCHEMA = 'holdfast.inbound_meta.v1';
 
-/** The block with its heading. */
 export function inboundMetaBlock({ chatId, channel, provider, surface, chatType }: InboundMeta): string {
   return [
     '## Inbound Context (trusted metadata)',

@@ -15,7 +15,6 @@ export interface WorkspaceFile {
   content: string | null;
 }
 
-/** A file as it is shown. */
 export interface FittedFile {
   name: string;
   path: string;
@@ -132,7 +131,6 @@ export interface SystemPromptInput {
   isExtraContextDynamic?: boolean;
 }
 
-/** A contribution with its origin. */
 export interface AttributedContribution extends PromptContribution {
   origin: 'configuration' | `plugin:${string}`;
 }
