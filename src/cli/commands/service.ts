@@ -1,6 +1,8 @@
 // The commands that run or inspect Holdfast on this machine. Their code is loaded when they run: it loads the whole service.
+import { arch, platform, release } from 'node:os';
 import type { ConfigChanges } from '../../contract/settings.ts';
 import { command, localCommand, prints, type Words } from '../command.ts';
+import { readManifest } from '../holdfast-version.ts';
 import { parseRate, wholeNumber } from '../options.ts';
 import type { Terminal } from '../terminal.ts';
 
@@ -87,7 +89,17 @@ export const words: Words = {
     }),
   },
   version: localCommand({
-    run: async (_input, { terminal }) => (await import('./version.ts')).runVersion(terminal),
+    async run(_input, { terminal }) {
+      const { version, dependencies } = readManifest();
+      const facts = {
+        node: process.versions.node,
+        platform: `${platform()} ${release()} ${arch()}`,
+        bullmq: dependencies['bullmq'],
+        anthropicSdk: dependencies['@anthropic-ai/sdk'],
+      };
+      if (terminal.isJson) return terminal.json({ version, ...facts });
+      for (const [name, value] of Object.entries({ holdfast: version, ...facts })) terminal.print(`${name} ${value}`);
+    },
   }),
 };
 
