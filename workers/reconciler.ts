@@ -13,11 +13,11 @@
 import type { QueueName, Ring } from '../jobs/index.ts';
 import type { Publish } from '../src/after-commit.ts';
 import { LANES } from '../src/config.ts';
+import type { QueueModes } from '../src/core/run-end.ts';
 import type { Logger } from '../src/logger.ts';
 import type { Database } from '../src/store/database.ts';
 import { endOverdue } from '../src/store/end-overdue.ts';
 import { readDueDeliveries } from '../src/store/outbox.ts';
-import type { QueueModes } from '../src/store/subagent-ends.ts';
 import { countRings, STALE_RINGS_MAX, selectStaleRings, type StaleRing } from '../src/store/reconcile.ts';
 
 export interface ReconcilerOptions {

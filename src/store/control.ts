@@ -2,6 +2,7 @@
 // worker that runs it reads several times a second and at every step (G24).
 import type { Committed } from '../after-commit.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
+import type { QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
@@ -10,7 +11,6 @@ import { wakeSql } from './session-locks.ts';
 import { findSpawner } from './spawn.ts';
 import { literal } from './statement.ts';
 import { stopFamily, type StopCommand } from './stop-family.ts';
-import type { QueueModes } from './subagent-ends.ts';
 
 export interface Abortion {
   sessionId: SessionId;

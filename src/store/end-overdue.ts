@@ -1,13 +1,14 @@
-// Ends what no worker would end: runs of subagents past their deadline, waits past their deadline, and runs that are stuck. Any number
-// of processes may do this; each end is one statement that checks whether it is needed.
+// Ends what no worker would end: effects of turns that a crash has left, runs of subagents past their deadline, waits past their deadline,
+// and runs that are stuck. Any number of processes may do this; each end is one transaction that checks whether it is needed.
 import type { Committed } from '../after-commit.ts';
 import type { SessionId } from '../core/ids.ts';
+import type { QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
+import { carryOutLeftEffects } from './effects/carry-out.ts';
 import { readLastOutput } from './last-output.ts';
 import { allOf } from './rings.ts';
 import { literal } from './statement.ts';
 import { stopFamily } from './stop-family.ts';
-import type { QueueModes } from './subagent-ends.ts';
 import { wakeOverdue } from './yields.ts';
 
 const RUNS_MAX = 100;
@@ -32,15 +33,18 @@ from holdfast.subagent_runs r join holdfast.sessions s on s.id = r.child_id
 where r.status = 'running' and s.waiting = 0 and s.turn_id is null and s.owner is null and s.live_children = 0
   and s.updated_at < clock_timestamp() - interval '${STALLED_AFTER}'
   and not exists (select from holdfast.yields y where y.session_id = s.id and y.epoch = s.epoch)
+  and not exists (select from holdfast.effects e where e.session_id = s.id)
 limit ${RUNS_MAX}`,
 });
 
 export const NEXT_DEADLINES = literal({
   name: 'overdue',
-  purpose: 'Read the earliest deadline of each kind, in milliseconds from now; one that is not positive has passed.',
+  purpose:
+    'Read the earliest deadline of each kind, in milliseconds from now; one that is not positive has passed. And whether effects are left.',
   text: `select extract(epoch from (select min(r.deadline_at) from holdfast.subagent_runs r
     where r.status = 'running' and r.deadline_at is not null) - clock_timestamp()) * 1000 as run_ms,
-  extract(epoch from (select min(y.due_at) from holdfast.yields y) - clock_timestamp()) * 1000 as yield_ms`,
+  extract(epoch from (select min(y.due_at) from holdfast.yields y) - clock_timestamp()) * 1000 as yield_ms,
+  exists (select from holdfast.effects) as has_effects`,
 });
 
 interface OverdueRun {
@@ -50,13 +54,14 @@ interface OverdueRun {
   reason: string;
 }
 
-/** Ends overdue runs and waits; resolves with the milliseconds until the next one, or null. One query when there are none. */
+/** Carries out left effects, and ends overdue runs and waits; resolves with the milliseconds until the next one, or null. One query when there are none. */
 export async function endOverdue(
   database: Database,
   modes: QueueModes,
 ): Promise<Committed<{ nextInMs: number | null }>> {
   const first = await readMoments(database);
-  const ended: Committed<object>[] = [];
+  // First: a run that has ended by itself is not over time.
+  const ended = first.hasEffects ? await carryOutLeftEffects(database) : [];
   if (isOver(first.runMs)) {
     const due = await database.hot.query(DUE_RUNS.prepared([]));
     ended.push(...(await endRuns(database, due.rows, modes)));
@@ -68,10 +73,16 @@ export async function endOverdue(
   return { nextInMs: coming.length === 0 ? null : Math.min(...coming), after: allOf(ended) };
 }
 
-async function readMoments(database: Database): Promise<{ runMs: number | null; yieldMs: number | null }> {
+interface Moments {
+  runMs: number | null;
+  yieldMs: number | null;
+  hasEffects: boolean;
+}
+
+async function readMoments(database: Database): Promise<Moments> {
   const row = (await database.hot.query(NEXT_DEADLINES.prepared([]))).rows[0];
   const msOf = (value: string | null): number | null => (value === null ? null : Math.ceil(Number(value)));
-  return { runMs: msOf(row.run_ms), yieldMs: msOf(row.yield_ms) };
+  return { runMs: msOf(row.run_ms), yieldMs: msOf(row.yield_ms), hasEffects: row.has_effects };
 }
 
 function isOver(ms: number | null): boolean {

@@ -10,6 +10,7 @@
 import type { Committed, Ring } from '../after-commit.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import type { SessionId, TurnId } from '../core/ids.ts';
+import type { QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
 import { commandParts, newCommands, readReplyRings, type NewCommand } from './commands.ts';
 import { insertedEvents } from './events.ts';
@@ -20,13 +21,7 @@ import { sendQuery } from './send-query.ts';
 import { settledIn } from './rings.ts';
 import { wakeSql, type NeededRing } from './session-locks.ts';
 import { cte, statement, type Cte } from './statement.ts';
-import {
-  ANNOUNCED_EVENTS_SQL,
-  END_RUN_PARTS,
-  endingColumnsSql,
-  STORED_TOTALS,
-  type QueueModes,
-} from './subagent-ends.ts';
+import { ANNOUNCED_EVENTS_SQL, END_RUN_PARTS, endingColumnsSql, STORED_TOTALS } from './subagent-ends.ts';
 
 export interface FamilyStop {
   sessionId: SessionId;

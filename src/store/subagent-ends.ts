@@ -9,12 +9,6 @@
 import { chargedBodySql } from './charged-inputs.ts';
 import { announcementBodySql, NEW_ID_SQL } from './put-inputs.ts';
 
-/** The queue modes for messages to a busy session, where the session itself has none. */
-export interface QueueModes {
-  mode: string;
-  byChannel: Readonly<Record<string, string>>;
-}
-
 /** SQL of a run's share of a total of its session: what the runs before it have not used. */
 function ownSql(column: 'input_tokens' | 'output_tokens' | 'cost_micros' | 'unpriced_calls', total: string): string {
   return `greatest(0, ${total} - coalesce((select sum(before.${column}) from holdfast.subagent_runs before

@@ -1,6 +1,7 @@
 // Runs of subagents for their parents: list them, steer one, end one.
 import type { Committed } from '../after-commit.ts';
 import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
+import type { QueueModes } from '../core/run-end.ts';
 import type { InputOptions } from '../core/input-options.ts';
 import type { RunStatus } from '../core/announcement.ts';
 import { chargedBodySql } from './charged-inputs.ts';
@@ -13,7 +14,6 @@ import { sendQuery } from './send-query.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { literal } from './statement.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
-import type { QueueModes } from './subagent-ends.ts';
 
 /** A run as its parent sees it. */
 export interface RunFacts {

@@ -13,9 +13,18 @@ import { recordScenario, strikeScenario } from './rig/strike-scenario.ts';
 import { everyPoint, isFullSweep, printPoints, sweptWorkers } from './rig/sweep-points.ts';
 
 /** The points that the long form strikes in each scenario; the exhaustive form strikes every round trip. */
-const LONG_KINDS = ['open-turn', 'commit-step', 'spawn', 'yield', 'waiting-inputs', 'finish-turn'];
-/** The points of the short form: the spawn, a message that joins, and the commit that announces. */
-const SHORT_KINDS = ['spawn', 'waiting-inputs', 'finish-turn'];
+const LONG_KINDS = [
+  'open-turn',
+  'commit-step',
+  'spawn',
+  'yield',
+  'waiting-inputs',
+  'finish-turn',
+  'take-effects',
+  'end-runs',
+];
+/** The points of the short form: the spawn, a message that joins, the end of a turn, and the transaction that announces. */
+const SHORT_KINDS = ['spawn', 'waiting-inputs', 'finish-turn', 'take-effects'];
 
 /** The short form plays one scenario, with children. */
 const PLAYED = SCENARIOS.filter((_, at) => isLongForm() || at === 0);

@@ -114,9 +114,9 @@ const familySafeguards: FamilySafeguard[] = [
     name: 'the announcement beside the end',
     changes: [
       {
-        file: 'src/store/subagent-ends.ts',
-        find: 'from judged_end where session_id is not null\n',
-        replace: 'from judged_end where false\n',
+        file: 'src/store/effects/carry-out.ts',
+        find: 'return await putInputs(tx, told);',
+        replace: 'return allOf([]);',
       },
     ],
     scenario: 'spawn with two children',

@@ -1,9 +1,11 @@
 // `stop-family`: one statement stops a session and all runs below it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageId, SessionId } from '../../src/core/ids.ts';
+import type { RunResult } from '../../src/core/run-end.ts';
 import { newId } from '../../src/ids.ts';
 import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
 import { steerRun } from '../../src/store/subagents.ts';
+import type { JournalWrite } from '../../src/store/journal.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
@@ -161,9 +163,13 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     isSuppressed: false,
     modes: { mode: 'collect', byChannel: {} },
   };
-  const ends: { name: string; more: Partial<TurnEnd> }[] = [
-    { name: 'with an answer', more: { run: ANSWERED, isPartOfRun: true } },
-    { name: 'to wait for the runs below it', more: { entries: [], status: 'silent', reply: null, isPartOfRun: true } },
+  const ends: { name: string; end: RunResult | null; more: Partial<TurnEnd> }[] = [
+    { name: 'with an answer', end: ANSWERED, more: {} },
+    { name: 'to wait for the runs below it', end: null, more: { entries: [], status: 'silent', reply: null } },
+  ];
+
+  const leftBy = ({ progress: { turnId } }: JournalWrite, runId: string, end: RunResult | null): TurnEnd['effects'] => [
+    { id: newId<string>(), kind: 'run-ended', turnId, runId, end },
   ];
 
   /** A subagent whose turn is about to end. */
@@ -186,22 +192,24 @@ describe('a run that is stopped while its turn ends has the figures of that turn
       [`%${statement}%`],
     );
 
-  test.each(ends)('$name, before the end', async ({ more }) => {
+  test.each(ends)('$name, before the end', async ({ end, more }) => {
     const { childId, runId, write, figuresOf } = await working();
     await stop(childId, { runId });
-    expect(await rig.finishTurn(goodEnd(write, more))).toMatchObject({ kind: 'ok' });
+    expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({
+      kind: 'ok',
+    });
     expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
   });
 
-  test.each(ends)('$name, while the end waits for the stop', async ({ more }) => {
+  test.each(ends)('$name, while the end waits for the stop', async ({ end, more }) => {
     const { childId, runId, write, figuresOf } = await working();
     const other = await rig.database.views.connect();
     await other.query('begin');
     await other.query('select 1 from holdfast.sessions where id = $1 for update', [childId]);
     const stopped = stop(childId, { runId });
     await expect.poll(areWaiting('stop-family'), { interval: 5 }).toHaveLength(1);
-    const finished = rig.finishTurn(goodEnd(write, more));
+    const finished = rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
     await expect.poll(areWaiting('finish-turn'), { interval: 5 }).toHaveLength(1);
     await other.query('commit');
     other.release();
@@ -212,9 +220,9 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     expect(await statusOf(runId)).toBe('killed');
   });
 
-  test.each(ends)('$name, after the end', async ({ more }) => {
+  test.each(ends)('$name, after the end', async ({ end, more }) => {
     const { childId, runId, write, figuresOf } = await working();
-    await rig.finishTurn(goodEnd(write, more));
+    await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
     await stop(childId, { runId });
     expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
     expect(await figuresOf('sessions', childId)).toEqual(SPENT);

@@ -163,6 +163,7 @@ export function goodEnd(write: JournalWrite, more: Partial<TurnEnd> = {}): TurnE
     deadLetter: null,
     debounceMs: 0,
     ended: { type: 'turn.ended', data: {} },
+    effects: [],
     isAwaited: false,
     ...more,
   };

@@ -1,6 +1,7 @@
 // Goal: the end of a turn reports of its messages exactly what a later query returns, whatever the end itself writes; and if it
 // cannot know, it reports nothing.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/journal.ts';
 import type { Settlements } from '../../src/store/journal/tell-settlements.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
@@ -115,16 +116,14 @@ test.for<[string, Partial<TurnEnd>]>([
 test('an end that leaves a message for another session and ends a run reports its own messages', async () => {
   const { ids, next } = await begun();
   const other = rig.input(await rig.session());
-  const notice = {
-    id: other.messageId,
-    sessionId: other.sessionId,
-    body: other.body,
-    route: 'route',
-    causeKey: 'cause',
-  };
-  const run = { status: 'ok', result: null, error: null, isSuppressed: false } as const;
-  const modes = { mode: 'collect', byChannel: {} } as const;
-  const told = await toldBy(goodEnd(next, { isAwaited: true, notices: [notice], run: { ...run, modes } }));
+  const { turnId } = next.progress;
+  const { messageId, sessionId, body } = other;
+  const message = { id: messageId, sessionId, body, route: 'route', causeKey: 'cause' };
+  const effects = [
+    { id: newId<string>(), kind: 'message-sent', turnId, message },
+    { id: newId<string>(), kind: 'run-ended', turnId, runId: null, end: null },
+  ] as const;
+  const told = await toldBy(goodEnd(next, { isAwaited: true, effects }));
   expect([...told.keys()]).toEqual(ids);
   expect(told).toEqual(await readOf(ids));
 });

@@ -122,14 +122,14 @@ describe('a turn by way of a batch of the provider', () => {
     expect(await answer(turnId, [...text('I note it.'), call], 'tool_use')).toMatchObject({ after: { rings: [{}] } });
     expect(await worker.run('tools')).toMatchObject({ kind: 'parked' });
     expect(effects).toContainEqual({ word: 'one' });
-    expect(await requestsOf(turnId)).toEqual([
-      { callNo: 1, status: 'answered', result: null },
-      { callNo: 2, status: 'queued', result: null },
-    ]);
+    expect(await requestsOf(turnId)).toMatchObject([{ status: 'answered' }, { status: 'queued', result: null }]);
     await answer(turnId, text('done'));
     expect(await worker.run('tools')).toMatchObject({ kind: 'ended' });
     expect(await viewMessage(views(), messageId)).toMatchObject({ status: 'answered', reply: 'done' });
-    expect((await requestsOf(turnId)).map((row) => row['status'])).toEqual(['answered', 'answered']);
+    expect(await requestsOf(turnId)).toEqual([
+      { callNo: 1, status: 'answered', result: null },
+      { callNo: 2, status: 'answered', result: null },
+    ]);
     const calls = await readModelCalls(rig, { turnId }, 'callNo', 'tier', 'inputTokens');
     expect(calls).toEqual([
       { callNo: 1, tier: 'batch', inputTokens: 10 },

@@ -107,6 +107,7 @@ export const ERASED_ROWS: readonly ErasedRows[] = [
 export const ERASED_OTHERWISE: readonly string[] = [
   'sessions',
   'subagent_runs',
+  'effects',
   'processes',
   'cost_reservations',
   'crons',

@@ -7,7 +7,6 @@ import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
 import { changeOf } from '../rings.ts';
-import { usedAnswers } from '../provider-lane/hop-parts.ts';
 import { cte, optional, statement } from '../statement.ts';
 import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { STEERED_SQL, steeredMessages } from './steered-messages.ts';
@@ -56,7 +55,6 @@ export const COMMIT_STEP = statement<readonly JournalWrite[]>({
     fence,
     ...storedSteps,
     ...settledBudgets,
-    ...usedAnswers,
     ...steeredMessages,
     progressedTurns,
     updatedSessions,

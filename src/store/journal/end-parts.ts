@@ -1,6 +1,5 @@
-// What some ends of turns do and most do not: hide entries, insert deliveries, insert a dead letter, store the result of a heartbeat. Parts
-// of `finish-turn`, each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail`, `updated_sessions` and
-// `settled`.
+// What some ends of turns do and most do not: hide entries, insert deliveries, insert a dead letter, leave effects. Parts of `finish-turn`,
+// each left out of a statement in which no end needs it. They read its CTEs `fence`, `tail` and `updated_sessions`.
 import { cte, optional, rows } from '../statement.ts';
 import type { TurnEnd } from './turn-end.ts';
 
@@ -67,11 +66,22 @@ const insertedDeadLetters = optional('dead_letters', (ends: Ends) => ends.some((
 )`),
 );
 
-const settledPolls = optional('poll_results', (ends: Ends) => ends.some((end) => end.pollResult !== undefined))(
-  cte(`settled_polls as (
-  update holdfast.heartbeats h set result = tail.poll_result
-  from tail join settled on settled.turn_id = tail.turn_id
-  where h.message_id = settled.id and tail.poll_result is not null
+const newEffects = rows(
+  'new_effects',
+  (ends: Ends) => ends.flatMap((end, index) => end.effects.map((effect) => ({ n: index + 1, effect }))),
+  {
+    n: ['int', (row) => row.n],
+    id: ['uuid', (row) => row.effect.id],
+    kind: ['text', (row) => row.effect.kind],
+    payload: ['json', ({ effect: { id: _id, kind: _kind, ...payload } }) => JSON.stringify(payload)],
+  },
+);
+
+const insertedEffects = optional('effects', (ends: Ends) => ends.some((end) => end.effects.length > 0))(
+  newEffects,
+  cte(`inserted_effects as (
+  insert into holdfast.effects (id, session_id, kind, payload, cause)
+  select e.id, fence.session_id, e.kind, e.payload, e.kind || ':' || fence.turn_id from new_effects e join fence on fence.n = e.n
 )`),
 );
 
@@ -81,5 +91,5 @@ export const endParts = [
   ...undoneSummaries,
   ...insertedDeliveries,
   ...insertedDeadLetters,
-  ...settledPolls,
+  ...insertedEffects,
 ];

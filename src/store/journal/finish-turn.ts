@@ -9,20 +9,18 @@ import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { plusCostSql } from '../cost-sql.ts';
 import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
+import { tryEffects } from '../effects/carry-out.ts';
 import { insertedEvents } from '../events.ts';
 import type { TurnEnd } from './turn-end.ts';
-import { ringsOf, type RungColumns } from '../rings.ts';
-import type { NeededRing } from '../session-locks.ts';
-import { droppedRequests, usedAnswers } from '../provider-lane/hop-parts.ts';
+import { allOf, ringsOf, type RungColumns } from '../rings.ts';
 import { cte, optional, rows, statement } from '../statement.ts';
 import { endParts } from './end-parts.ts';
-import { fence, head, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
-import { ENDING_SQL, endingRun, lockedFamily, reachedSessions, reachesOut, stoppedRun } from './reach-out.ts';
+import { fence, head, locked, PROGRESS_SQL, verdict, VIEW_SQL } from './fence.ts';
 import { settledTurns, settlementsOf, type SettledTurnRow } from './tell-settlements.ts';
 import { journalEvents, storedSteps } from './write-parts.ts';
 
 /**
- * `ok`: ended; `after` has the rings for what still waits, for the outbox and for other sessions that something has come to, and how its
+ * `ok`: ended; `after` has the rings for what still waits, for the outbox and for other sessions that its effects have reached, and how its
  * messages ended, which is empty when no request waits or it is not known (then it has to be read). `fenced`: this worker no longer holds
  * the session.
  */
@@ -38,23 +36,18 @@ export interface TurnFigures {
   ranMs: number;
 }
 
-/** Makes the function that ends a turn; ends of different turns share statements. */
+/** Makes the function that ends a turn and carries out its effects; ends of different turns share statements. */
 export function createFinishTurn(database: Database): RowSubmitter<TurnEnd, FinishResult> {
-  return shareStatement(
+  const submit = shareStatement(
     'finish-turn',
-    (ends) => finishAll(database, ends),
+    (ends: TurnEnd[]) => finishTurns(database, ends),
     ({ entries }) => estimateChars(entries),
   );
-}
-
-/** Ends that reach into other sessions go by themselves, see `reach-out.ts`; all others together. */
-async function finishAll(database: Database, ends: TurnEnd[]): Promise<FinishResult[]> {
-  const inside = ends.filter((end) => !reachesOut(end));
-  if (inside.length === ends.length) return finishTurns(database, ends);
-  const groups = [...(inside.length > 0 ? [inside] : []), ...ends.filter(reachesOut).map((end) => [end])];
-  const endings = await Promise.all(groups.map((group) => finishTurns(database, group)));
-  const byEnd = new Map(groups.flatMap((group, index) => group.map((end, at) => [end, endings[index]?.[at]] as const)));
-  return ends.map((end) => byEnd.get(end) as FinishResult);
+  return async (end) => {
+    const result = await submit(end);
+    if (result.kind !== 'ok' || end.effects.length === 0) return result;
+    return { ...result, after: allOf([result, { after: await tryEffects(database, end.fence.sessionId) }]) };
+  };
 }
 
 // How long to wait for more messages, by the first waiting input: only inputs that may share its turn are worth waiting for. Null when
@@ -90,7 +83,6 @@ const newEnds = rows('new_ends', (ends: Ends) => ends, {
   hides_summary: ['bigint', (end) => end.hidesSummary?.seq ?? null],
   undoes: ['boolean', (end) => end.hidesSummary?.isUndone ?? false],
   announce_debounce_ms: ['int', (end) => end.announceDebounceMs ?? end.debounceMs],
-  poll_result: ['text', (end) => end.pollResult ?? null],
   is_awaited: ['boolean', (end) => end.isAwaited],
   collect_max: ['int', (end) => end.collectMax ?? null],
 });
@@ -151,8 +143,7 @@ const updatedSessions = cte(`updated_sessions as (
     waiting = s.waiting + (select count(*) from returned_inputs where returned_inputs.session_id = s.id)::int,
     collect_max = coalesce(tail.collect_max, case when s.waiting > 0 then s.collect_max end),
     is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
-    ${VIEW_SQL},
-    ${ENDING_SQL}
+    ${VIEW_SQL}
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
     case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
@@ -193,14 +184,11 @@ export const FINISH_TURN = statement<Ends>({
   locking: 'The session rows in the order of their ids, then rows that belong to them.',
   ctes: [
     head,
-    ...lockedFamily,
+    locked,
     verdict,
     fence,
     ...storedSteps,
     ...settledBudgets,
-    ...usedAnswers,
-    ...endingRun,
-    ...stoppedRun,
     newEnds,
     tail,
     endedTurns,
@@ -210,13 +198,11 @@ export const FINISH_TURN = statement<Ends>({
     nextInputs,
     rungDoorbells,
     deletedDoorbells,
-    ...droppedRequests,
     ...endParts,
-    ...reachedSessions,
     ...journalEvents,
     settledEvents,
     endedEvents,
-    insertedEvents('journal_events', 'settled_events', 'announced_events', 'put_events', 'ended_events'),
+    insertedEvents('journal_events', 'settled_events', 'ended_events'),
     ...settledTurns,
   ],
   select: `select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
@@ -224,8 +210,7 @@ export const FINISH_TURN = statement<Ends>({
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
-  (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
+  settled_turns.told as told_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n
@@ -243,7 +228,7 @@ async function finishTurns(database: Database, ends: TurnEnd[]): Promise<FinishR
     return {
       kind: 'ok',
       after: {
-        changed: row.reached ?? [],
+        changed: [],
         settled: new Map([[sessionId, settlementsOf(row.told_turn)]]),
         rings: ringsAfter(sessionId, row),
       },
@@ -256,7 +241,7 @@ function ringsAfter(sessionId: SessionId, row: FinishRow): Ring[] {
   const dueInMs = Math.max(0, Math.ceil(Number(row.due_in_ms)));
   const rings: Ring[] = ringsOf('followup', sessionId, row).map((ring) => ({ ...ring, dueInMs }));
   if (row.delivery_ring_no !== null) rings.push({ kind: 'deliver', sessionId, ringNo: Number(row.delivery_ring_no) });
-  return [...rings, ...(row.rings_for ?? []).map((ring): Ring => ({ kind: 'announce', ...ring }))];
+  return rings;
 }
 
 interface FinishRow extends RungColumns {
@@ -265,9 +250,6 @@ interface FinishRow extends RungColumns {
   was_ended: boolean;
   due_in_ms: number | null;
   delivery_ring_no: string | null;
-  /** Rings that other sessions need, and the sessions that something has come to. */
-  rings_for: NeededRing[] | null;
-  reached: SessionId[] | null;
   told_turn: SettledTurnRow | null;
   figures: TurnFigures;
 }

@@ -1,9 +1,8 @@
 // The end of a turn, as `finish-turn` writes it.
-import type { RunStatus } from '../../core/announcement.ts';
-import type { DeliveryId, MessageId, SessionId } from '../../core/ids.ts';
+import type { DeliveryId } from '../../core/ids.ts';
+import type { TurnEffect } from '../effects/turn-effects.ts';
 import type { NewEvent } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
-import type { QueueModes } from '../subagent-ends.ts';
 
 export interface NewDelivery {
   id: DeliveryId;
@@ -43,8 +42,6 @@ export interface TurnEnd extends JournalWrite {
    * are settled.
    */
   collectMax?: number;
-  /** The result of the heartbeat that it answered; absent: it answered none. */
-  pollResult?: 'acknowledged' | 'alert' | 'duplicate' | 'failed';
   deadLetter: { id: string; code: string; reason: string } | null;
   /**
    * Waiting messages are collected until none has arrived for this long, in milliseconds, but no longer than `gatherMsMax`. 0: the
@@ -58,37 +55,11 @@ export interface TurnEnd extends JournalWrite {
   cap: number;
   steerSeen: number;
   ended: NewEvent;
-  /** True when it may still wait for a batch of the provider. */
-  dropsRequests?: boolean;
-  /** The end of the run that it was part of. Absent: its session works on none, or is not done. */
-  run?: SubagentRunEnd;
-  /** True when its session worked on a run when the turn was claimed. */
-  isPartOfRun?: boolean;
-  /** Messages that it leaves for other sessions. */
-  notices?: Notice[];
+  /** What it leaves to be done beside its own session. */
+  effects: readonly NewEffect[];
   /** True when a request in this process waits for messages of the session to be settled: the result then contains how they ended. */
   isAwaited: boolean;
 }
 
-/** How the run of this turn ends, if neither inputs wait nor runs below it are active. */
-export interface SubagentRunEnd {
-  status: RunStatus;
-  /** The last text of the subagent; null: none. */
-  result: string | null;
-  /** Why it did not end well. */
-  error: string | null;
-  /** True when the subagent asked not to announce it. */
-  isSuppressed: boolean;
-  modes: QueueModes;
-}
-
-/** A message for another session. */
-export interface Notice {
-  id: MessageId;
-  sessionId: SessionId;
-  /** As JSON text. */
-  body: string;
-  route: string;
-  /** Its cause: there is one message for each. */
-  causeKey: string;
-}
+/** An effect with its id, which is made once. */
+export type NewEffect = { id: string } & TurnEffect;

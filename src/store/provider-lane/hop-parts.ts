@@ -1,14 +1,10 @@
-// Parts of the writes of a turn that concern its requests to the provider's batch lane: `park-turn` stores a request with the park that waits
-// for its answer, and does not park a turn whose answer has arrived meanwhile; `commit-step` and `finish-turn` empty the answers that they
-// use, and `finish-turn` drops what an ended turn still waits for. Each is left out of a statement in which no write has a hop.
-import type { JournalWrite } from '../journal.ts';
-import type { TurnEnd } from '../journal/turn-end.ts';
+// Parts of `park-turn` that concern the requests of a turn to the provider's batch lane: it stores a request with the park that waits for its
+// answer, and does not park a turn whose answer has arrived meanwhile. Each is left out of a statement in which no park has a hop. The end of
+// the turn leaves an effect that drops what nothing waits for any more.
 import type { NewProviderRequest } from './new-request.ts';
 import { cte, optional, rows } from '../statement.ts';
 
 type Parks = readonly { request?: NewProviderRequest; awaits?: number }[];
-type Ends = readonly TurnEnd[];
-type Writes = readonly JournalWrite[];
 
 const newRequests = rows(
   'new_requests',
@@ -57,27 +53,4 @@ export const waitingRequests = optional('awaited', (parks: Parks) => parks.some(
 )`,
     { absent: 'waiting_requests as (select null::uuid as turn_id where false)' },
   ),
-);
-
-/** Empties the answers that the writes use: they are entries of the transcript now. */
-export const usedAnswers = optional('used_answers', (writes: Writes) =>
-  writes.some(({ modelCalls }) => modelCalls.some(({ tier }) => tier === 'batch')),
-)(
-  cte(`used_answers as (
-  update holdfast.provider_requests r set result = null, params = null
-  from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
-)`),
-);
-
-/** Drops what ended turns still wait for. */
-export const droppedRequests = optional('dropped_requests', (ends: Ends) =>
-  ends.some((end) => end.dropsRequests === true),
-)(
-  cte(`dropped_requests as (
-  update holdfast.provider_requests r set status = 'dropped', params = null, result = null, settled_at = clock_timestamp()
-  from tail
-  where r.turn_id = tail.turn_id and r.status in ('queued', 'assigned', 'answered', 'errored', 'expired') and r.call_no not in (
-    select c.call_no from holdfast.model_calls c where c.turn_id = tail.turn_id union all
-    select c.call_no from stored_calls c where c.turn_id = tail.turn_id)
-)`),
 );

@@ -84,6 +84,7 @@ picked as materialized (
   select r.turn_id, r.call_no, r.params_bytes, r.batch_id, r.hop, r.reason, r.returns, c.n from candidates c
   join holdfast.provider_requests r on r.turn_id = c.turn_id and r.call_no = c.call_no
   where r.status = 'queued' and (c.bytes <= $6 or c.n = 1) and exists (select from ready)
+    and not exists (select from holdfast.turns t where t.id = r.turn_id and t.ended_at is not null)
   for update of r skip locked
 ),
 hops as materialized (

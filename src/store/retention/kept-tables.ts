@@ -26,6 +26,7 @@ export const TABLES_DELETED_ELSEWHERE = {
   'when the call ends': ['cost_reservations'],
   'when the command ends': ['process_inputs'],
   'when the session continues': ['yields'],
+  'when they are carried out': ['effects'],
   'when the session has no more work': ['doorbells'],
   'when a person resumes': ['pauses'],
   'when they expire': ['sign_in_codes', 'web_sessions'],

@@ -1,7 +1,7 @@
 -- commit-step
 -- Purpose: Store one step of each turn. Answers a verdict per write.
 -- Locking: The session rows in the order of their ids.
--- Options: entries, model_calls, tool_intents, tool_results, budgets, used_answers, steers, events (of entries, model_calls, tool_intents, tool_results, budgets, used_answers, steers, events)
+-- Options: entries, model_calls, tool_intents, tool_results, budgets, steers, events (of entries, model_calls, tool_intents, tool_results, budgets, steers, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 joining_messages json, $8 new_followups json, $9 new_events json
 prepare "commit-step" (json, uuid[], json, json, json, json, json, json, json) as
 /* commit-step */
@@ -92,10 +92,6 @@ settled_budgets as (
     from ended_reservations group by budget_id, starts_at) as ended
   where w.budget_id = settled_windows.budget_id and w.starts_at = settled_windows.starts_at
     and ended.budget_id = w.budget_id and ended.starts_at = w.starts_at
-),
-used_answers as (
-  update holdfast.provider_requests r set result = null, params = null
-  from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
 ),
 joining_messages as (
   select n, id

@@ -1,19 +1,18 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, undone_summaries, deliveries, dead_letters, poll_results, events, awaited (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, undone_summaries, deliveries, dead_letters, poll_results, events, awaited)
--- Parameters: $1 head json, $2 sessions uuid[], $3 noticed_sessions uuid[], $4 new_entries json, $5 new_calls json, $6 new_intents json, $7 new_results json, $8 run_ends json, $9 new_ends json, $10 new_deliveries json, $11 new_notices json, $12 new_events json
-prepare "finish-turn" (json, uuid[], uuid[], json, json, json, json, json, json, json, json, json) as
+-- Options: entries, model_calls, tool_intents, tool_results, budgets, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited (of entries, model_calls, tool_intents, tool_results, budgets, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited)
+-- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_ends json, $8 new_deliveries json, $9 new_effects json, $10 new_events json
+prepare "finish-turn" (json, uuid[], json, json, json, json, json, json, json, json) as
 /* finish-turn */
 with head as (
   select n, session_id, epoch, base_seq, added, turn_id, calls, retries, steps, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, cost_micros, unpriced_calls, is_simulated, session_view::json
   from json_to_recordset($1::json) as records (n int, session_id uuid, epoch bigint, base_seq bigint, added int, turn_id uuid, calls int, retries int, steps int, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, cost_micros bigint, unpriced_calls int, is_simulated boolean, session_view text)
 ),
 locked as materialized (
-  select s.*, s.xmin as version from holdfast.sessions s
-  where s.id = any ($2::uuid[] || array(select unnest(own.ancestors) from holdfast.sessions own where own.id = any ($2::uuid[]))
-    || $3::uuid[])
-  order by s.id for no key update
+  select s.id, s.epoch, s.turn_id, s.entry_seq, s.leaf_seq, s.transcript_no, s.stop_kind, s.stop_reason, s.waiting, s.steer_seq, s.inbox_seq,
+    s.run_id, s.xmin as version
+  from holdfast.sessions s where s.id = any ($2::uuid[]) order by s.id for no key update
 ),
 verdict as materialized (
   select head.n, s.epoch = head.epoch and s.turn_id = head.turn_id
@@ -29,7 +28,7 @@ fence as materialized (
 ),
 new_entries as (
   select n, pos, id, kind, role, content::json, is_pruned, provenance::json
-  from json_to_recordset($4::json) as records (n int, pos int, id uuid, kind text, role text, content text, is_pruned boolean, provenance text)
+  from json_to_recordset($3::json) as records (n int, pos int, id uuid, kind text, role text, content text, is_pruned boolean, provenance text)
 ),
 stored_entries as (
   insert into holdfast.entries (session_id, seq, id, transcript_no, parent_seq, kind, role, content, turn_id, state, retired_seq, provenance)
@@ -40,7 +39,7 @@ stored_entries as (
 ),
 new_calls as (
   select n, call_no, step, until_seq, status, stop_reason, response_id, error::json, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, started_at, first_chunk_at, ended_at, purpose, view::json, request_sha256, model, cost_micros, price_version, tier, cache_write_1h_tokens, is_estimated, is_simulated, notes::json
-  from json_to_recordset($5::json) as records (n int, call_no int, step int, until_seq bigint, status text, stop_reason text, response_id text, error text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, started_at timestamptz, first_chunk_at timestamptz, ended_at timestamptz, purpose text, view text, request_sha256 text, model text, cost_micros bigint, price_version text, tier text, cache_write_1h_tokens bigint, is_estimated boolean, is_simulated boolean, notes text)
+  from json_to_recordset($4::json) as records (n int, call_no int, step int, until_seq bigint, status text, stop_reason text, response_id text, error text, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, started_at timestamptz, first_chunk_at timestamptz, ended_at timestamptz, purpose text, view text, request_sha256 text, model text, cost_micros bigint, price_version text, tier text, cache_write_1h_tokens bigint, is_estimated boolean, is_simulated boolean, notes text)
 ),
 stored_calls as (
   insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, stop_reason, response_id, error,
@@ -56,7 +55,7 @@ stored_calls as (
 ),
 new_intents as (
   select n, step, ordinal, call_id, name, is_idempotent, status
-  from json_to_recordset($6::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, status text)
+  from json_to_recordset($5::json) as records (n int, step int, ordinal int, call_id text, name text, is_idempotent boolean, status text)
 ),
 stored_intents as (
   insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch, ended_at)
@@ -68,7 +67,7 @@ stored_intents as (
 ),
 new_results as (
   select n, step, ordinal, status, result::json
-  from json_to_recordset($7::json) as records (n int, step int, ordinal int, status text, result text)
+  from json_to_recordset($6::json) as records (n int, step int, ordinal int, status text, result text)
 ),
 settled_calls as (
   update holdfast.tool_calls t
@@ -94,37 +93,9 @@ settled_budgets as (
   where w.budget_id = settled_windows.budget_id and w.starts_at = settled_windows.starts_at
     and ended.budget_id = w.budget_id and ended.starts_at = w.starts_at
 ),
-used_answers as (
-  update holdfast.provider_requests r set result = null, params = null
-  from stored_calls c where c.tier = 'batch' and r.turn_id = c.turn_id and r.call_no = c.call_no
-),
-run_ends as (
-  select status, result, error, is_suppressed, mode, by_channel::json
-  from json_to_recordset($8::json) as records (status text, result text, error text, is_suppressed boolean, mode text, by_channel text)
-),
-ending as materialized (
-  select run.id, run.parent_id, run.child_id, run.root_id, coalesce(run.label, run.task) as label, run.created_at, run.route, run.deliver, run.options,
-    run.cleanup, run.charged_to, greatest(0, s.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens - coalesce((select sum(before.input_tokens) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as input_tokens, greatest(0, s.output_tokens + fence.output_tokens - coalesce((select sum(before.output_tokens) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as output_tokens,
-    case when case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end is not null then greatest(0, case when fence.cost_micros is null then nullif(s.cost_micros, 0) else coalesce(s.cost_micros, 0) + fence.cost_micros end - coalesce((select sum(before.cost_micros) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint end as cost_micros, greatest(0, s.unpriced_calls + fence.unpriced_calls - coalesce((select sum(before.unpriced_calls) from holdfast.subagent_runs before
-      where before.child_id = run.child_id and before.id <> run.id), 0))::bigint as unpriced_calls,
-    s.is_simulated or fence.is_simulated as is_simulated, run_ends.status, run_ends.result, run_ends.error, run_ends.is_suppressed, false as is_told
-  from run_ends cross join fence join locked s on s.id = fence.session_id join holdfast.subagent_runs run on run.id = s.run_id
-  where s.waiting = 0 and s.live_children = 0
-),
-stopped_run as (
-  update holdfast.subagent_runs r
-  set input_tokens = r.input_tokens + fence.input_tokens + fence.cache_read_tokens + fence.cache_write_tokens,
-    output_tokens = r.output_tokens + fence.output_tokens, cost_micros = case when fence.cost_micros is null then nullif(r.cost_micros, 0) else coalesce(r.cost_micros, 0) + fence.cost_micros end,
-    unpriced_calls = r.unpriced_calls + fence.unpriced_calls, is_simulated = r.is_simulated or fence.is_simulated
-  from fence join holdfast.turns t on t.id = fence.turn_id join locked s on s.id = fence.session_id
-  where r.child_id = fence.session_id and s.run_id is null and (r.ended_at is null or r.ended_at >= t.started_at)
-),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($9::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, is_awaited, collect_max
+  from json_to_recordset($7::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -175,10 +146,7 @@ updated_sessions as (
     waiting = s.waiting + (select count(*) from returned_inputs where returned_inputs.session_id = s.id)::int,
     collect_max = coalesce(tail.collect_max, case when s.waiting > 0 then s.collect_max end),
     is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
-    view = coalesce(fence.session_view, s.view),
-    run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
-    archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()
-      else s.archived_at end
+    view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
     case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
@@ -204,13 +172,6 @@ rung_doorbells as (
 deleted_doorbells as (
   delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
 ),
-dropped_requests as (
-  update holdfast.provider_requests r set status = 'dropped', params = null, result = null, settled_at = clock_timestamp()
-  from tail
-  where r.turn_id = tail.turn_id and r.status in ('queued', 'assigned', 'answered', 'errored', 'expired') and r.call_no not in (
-    select c.call_no from holdfast.model_calls c where c.turn_id = tail.turn_id union all
-    select c.call_no from stored_calls c where c.turn_id = tail.turn_id)
-),
 hidden_entries as (
   update holdfast.entries e
   set state = case when tail.hides = 'poll' then 'pruned' else 'hidden' end, retired_seq = fence.base_seq + 1
@@ -233,7 +194,7 @@ undone_compactions as (
 ),
 new_deliveries as (
   select n, pos, id, channel, target::json, payload::json, expires_ms
-  from json_to_recordset($10::json) as records (n int, pos int, id uuid, channel text, target text, payload text, expires_ms bigint)
+  from json_to_recordset($8::json) as records (n int, pos int, id uuid, channel text, target text, payload text, expires_ms bigint)
 ),
 inserted_deliveries as (
   insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at)
@@ -245,137 +206,17 @@ inserted_dead_letters as (
   insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason)
   select letter_id, 'turn', session_id, turn_id, letter_code, letter_reason from tail where letter_id is not null
 ),
-settled_polls as (
-  update holdfast.heartbeats h set result = tail.poll_result
-  from tail join settled on settled.turn_id = tail.turn_id
-  where h.message_id = settled.id and tail.poll_result is not null
+new_effects as (
+  select n, id, kind, payload::json
+  from json_to_recordset($9::json) as records (n int, id uuid, kind text, payload text)
 ),
-queue_modes as materialized (select mode, by_channel from run_ends),
-recipient as materialized (
-  select ending.id as run_id, child.key as child_key, relative.* from ending join locked child on child.id = ending.child_id
-  left join lateral (
-    select l.id as session_id, cardinality(l.ancestors) = 0 as is_for_user,
-      l.live_children - case when l.id = ending.parent_id then 1 else 0 end as active,
-      l.run_id is not null and l.turn_id is null and l.waiting = 0 as is_parked,
-      (l.turn_id is not null or l.owner is not null and l.lease_expires_at > clock_timestamp())
-        and coalesce(l.queue_mode, queue_modes.by_channel ->> l.channel, queue_modes.mode) in ('steer', 'steer-backlog') as steers
-    from unnest(child.ancestors) with ordinality as above (id, place) join locked l on l.id = above.id cross join queue_modes
-    where l.archived_at is null and (cardinality(l.ancestors) = 0 or l.run_id is not null)
-    order by above.place desc limit 1
-  ) as relative on true
-),
-judged_end as materialized (
-  select ending.*, recipient.session_id, recipient.child_key, recipient.is_for_user, recipient.active, recipient.steers,
-    clock_timestamp() as ended_at,
-    ending.is_told or ending.is_suppressed and not (recipient.is_parked and recipient.active = 0) as is_silent,
-    case when recipient.session_id is not null then encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-    placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid end as announcement_id,
-    json_strip_nulls(json_build_object('kind', 'subagent', 'runId', ending.id, 'sessionId', ending.child_id,
-      'sessionKey', recipient.child_key, 'label', ending.label, 'status', ending.status, 'error', ending.error, 'result', ending.result,
-      'runtimeMs', floor(extract(epoch from clock_timestamp() - ending.created_at) * 1000), 'inputTokens', ending.input_tokens,
-      'outputTokens', ending.output_tokens, 'isForUser', recipient.is_for_user, 'active', recipient.active)) as facts
-  from ending join recipient on recipient.run_id = ending.id
-),
-announcements as materialized (
-  select announcement_id as id, session_id, 'announcement' as kind,
-    case when coalesce(charged_to::text, '{}') = '{}' then (select json_object_agg(field.name, field.value) from (values ('announcement', facts), ('deliver', judged_end.deliver),
-      ('options', judged_end.options)) as field (name, value) where field.value is not null)
-      else (left(((select json_object_agg(field.name, field.value) from (values ('announcement', facts), ('deliver', judged_end.deliver),
-      ('options', judged_end.options)) as field (name, value) where field.value is not null))::text, -1) || ',"chargedTo":' || charged_to::text || '}')::json end as body,
-    route, case when steers then 'steer' end as mode, 'announce:' || id as cause_key,
-    case when is_silent then 'silent' else 'waiting' end as status, case when steers then 'steered' else 'queued' end as disposition,
-    case when is_told then json_build_object('code', 'told', 'message', 'The recipient of the announcement ended the run itself.')
-      when is_silent then json_build_object('code', 'announce_skip', 'message', 'The subagent requested no announcement.') end as error
-  from judged_end where session_id is not null
-),
-ended_run as (
-  update holdfast.subagent_runs r
-  set status = e.status, result = e.result, error = e.error, ended_at = e.ended_at, input_tokens = e.input_tokens,
-    output_tokens = e.output_tokens, cost_micros = e.cost_micros, unpriced_calls = e.unpriced_calls, is_simulated = e.is_simulated,
-    announcement_id = e.announcement_id, announced_to = e.session_id
-  from judged_end e where r.id = e.id and r.status = 'running'
-),
-inserted_run_letters as (
-  insert into holdfast.dead_letters (id, kind, session_id, code, reason)
-  select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid())
-    placing substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid, 'announcement', child_id, 'parent_gone', 'The run ' || id || ' has ended, and no session is left to receive its announcement.'
-  from judged_end where session_id is null and not is_silent
-),
-relative_counts as materialized (
-  select session_id, sum(children)::int as children, sum(descendants)::int as descendants from (
-    select parent_id as session_id, 1 as children, 0 as descendants from ending union all select root_id, 0, 1 from ending
-  ) as counts group by session_id
-),
-new_notices as (
-  select id, session_id, body::json, route, cause_key
-  from json_to_recordset($11::json) as records (id uuid, session_id uuid, body text, route text, cause_key text)
-),
-incoming as materialized (
-  select * from announcements
-  union all select notice.id, notice.session_id, 'message', case when coalesce(charge.charged_to::text, '{}') = '{}' then notice.body
-      else (left((notice.body)::text, -1) || ',"chargedTo":' || charge.charged_to::text || '}')::json end, notice.route, 'followup', notice.cause_key, 'waiting', 'queued', null::json
-  from new_notices notice join locked l on l.id = notice.session_id cross join fence
-    cross join lateral (select (select coalesce(i.body -> 'chargedTo', json_strip_nulls(json_build_object('sentBy', i.body -> 'sentBy', 'batchId', i.body -> 'batchId',
-      'item', case when i.cause_key like 'batch:%' then split_part(i.cause_key, ':', 3)::int end,
-      'messageId', case when i.cause_key like 'batch:%' or i.cause_key like 'cron:%' then i.id end)))
-    from holdfast.inbox i where i.turn_id = fence.turn_id order by i.seq limit 1) as charged_to) as charge where l.archived_at is null
-),
-numbered as materialized (
-  select incoming.*, l.inbox_seq + row_number() over (partition by incoming.session_id order by incoming.cause_key) as seq
-  from incoming join locked l on l.id = incoming.session_id
-),
-inserted_inputs as (
-  insert into holdfast.inbox (id, session_id, seq, kind, body, route, mode, cause_key, status, disposition, error, settled_at)
-  select id, session_id, seq, kind, body, route, mode, cause_key, status, disposition, error,
-    case when status <> 'waiting' then clock_timestamp() end
-  from numbered
-  on conflict do nothing
-  returning id, session_id, seq, kind, status, disposition, cause_key, case when status = 'waiting' then body -> 'chargedTo' end as charged_to
-),
-charged as (
-  insert into holdfast.charged_inputs (message_id, root_id, batch_id, batch_n)
-  select id, (charged_to ->> 'messageId')::uuid, (charged_to ->> 'batchId')::uuid, (charged_to ->> 'item')::int
-  from inserted_inputs where charged_to ->> 'messageId' is not null
-  on conflict do nothing
-),
-arrived as materialized (
-  select session_id, max(seq) as last_seq, count(*) filter (where status = 'waiting')::int as waiting,
-    coalesce(max(seq) filter (where status = 'waiting' and disposition = 'steered'), 0) as steer_seq
-  from inserted_inputs group by session_id
-),
-updated_relatives as (
-  update holdfast.sessions s
-  set live_children = s.live_children - coalesce(relative.children, 0), live_descendants = s.live_descendants - coalesce(relative.descendants, 0),
-    waiting = s.waiting + coalesce(arrived.waiting, 0), inbox_seq = greatest(s.inbox_seq, arrived.last_seq),
-    steer_seq = greatest(s.steer_seq, arrived.steer_seq),
-    last_message_at = case when arrived.waiting > 0 then clock_timestamp() else s.last_message_at end, updated_at = clock_timestamp()
-  from (select session_id from relative_counts union select session_id from arrived) as touched
-  left join relative_counts relative on relative.session_id = touched.session_id left join arrived on arrived.session_id = touched.session_id
-  where s.id = touched.session_id
-  returning s.*, coalesce(arrived.waiting, 0) as has_arrived
-),
-arrival_doorbells as (
-  insert into holdfast.doorbells (session_id, lane, rings)
-  select s.id, s.lane, ((s.inbox_seq + s.epoch) << 20) from updated_relatives s where s.has_arrived > 0
-  on conflict (session_id) do nothing
-  returning session_id, lane, rings
-),
-put_events as (
-  select inserted_inputs.session_id, null::uuid as turn_id, 'message.accepted' as type, json_build_object('messageId', inserted_inputs.id, 'seq', inserted_inputs.seq,
-      'kind', inserted_inputs.kind, 'disposition', inserted_inputs.disposition) as data, inserted_inputs.seq * 2 as n from inserted_inputs
-    union all
-    select inserted_inputs.session_id, null, 'message.settled', json_build_object('messageId', inserted_inputs.id, 'status', inserted_inputs.status), inserted_inputs.seq * 2 + 1
-    from inserted_inputs where inserted_inputs.status <> 'waiting'
-),
-announced_events as (
-  select e.session_id, null::uuid as turn_id, 'announce.queued' as type, json_build_object('runId', e.id, 'childSessionKey', e.child_key,
-      'messageId', e.announcement_id, 'status', e.status, 'disposition', case when e.steers then 'steered' else 'queued' end) as data,
-      0 as n
-    from judged_end e where e.session_id is not null and not e.is_silent
+inserted_effects as (
+  insert into holdfast.effects (id, session_id, kind, payload, cause)
+  select e.id, fence.session_id, e.kind, e.payload, e.kind || ':' || fence.turn_id from new_effects e join fence on fence.n = e.n
 ),
 new_events as (
   select n, pos, type, data::json
-  from json_to_recordset($12::json) as records (n int, pos int, type text, data text)
+  from json_to_recordset($10::json) as records (n int, pos int, type text, data text)
 ),
 journal_events as (
   select fence.session_id, fence.turn_id, e.type, e.data, e.pos as n
@@ -392,9 +233,7 @@ inserted_events as (
     select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source
     union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
-    union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from announced_events) as source
-    union all select 4 as phase, source.* from (select session_id, turn_id, type, data, n from put_events) as source
-    union all select 5 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
+    union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
 ),
 settled_turns as materialized (
   select tail.n, json_build_object('turn', json_build_object('id', t.id, 'sessionKey', s.key, 'kind', t.kind, 'lane', t.lane, 'status', t.status,
@@ -432,8 +271,7 @@ select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = hea
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
-  (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
+  settled_turns.told as told_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n

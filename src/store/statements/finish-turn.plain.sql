@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of outreach, entries, model_calls, tool_intents, tool_results, budgets, used_answers, run_end, stopped, returned_inputs, dropped_requests, hidden_entries, undone_summaries, deliveries, dead_letters, poll_results, events, awaited)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, budgets, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_ends json
 prepare "finish-turn" (json, uuid[], json) as
 /* finish-turn */
@@ -26,10 +26,9 @@ fence as materialized (
   select head.*, s.transcript_no, s.leaf_seq, s.version
   from head join verdict on verdict.n = head.n and verdict.is_new join locked s on s.id = head.session_id
 ),
-ending as (select null::uuid as child_id, null::text as cleanup where false),
 new_ends as (
-  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, poll_result, is_awaited, collect_max
-  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, poll_result text, is_awaited boolean, collect_max int)
+  select n, status, message_status, reply, answered_model, error::json, was_aborted, context_tokens, deliveries, letter_id, letter_code, letter_reason, debounce_ms, gather_ms_max, cap, steer_seen, ended_type, ended_data::json, hides, hides_from, hides_summary, undoes, announce_debounce_ms, is_awaited, collect_max
+  from json_to_recordset($3::json) as records (n int, status text, message_status text, reply text, answered_model text, error text, was_aborted boolean, context_tokens bigint, deliveries int, letter_id uuid, letter_code text, letter_reason text, debounce_ms int, gather_ms_max int, cap int, steer_seen bigint, ended_type text, ended_data text, hides text, hides_from bigint, hides_summary bigint, undoes boolean, announce_debounce_ms int, is_awaited boolean, collect_max int)
 ),
 tail as materialized (
   select new_ends.*, fence.session_id, fence.turn_id,
@@ -72,10 +71,7 @@ updated_sessions as (
     waiting = s.waiting + (select count(*) from returned_inputs where returned_inputs.session_id = s.id)::int,
     collect_max = coalesce(tail.collect_max, case when s.waiting > 0 then s.collect_max end),
     is_simulated = s.is_simulated or fence.is_simulated, context_tokens = tail.context_tokens,
-    view = coalesce(fence.session_view, s.view),
-    run_id = case when exists (select from ending where ending.child_id = s.id) then null else s.run_id end,
-    archived_at = case when exists (select from ending where ending.child_id = s.id and ending.cleanup = 'delete') then clock_timestamp()
-      else s.archived_at end
+    view = coalesce(fence.session_view, s.view)
   from fence join tail on tail.n = fence.n where s.id = fence.session_id
   returning s.id, s.waiting, s.delivery_seq, fence.n, tail.deliveries, s.last_message_at, tail.gather_ms_max, tail.cap,
     case when s.steer_seq <= tail.steer_seen then tail.debounce_ms else 0 end as debounce_ms,
@@ -101,10 +97,6 @@ rung_doorbells as (
 deleted_doorbells as (
   delete from holdfast.doorbells d using updated_sessions where d.session_id = updated_sessions.id and updated_sessions.waiting = 0
 ),
-arrived as (select null::uuid as session_id where false),
-arrival_doorbells as (select null::uuid as session_id, null::text as lane, null::bigint as rings where false),
-put_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),
-announced_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),
 journal_events as (select null::uuid as session_id, null::uuid as turn_id, null::text as type, null::json as data, 0 as n where false),
 settled_events as (
   select session_id, turn_id, 'message.settled' as type, json_build_object('messageId', id, 'status', status) as data, seq as n from settled
@@ -117,9 +109,7 @@ inserted_events as (
     select ((pg_current_xact_id()::text::bigint + (select o.xid_offset from holdfast.event_ids o where o.singleton)) << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
     from (select 1 as phase, source.* from (select session_id, turn_id, type, data, n from journal_events) as source
     union all select 2 as phase, source.* from (select session_id, turn_id, type, data, n from settled_events) as source
-    union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from announced_events) as source
-    union all select 4 as phase, source.* from (select session_id, turn_id, type, data, n from put_events) as source
-    union all select 5 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
+    union all select 3 as phase, source.* from (select session_id, turn_id, type, data, n from ended_events) as source) as happened
 ),
 settled_turns as (select null::int as n, null::json as told where false)
 select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = head.epoch, false) as was_ended,
@@ -127,8 +117,7 @@ select head.n, verdict.is_new, coalesce(t.ended_at is not null and t.epoch = hea
   json_build_object('attempt', t.attempt, 'waitedMs', round(extract(epoch from t.started_at - t.queued_at) * 1000),
     'ranMs', round(extract(epoch from clock_timestamp() - t.started_at) * 1000)) as figures,
   case when updated_sessions.deliveries > 0 then (updated_sessions.delivery_seq - updated_sessions.deliveries + 1) * 1000 end as delivery_ring_no,
-  (select json_agg(json_build_object('sessionId', session_id, 'lane', lane, 'ringNo', rings)) from arrival_doorbells) as rings_for,
-  (select json_agg(session_id) from arrived) as reached, settled_turns.told as told_turn
+  settled_turns.told as told_turn
 from head
 left join updated_sessions on updated_sessions.n = head.n
 left join verdict on verdict.n = head.n

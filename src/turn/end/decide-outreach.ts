@@ -1,27 +1,28 @@
 // What the end of a turn means for other sessions: a subagent's run ends and is announced to the session above it; an answer within an
-// exchange is forwarded to the other side. Decided here, from values; executed by the statement that ends the turn.
+// exchange is forwarded to the other side. Decided here, from values, as effects that the end of the turn stores.
 import { boundedResult, isAnnounceSkip, type RunStatus } from '../../core/announcement.ts';
 import { answerExchange, exchangeOf, exchangeRoute, failExchange, type ExchangeAnswer } from '../../core/exchange.ts';
 import { optionsOfInputs, withOptions } from '../../core/input-options.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { lastAnswerOf, lastOutputOf, type OutputEntry } from '../../core/last-output.ts';
 import type { AnswerOutcome } from '../../core/next-steps.ts';
+import type { RunResult } from '../../core/run-end.ts';
 import type { SessionMessage } from '../../core/session-message.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { newId } from '../../ids.ts';
-import type { TurnEnd, Notice, SubagentRunEnd } from '../../store/journal/turn-end.ts';
+import type { TurnEffect } from '../../store/effects/turn-effects.ts';
 import type { TurnContext } from '../context.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
 
-/** The part of a turn's end that other sessions are concerned with. */
-export type TurnNotices = Pick<TurnEnd, 'run' | 'notices'>;
+/** What a turn's end means for other sessions. */
+type TurnEffects = readonly TurnEffect[];
 
 /** A decided answer, and what of it leaves for the session's own user. */
 export interface DecidedAnswer {
   outcome: AnswerOutcome;
   /** The text that is delivered; null: none. */
   delivered: string | null;
-  outreach: TurnNotices;
+  outreach: TurnEffects;
 }
 
 /** Settles an answer that was given, or withheld on purpose. */
@@ -46,7 +47,7 @@ export function settleAnswer(
   return {
     outcome: next === null && ownReply === null ? silenced(outcome) : outcome,
     delivered: ownReply,
-    outreach: { ...run, notices: noticesOf(turn, next) },
+    outreach: [...run, ...messagesOf(turn, next)],
   };
 }
 
@@ -55,19 +56,19 @@ export function settleFault(
   context: TurnContext,
   turn: OpenedTurn,
   { status, message }: { status: Exclude<RunStatus, 'ok'>; message: string },
-): TurnNotices {
+): TurnEffects {
   if (turn.kind === 'compaction') return settleCompacted(context, turn);
   const result = lastOutputOf(turn.transcript.entries);
   const run = runEndOf(context, turn, { status, result, error: message, isSuppressed: false });
   const exchange = exchangeOf(turn.journal.at.inputs[0]?.body);
-  return exchange === null ? run : { ...run, notices: noticesOf(turn, failExchange(exchange, message)) };
+  return exchange === null ? run : [...run, ...messagesOf(turn, failExchange(exchange, message))];
 }
 
 /**
  * What other sessions receive about a turn that only compacted its session: a run that could not end during it ends now, as it would
  * have.
  */
-export function settleCompacted(context: TurnContext, turn: OpenedTurn): TurnNotices {
+export function settleCompacted(context: TurnContext, turn: OpenedTurn): TurnEffects {
   const result = lastAnswerOf(turn.transcript.entries);
   return runEndOf(context, turn, { status: 'ok', result, error: null, isSuppressed: false });
 }
@@ -80,16 +81,17 @@ function worksOnRun({ session }: OpenedTurn): boolean {
 function runEndOf(
   { config }: TurnContext,
   turn: OpenedTurn,
-  { result, error, ...end }: Omit<SubagentRunEnd, 'modes'>,
-): TurnNotices {
-  if (!worksOnRun(turn)) return {};
+  { result, error, ...end }: Omit<RunResult, 'modes'>,
+): TurnEffects {
+  const { runId } = turn.session;
+  if (runId === null) return [];
   const { mode, byChannel } = config.messages.queue;
-  return {
-    run: { ...end, result: storable(result), error: storable(error), modes: { mode, byChannel } },
-  };
+  const modes = { mode, byChannel };
+  const stored = { ...end, result: storable(result), error: storable(error), modes };
+  return [{ kind: 'run-ended', turnId: turn.id, runId, end: stored }];
 }
 
-function noticesOf(turn: OpenedTurn, next: ExchangeAnswer['next']): Notice[] {
+function messagesOf(turn: OpenedTurn, next: ExchangeAnswer['next']): TurnEffects {
   if (next === null) return [];
   const { exchange, target, text } = next;
   const { deliver } = exchange.origin;
@@ -100,16 +102,15 @@ function noticesOf(turn: OpenedTurn, next: ExchangeAnswer['next']): Notice[] {
     ...withOptions(optionsOfInputs(turn.journal.at.inputs)),
     ...(target.id === exchange.from.id && deliver !== undefined ? { deliver } : {}),
   };
-  return [
-    {
-      id: newId<MessageId>(),
-      // It was read from a row of sessions when the exchange began.
-      sessionId: target.id as SessionId,
-      body: JSON.stringify(body),
-      route: exchangeRoute(exchange),
-      causeKey: `exchange:${exchange.id}:${exchange.turn}`,
-    },
-  ];
+  const message = {
+    id: newId<MessageId>(),
+    // It was read from a row of sessions when the exchange began.
+    sessionId: target.id as SessionId,
+    body: JSON.stringify(body),
+    route: exchangeRoute(exchange),
+    causeKey: `exchange:${exchange.id}:${exchange.turn}`,
+  };
+  return [{ kind: 'message-sent', turnId: turn.id, message }];
 }
 
 function silenced(outcome: AnswerOutcome): AnswerOutcome {

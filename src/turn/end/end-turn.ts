@@ -6,11 +6,12 @@ import { faultOfStop } from '../../core/failure.ts';
 import type { ModelAnswer } from '../../core/model-request.ts';
 import { withReasoning } from '../../core/reasoning-tags.ts';
 import { decideOutcome } from '../../core/next-steps.ts';
+import type { PollResult, TurnEffect } from '../../store/effects/turn-effects.ts';
 import type { TurnEnd } from '../../store/journal/turn-end.ts';
 import type { AnsweredCall } from '../loop/ask-model.ts';
 import type { TurnContext } from '../context.ts';
 import { modelEnded } from '../model-events.ts';
-import { settleAnswer, settleCompacted, settleFault, type TurnNotices } from './decide-outreach.ts';
+import { settleAnswer, settleCompacted, settleFault } from './decide-outreach.ts';
 import { hideRefused } from './hide-refused.ts';
 import { answersOnlyPoll, repliesWithReasoning, replyRulesOf } from '../reply-rules.ts';
 import { stoppedWrite } from '../loop/run-tools.ts';
@@ -23,10 +24,11 @@ import type { StopReason, TurnFailed } from '../turn-end.ts';
 import { joined, NO_ROWS, type TurnWrite } from '../turn-write.ts';
 
 export type TurnResult = Pick<TurnEnd, 'status' | 'messageStatus' | 'reply' | 'error'> &
-  TurnNotices &
-  Partial<
-    Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'hidesSummary' | 'pollResult' | 'collectMax'>
-  > & {
+  Partial<Pick<TurnEnd, 'wasAborted' | 'deliveries' | 'hides' | 'hidesFromSeq' | 'hidesSummary' | 'collectMax'>> & {
+    /** What it means for other sessions. */
+    outreach?: readonly TurnEffect[];
+    /** The result of the heartbeat, where it answers one, and its status does not say it. */
+    pollResult?: PollResult;
     /** True when a message that wants to be next has ended the turn. */
     isInterrupted?: boolean;
     /** True when the database has refused an end of this turn: what it knows beyond its rows is not stored. */
@@ -69,7 +71,7 @@ export async function endAnswered(
       : withReasoning(text, answer.content, context.config.reasoning.enabled);
   const text = shown(delivered);
   const deliveries = text === null ? [] : replyDeliveries(context, turn, { text, replyTarget });
-  return { write, result: { ...ended, reply: shown(ended.reply), error: null, deliveries, ...outreach } };
+  return { write, result: { ...ended, reply: shown(ended.reply), error: null, deliveries, outreach } };
 }
 
 /** What is wrong with a last answer by the reason of its end; null: nothing. */
@@ -101,7 +103,7 @@ export function endCompacted(context: TurnContext, turn: OpenedTurn, reply: stri
       // The hint that an earlier turn was stopped is for the next prompt.
       wasAborted: turn.session.wasAborted,
       deliveries: commandDeliveries(context, turn, reply),
-      ...settleCompacted(context, turn),
+      outreach: settleCompacted(context, turn),
     },
   };
 }
@@ -156,7 +158,7 @@ async function endSplit(context: TurnContext, turn: OpenedTurn, { message, cause
 function failureResult(context: TurnContext, turn: OpenedTurn, error: { code: string; message: string }): TurnResult {
   const deliveries = failureDeliveries(context, turn, error);
   const outreach = settleFault(context, turn, { status: 'failed', message: error.message });
-  return { status: 'failed', messageStatus: 'failed', reply: null, error, deliveries, ...outreach };
+  return { status: 'failed', messageStatus: 'failed', reply: null, error, deliveries, outreach };
 }
 
 /** Ends a turn that a person or a deadline stopped. */
@@ -185,7 +187,7 @@ export async function endStopped(
       wasAborted: isStop && !isRolledBack,
       hides: isRolledBack ? 'turn' : null,
       isInterrupted,
-      ...settleFault(context, turn, { status: isStop ? 'killed' : 'timedOut', message }),
+      outreach: settleFault(context, turn, { status: isStop ? 'killed' : 'timedOut', message }),
     },
   };
 }

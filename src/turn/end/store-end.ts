@@ -1,5 +1,6 @@
 // Stores the end of a turn: one statement, which also gives the lock back.
 import { newId } from '../../ids.ts';
+import type { TurnEffect } from '../../store/effects/turn-effects.ts';
 import type { FinishResult } from '../../store/journal/finish-turn.ts';
 import { modelName } from '../../core/model-ref.ts';
 import { isPassingFault } from '../../store/database.ts';
@@ -40,6 +41,7 @@ export async function storeEnd(
   const deadLetter = hasFailed ? { id: newId<string>(), code: error.code, reason: error.message } : null;
   // The last answer is that of the model which is asked now.
   const answered = error === null && journal.attempt.fallback !== null ? journal.attempt.request : null;
+  const effects = effectsOf(turn, result).map((effect) => ({ id: newId<string>(), ...effect }));
   const ending = await journal.store(write, (rows) =>
     context.store.finishTurn({
       ...rows,
@@ -57,9 +59,6 @@ export async function storeEnd(
         collectMax: result.collectMax,
         hidesFromSeq: result.hidesFromSeq,
         hidesSummary: result.hidesSummary,
-        pollResult: turn.kind === 'heartbeat' ? (result.pollResult ?? POLL_RESULTS[status]) : undefined,
-        run: result.run,
-        notices: result.notices,
       }),
       debounceMs: isInterrupted ? 0 : (session.queueDebounceMs ?? queue.debounceMs),
       announceDebounceMs: isInterrupted ? 0 : turn.agent.subagents.announceDebounce,
@@ -67,9 +66,8 @@ export async function storeEnd(
       cap: capOf(context, session),
       steerSeen: journal.attempt.steersSeen,
       ended: turnEnded(turn, progressAfter(journal.at.progress, write), { status, reply, error, answered }),
-      ...(session.runId === null ? undefined : { isPartOfRun: true }),
       isAwaited: context.isAwaited(session.id),
-      ...(viaOf(journal.at.inputs) !== 'live' ? { dropsRequests: true } : undefined),
+      effects,
     }),
   );
   context.tracing?.turnEnded(turn.id);
@@ -77,6 +75,20 @@ export async function storeEnd(
   reportTurnEnd(context, turn, { status, error, figures: ending.figures, deadLetter });
   if (hides === null) context.transcripts.keep(session.id, turn.transcript);
   return ending;
+}
+
+/** What the end of the turn leaves to be done beside its session. */
+function effectsOf({ id: turnId, kind, session, journal }: OpenedTurn, result: TurnResult): TurnEffect[] {
+  const { status, outreach = [], wasAborted = false } = result;
+  const effects = [...outreach];
+  // A run that is stopped meanwhile counts the turn.
+  const isOfSubagent = session.runId !== null || (wasAborted && session.depth > 0);
+  if (isOfSubagent && !effects.some((effect) => effect.kind === 'run-ended'))
+    effects.push({ kind: 'run-ended', turnId, runId: session.runId, end: null });
+  if (kind === 'heartbeat')
+    effects.push({ kind: 'poll-answered', turnId, result: result.pollResult ?? POLL_RESULTS[status] });
+  if (viaOf(journal.at.inputs) !== 'live') effects.push({ kind: 'requests-left', turnId });
+  return effects;
 }
 
 /**

@@ -4,7 +4,7 @@ import type { CrashRig } from './crash-rig.ts';
 const FAMILY = `(select s.id from holdfast.sessions s where s.key = $1
   or (select top.id from holdfast.sessions top where top.key = $1) = any (s.ancestors))`;
 
-const TABLES = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'yields'];
+const TABLES = ['inbox', 'entries', 'turns', 'system_events', 'deliveries', 'events', 'doorbells', 'yields', 'effects'];
 
 /** Every row of the family by table, as text: if two readings are equal, no process wrote to it in between. */
 export async function readFamilyRows(rig: CrashRig, session: string): Promise<Record<string, string>> {
@@ -30,7 +30,8 @@ export async function readFamilyRows(rig: CrashRig, session: string): Promise<Re
 export async function isQuiet(rig: CrashRig, session: string, runs: number): Promise<boolean> {
   const { rows } = await rig.database.query<{ busy: number; ended: number }>(
     `select (select count(*)::int from holdfast.sessions s where s.id in ${FAMILY}
-        and (s.waiting > 0 or s.turn_id is not null or s.owner is not null or s.run_id is not null)) as busy,
+        and (s.waiting > 0 or s.turn_id is not null or s.owner is not null or s.run_id is not null))
+        + (select count(*)::int from holdfast.effects e where e.session_id in ${FAMILY}) as busy,
       (select count(*)::int from holdfast.subagent_runs r where r.child_id in ${FAMILY} and r.status <> 'running') as ended`,
     [keyOf(session)],
   );

@@ -9,6 +9,7 @@ const polls = new Set([
   'count-rings',
   'due-deliveries',
   'overdue',
+  'left-effects',
   'deltas',
   'lost-processes',
   'process-wishes',

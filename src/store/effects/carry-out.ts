@@ -1,0 +1,148 @@
+// Carries out what ends of turns have left to be done (`turn-effects.ts`): each effect once, in the order of the ends of its session, by a
+// transaction that also deletes its row. The process that has committed the end does so right after it; what a crash has left is carried out
+// by the reconciler of any process.
+import type { AfterCommit, Committed } from '../../after-commit.ts';
+import type { SessionId } from '../../core/ids.ts';
+import type { FamilyState } from '../../core/run-end.ts';
+import { chargedBodySql, chargeOfTurnSql } from '../charged-inputs.ts';
+import type { Database } from '../database.ts';
+import { putInputs } from '../put-inputs.ts';
+import { TURN_RETRY_MS } from '../retry-passing-faults.ts';
+import { allOf } from '../rings.ts';
+import { literal } from '../statement.ts';
+import { inTransaction, type Transaction } from '../transaction.ts';
+import { carryOutRunEnd, NOTHING, RUN_SQL, type LockedFamily, type RunRow, type Told } from './end-runs.ts';
+import type { EffectOf, TurnEffect } from './turn-effects.ts';
+
+const EFFECTS_MAX = 100;
+
+export const TAKE_EFFECTS = literal({
+  name: 'take-effects',
+  purpose:
+    'Take the effects of a session. Answers them, with the locked rows of the session, of the sessions above it, and of those that get a message.',
+  locking: 'The session rows in the order of their ids, then the effects.',
+  text: `with locked as materialized (
+  select s.* from holdfast.sessions s
+  where s.id = any (array[$1::uuid] || array(select unnest(own.ancestors) from holdfast.sessions own where own.id = $1)
+    || array(select (e.payload -> 'message' ->> 'sessionId')::uuid from holdfast.effects e where e.session_id = $1))
+  order by s.id for no key update
+),
+taken as (
+  delete from holdfast.effects e using locked l where e.session_id = l.id and l.id = $1
+  returning e.id, e.kind, e.payload
+)
+select (select json_agg(json_build_object('id', s.id, 'key', s.key, 'ancestors', s.ancestors, 'runId', s.run_id, 'hasTurn', s.turn_id is not null,
+      'isBusy', s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp(), 'isArchived', s.archived_at is not null,
+      'waiting', s.waiting, 'liveChildren', s.live_children, 'queueMode', s.queue_mode, 'channel', s.channel)) from locked s) as family,
+  (select ${RUN_SQL} from locked s join holdfast.subagent_runs run on run.id = s.run_id where s.id = $1) as run,
+  (select json_agg(json_build_object('kind', kind, 'payload', payload) order by id) from taken) as effects`,
+});
+
+interface Taken {
+  family: FamilyState[] | null;
+  run: RunRow | null;
+  effects: { kind: string; payload: object }[] | null;
+}
+
+/** Carries out the effects of a session, if there are any. */
+export async function carryOutEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
+  return inTransaction(database.hot, TURN_RETRY_MS, async (tx) => {
+    const [taken] = await tx.query<Taken & Record<string, unknown>>(TAKE_EFFECTS.prepared([sessionId]));
+    const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
+    const held = { sessionId, family, run: taken?.run ?? null };
+    const told: Told = { inputs: [], events: [] };
+    for (const { kind, payload } of taken?.effects ?? []) {
+      const { inputs, events } = await carryOut(tx, { kind, ...payload } as TurnEffect, held);
+      told.inputs.push(...inputs);
+      told.events.push(...events);
+    }
+    return { last: putInputs(tx, told) };
+  });
+}
+
+async function carryOut(
+  tx: Transaction,
+  effect: TurnEffect,
+  held: LockedFamily & { sessionId: SessionId },
+): Promise<Told> {
+  switch (effect.kind) {
+    case 'run-ended':
+      return carryOutRunEnd(tx, effect, held);
+    case 'message-sent':
+      return await sendMessage(tx, effect, held);
+    case 'poll-answered':
+      tx.write(ANSWER_POLL.prepared([effect.turnId, effect.result]));
+      return NOTHING;
+    case 'requests-left':
+      tx.write(DROP_REQUESTS.prepared([effect.turnId]));
+      return NOTHING;
+    default:
+      return effect satisfies never;
+  }
+}
+
+export const CHARGED_BODY = literal({
+  name: 'charged-body',
+  purpose: 'Add what a turn counts for to the body of a message.',
+  text: `select ${chargedBodySql('$1::json', 'charge.charged_to')}::text as body from (select ${chargeOfTurnSql('$2::uuid')} as charged_to) as charge`,
+});
+
+/** A message finds an archived session as if there were none. */
+async function sendMessage(
+  tx: Transaction,
+  { message, turnId }: EffectOf<'message-sent'>,
+  { family }: LockedFamily,
+): Promise<Told> {
+  if (family.get(message.sessionId)?.isArchived !== false) return NOTHING;
+  const [charged] = await tx.query<{ body: string }>(CHARGED_BODY.prepared([message.body, turnId]));
+  const { body = message.body } = charged ?? {};
+  const waits = { kind: 'message', mode: 'followup', status: 'waiting', disposition: 'queued', error: null } as const;
+  return { inputs: [{ ...message, ...waits, body }], events: [] };
+}
+
+export const ANSWER_POLL = literal({
+  name: 'answer-poll',
+  purpose: 'Store the result of the heartbeat that a turn has answered.',
+  locking: 'The heartbeat.',
+  text: `update holdfast.heartbeats h set result = $2 from holdfast.inbox i where i.turn_id = $1 and i.kind = 'heartbeat' and h.message_id = i.id`,
+});
+
+export const DROP_REQUESTS = literal({
+  name: 'drop-requests',
+  purpose: 'Drop the requests of an ended turn that still wait, and empty those whose answers it has used.',
+  locking: 'The requests.',
+  text: `update holdfast.provider_requests r
+set params = null, result = null, status = case when used.is_used then r.status else 'dropped' end,
+  settled_at = case when used.is_used then r.settled_at else clock_timestamp() end
+from holdfast.provider_requests own cross join lateral (
+  select exists (select from holdfast.model_calls c where c.turn_id = own.turn_id and c.call_no = own.call_no) as is_used
+) as used
+where own.turn_id = $1 and r.turn_id = own.turn_id and r.call_no = own.call_no
+  and (used.is_used or r.status in ('queued', 'assigned', 'answered', 'errored', 'expired'))`,
+});
+
+export const LEFT_EFFECTS = literal({
+  name: 'left-effects',
+  purpose: 'Read which sessions have the oldest effects.',
+  text: `select distinct session_id as "sessionId" from (select session_id from holdfast.effects order by id limit ${EFFECTS_MAX}) as oldest`,
+});
+
+/** Carries out what processes have left that crashed. One that fails is reported, and tried again the next time. */
+export async function carryOutLeftEffects(database: Database): Promise<Committed<object>[]> {
+  const left = (await database.hot.query<{ sessionId: SessionId }>(LEFT_EFFECTS.prepared([]))).rows;
+  const done: Committed<object>[] = [];
+  for (const { sessionId } of left) done.push({ after: await tryEffects(database, sessionId) });
+  return done;
+}
+
+/** The same right after the end of a turn: the end is committed, so a fault is left to the reconciler. */
+export async function tryEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
+  try {
+    return await carryOutEffects(database, sessionId);
+  } catch (error) {
+    database.outages.report(error, 'Effects of a turn could not be carried out; the reconciler tries again', {
+      sessionId,
+    });
+    return allOf([]);
+  }
+}

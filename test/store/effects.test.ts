@@ -1,0 +1,99 @@
+// Effects of the ends of turns whose process was killed between the commit of the end and the effect.
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { SessionId } from '../../src/core/ids.ts';
+import { newId } from '../../src/ids.ts';
+import { carryOutEffects, carryOutLeftEffects } from '../../src/store/effects/carry-out.ts';
+import type { TurnEffect } from '../../src/store/effects/turn-effects.ts';
+import { endOverdue, endStalled } from '../../src/store/end-overdue.ts';
+import type { JournalWrite } from '../../src/store/journal.ts';
+import { FINISH_TURN } from '../../src/store/journal/finish-turn.ts';
+import { childOf, familyCounts } from './family-builders.ts';
+import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
+
+let rig: StoreRig;
+beforeAll(async () => {
+  rig = await createStoreRig();
+});
+afterAll(() => rig.drop());
+
+const MODES = { mode: 'collect', byChannel: {} };
+
+/** Ends a turn as a process that is killed before it carries out the effects. */
+async function endThenKilled(write: JournalWrite, ...effects: TurnEffect[]): Promise<void> {
+  const end = goodEnd(write, { effects: effects.map((effect) => ({ id: newId<string>(), ...effect })) });
+  await rig.database.hot.query(FINISH_TURN.prepared([end]));
+}
+
+/** A subagent whose process was killed right after its last turn had ended. */
+async function killedAtItsEnd() {
+  const parentId = await rig.session();
+  const { childId, runId } = await childOf(rig, parentId);
+  const { write } = await rig.opened(childId);
+  const { turnId } = write.progress;
+  const end = { status: 'ok', result: 'reply', error: null, isSuppressed: false, modes: MODES } as const;
+  await endThenKilled(write, { kind: 'run-ended', turnId, runId, end });
+  return { parentId, childId, runId };
+}
+
+const inboxOf = (sessionId: SessionId) =>
+  rig.rows('select kind, status, cause_key from holdfast.inbox where session_id = $1 order by seq', [sessionId]);
+const effectsOf = (sessionId: SessionId) =>
+  rig.rows('select kind from holdfast.effects where session_id = $1', [sessionId]);
+const runOf = async (runId: string) =>
+  (await rig.rows('select status, result from holdfast.subagent_runs where id = $1', [runId]))[0];
+
+test('the end of a run that a crash has left is announced once, by whichever of many processes (G18)', async () => {
+  const { parentId, childId, runId } = await killedAtItsEnd();
+  expect(await runOf(runId)).toEqual({ status: 'running', result: null });
+  expect(await familyCounts(rig, parentId)).toEqual({ waiting: 0, children: 1, descendants: 1 });
+  const rounds = await Promise.all(Array.from({ length: 4 }, () => endOverdue(rig.database, MODES)));
+  const rings = rounds.flatMap(({ after }) => after?.rings ?? []);
+  expect(rings).toMatchObject([{ kind: 'announce', sessionId: parentId }]);
+  expect(await runOf(runId)).toEqual({ status: 'ok', result: 'reply' });
+  expect(await inboxOf(parentId)).toEqual([
+    { kind: 'announcement', status: 'waiting', cause_key: `announce:${runId}` },
+  ]);
+  expect(await familyCounts(rig, parentId)).toEqual({ waiting: 1, children: 0, descendants: 0 });
+  expect(await effectsOf(childId)).toEqual([]);
+});
+
+test('a run does not end if a message has arrived since, which brings it another turn', async () => {
+  const { parentId, childId, runId } = await killedAtItsEnd();
+  await rig.accept(rig.input(childId));
+  await carryOutEffects(rig.database, childId);
+  expect(await runOf(runId)).toEqual({ status: 'running', result: null });
+  expect(await inboxOf(parentId)).toEqual([]);
+  expect(await effectsOf(childId)).toEqual([]);
+});
+
+test('a run whose end is left is not stuck', async () => {
+  const { childId, runId } = await killedAtItsEnd();
+  await rig.rows(`update holdfast.sessions set updated_at = now() - interval '1 hour' where id = $1`, [childId]);
+  expect(await endStalled(rig.database, MODES)).toMatchObject({ runs: 0 });
+  await carryOutLeftEffects(rig.database);
+  expect(await runOf(runId)).toMatchObject({ status: 'ok' });
+});
+
+test('a message for another session that a crash has left arrives once', async () => {
+  const [from, to] = [await rig.session(), await rig.session()];
+  await rig.accept(rig.input(from));
+  const { write } = await rig.opened(from);
+  const { messageId: id, sessionId, body } = rig.input(to);
+  const message = { id, sessionId, body, route: 'route', causeKey: `exchange:${id}` };
+  await endThenKilled(write, { kind: 'message-sent', turnId: write.progress.turnId, message });
+  await Promise.all([carryOutEffects(rig.database, from), carryOutLeftEffects(rig.database)]);
+  expect(await inboxOf(to)).toEqual([{ kind: 'message', status: 'waiting', cause_key: `exchange:${id}` }]);
+  expect(await effectsOf(from)).toEqual([]);
+});
+
+test('an effect that fails keeps no other from being carried out, and stays', async () => {
+  const broken = await rig.session();
+  await rig.rows(
+    `insert into holdfast.effects (id, session_id, kind, payload, cause) values ($1, $2, 'poll-answered', '{"turnId":"none"}', 'broken')`,
+    [newId<string>(), broken],
+  );
+  const { runId } = await killedAtItsEnd();
+  await carryOutLeftEffects(rig.database);
+  expect(await runOf(runId)).toMatchObject({ status: 'ok' });
+  expect(await effectsOf(broken)).toEqual([{ kind: 'poll-answered' }]);
+});
