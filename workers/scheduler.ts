@@ -11,6 +11,7 @@ import type { Logger } from '../src/logger.ts';
 import type { Service } from '../src/service/service.ts';
 import { deliverDue } from '../src/service/deliver-delayed.ts';
 import { releaseReservations } from '../src/store/budgets/release-reservations.ts';
+import { settleLeftCosts } from '../src/store/budgets/settle-costs.ts';
 import { wakeBudgetWaiters } from '../src/store/budgets/wake-waiters.ts';
 import { readDatabaseTime, readDueCrons } from '../src/store/crons.ts';
 import { nextPollInMs, renewPolls, trimPolls } from '../src/store/heartbeats.ts';
@@ -142,6 +143,7 @@ export class Scheduler {
 
   async #tidyBudgets(): Promise<void> {
     const { database, publish } = this.#parts;
+    await settleLeftCosts(database);
     while (!this.#stopped.signal.aborted && (await releaseReservations(database)));
     publish(await wakeBudgetWaiters(database));
   }

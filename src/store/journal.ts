@@ -141,8 +141,6 @@ export interface JournalWrite {
   progress: TurnProgress;
   entries: NewEntry[];
   modelCalls: ModelCallRow[];
-  /** True while there are budgets: reservations of its calls end with it. */
-  isBudgeted?: boolean;
   toolIntents: ToolIntent[];
   toolSettlements: ToolSettlement[];
   events: NewEvent[];

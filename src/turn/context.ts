@@ -53,7 +53,7 @@ export interface TurnContext {
   /** The prices of this process's calls. */
   prices: PriceBook;
   /** The budgets that hold. */
-  budgets: Pick<BudgetBook, 'isInUse'>;
+  budgets: Pick<BudgetBook, 'settle'>;
   /** How long the last answers of each agent were. */
   recentOutputs: OutputHistory;
   /** The gate before model calls: what is asked of each call, in this order. */

@@ -48,7 +48,7 @@ interface JournalOwner {
   readonly session: ClaimedSession;
   readonly held: HeldSession;
   readonly transcript: Transcript;
-  readonly budgets: Pick<BudgetBook, 'isInUse'>;
+  readonly budgets: Pick<BudgetBook, 'settle'>;
 }
 
 type Fenced = { kind: 'fenced' };
@@ -90,6 +90,7 @@ export class TurnJournal {
     if (isFenced(answer)) throw lockLost(this.#owner.held);
     // A compaction that is resumed, not begun, has written nothing.
     if (answer.kind !== 'answered' && answer.kind !== 'exhausted') this.#moveTo(write, rows, answer.steerSeq);
+    if (rows.modelCalls.length > 0) await this.#owner.budgets.settle(rows.progress.turnId);
     // Not `fenced`, as was just asked.
     return answer as Exclude<Answer, Fenced>;
   }
@@ -102,7 +103,6 @@ export class TurnJournal {
       fence: { sessionId: session.id, epoch: held.epoch, baseSeq: this.#at.baseSeq },
       progress: progressAfter(this.#at.progress, { totals, modelCalls: rows.modelCalls }),
       ...(joining === null ? undefined : { steers: joining.steers }),
-      ...(this.#owner.budgets.isInUse ? { isBudgeted: true } : undefined),
       ...(storesView && sessionView !== this.#at.sessionView ? { sessionView } : undefined),
     };
   }

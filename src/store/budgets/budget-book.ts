@@ -2,8 +2,10 @@
 // room is decided by the rows, when a call reserves its cost.
 import { LRUCache } from 'lru-cache';
 import { isCovered, type BudgetFacts } from '../../core/budget/budget.ts';
+import type { TurnId } from '../../core/ids.ts';
 import type { Database } from '../database.ts';
 import { readBudgets, type Budget } from './budgets.ts';
+import { createSettleCosts } from './settle-costs.ts';
 
 /** How old the budgets are at most, in milliseconds, while the database answers. */
 const READ_EVERY_MS = 1_000;
@@ -13,6 +15,7 @@ const BATCHES_MAX = 1_000;
 
 export class BudgetBook {
   readonly #database: Database;
+  readonly #settle: (turnId: TurnId) => Promise<void>;
   #budgets: readonly Budget[] = [];
   #wasInUse = false;
   #reads = 0;
@@ -24,6 +27,7 @@ export class BudgetBook {
 
   constructor(database: Database) {
     this.#database = database;
+    this.#settle = createSettleCosts(database);
   }
 
   /** All that hold, oldest first. */
@@ -44,6 +48,11 @@ export class BudgetBook {
   /** The budgets that cover a call. */
   covering(facts: BudgetFacts): readonly Budget[] {
     return this.#budgets.filter(({ scope }) => isCovered(scope, facts));
+  }
+
+  /** Replaces the reservations of the stored calls of a turn by what they cost. Sends nothing while there is no budget. */
+  async settle(turnId: TurnId): Promise<void> {
+    if (this.isInUse) await this.#settle(turnId);
   }
 
   /** Reads the budgets now when a batch is new to this process: its cap may be. Rejects when the database does not answer. */

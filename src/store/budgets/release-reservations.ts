@@ -26,6 +26,7 @@ export const RELEASE_RESERVATIONS = literal({
         and not exists (select from holdfast.provider_requests q where q.turn_id = r.turn_id and q.call_no = r.call_no
           and q.status in ('queued', 'assigned', 'answered', 'errored')))
     and (r.micros > 0 or not kept.is_kept)
+    and not exists (select from holdfast.model_calls c where c.turn_id = r.turn_id and c.call_no = r.call_no)
   limit ${RELEASED_MAX}
 ),
 windows as materialized (

@@ -61,12 +61,14 @@ export const RESERVE_COST = literal({
     'Reserve the likely costs of calls in the windows of their budgets, and end reservations of earlier claims of their turns. Answers a verdict per call.',
   locking: 'The windows in the order of their budgets, then the reservations.',
   text: `with asks as materialized (${selectRecordsSql('$1', COLUMNS)}),
--- The write that stores an answer of a batch of the provider ends its reservation, in whichever claim that is.
+-- That of a stored call is ended by settle-costs, and that of an answered request to a batch of the provider when its call is stored, in
+-- whichever claim that is.
 earlier as materialized (
   select r.turn_id, r.call_no, r.budget_id, r.starts_at, r.micros from holdfast.cost_reservations r
   join (select distinct turn_id, call_no, epoch from asks) as a on a.turn_id = r.turn_id and (a.call_no = r.call_no
     or r.epoch < a.epoch and not exists (select from holdfast.provider_requests q
       where q.turn_id = r.turn_id and q.call_no = r.call_no and q.status = 'answered'))
+  where not exists (select from holdfast.model_calls c where c.turn_id = r.turn_id and c.call_no = r.call_no)
 ),
 windows as materialized (
   select w.* from holdfast.budget_windows w

@@ -2,7 +2,6 @@
 import type { Committed } from '../../after-commit.ts';
 import { estimateChars } from '../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
-import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite, Verdict } from '../journal.ts';
@@ -54,7 +53,6 @@ export const COMMIT_STEP = statement<readonly JournalWrite[]>({
     verdict,
     fence,
     ...storedSteps,
-    ...settledBudgets,
     ...steeredMessages,
     progressedTurns,
     updatedSessions,

@@ -7,7 +7,6 @@ import { storableText } from '../../core/storable-text.ts';
 import { estimateChars } from '../../core/token-estimate.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
 import { plusCostSql } from '../cost-sql.ts';
-import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { tryEffects } from '../effects/carry-out.ts';
 import { insertedEvents } from '../events.ts';
@@ -188,7 +187,6 @@ export const FINISH_TURN = statement<Ends>({
     verdict,
     fence,
     ...storedSteps,
-    ...settledBudgets,
     newEnds,
     tail,
     endedTurns,

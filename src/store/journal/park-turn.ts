@@ -4,7 +4,6 @@
 import type { AfterCommit } from '../../after-commit.ts';
 import { storableText } from '../../core/storable-text.ts';
 import { shareStatement, type RowSubmitter } from '../share-statement.ts';
-import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -113,7 +112,6 @@ export const PARK_TURN = statement<readonly TurnPark[]>({
     verdict,
     fence,
     ...storedSteps,
-    ...settledBudgets,
     newParks,
     tail,
     ...storedRequests,

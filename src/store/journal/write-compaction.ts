@@ -11,7 +11,6 @@ import type { SystemEventId } from '../../core/ids.ts';
 import type { SessionStop } from '../../core/statuses.ts';
 import { retryPassingFaults, TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import type { RowSubmitter } from '../share-statement.ts';
-import { settledBudgets } from '../budgets/settle-parts.ts';
 import type { Database } from '../database.ts';
 import { insertedEvents, noEventsSql } from '../events.ts';
 import type { JournalWrite } from '../journal.ts';
@@ -135,7 +134,6 @@ export const COMPACTION_ANSWERED = statement<Writes>({
     verdict,
     fence,
     ...storedSteps,
-    ...settledBudgets,
     ...insertedSnapshots,
     rows('wish', (writes: Writes) => stepsOf(writes, 'answered'), {
       id: ['uuid', (one) => one.compactionId],
@@ -185,7 +183,6 @@ export const COMPACTION_COMPLETED = statement<Writes>({
     verdict,
     fence,
     ...storedSteps,
-    ...settledBudgets,
     ...insertedSnapshots,
     rows('wish', (writes: Writes) => stepsOf(writes, 'completed'), {
       id: ['uuid', (one) => one.compactionId],
@@ -230,7 +227,6 @@ export const COMPACTION_FAILED = statement<Writes>({
     verdict,
     fence,
     ...storedSteps,
-    ...settledBudgets,
     ...insertedSnapshots,
     rows('wish', (writes: Writes) => stepsOf(writes, 'failed', 'timedOut'), {
       id: ['uuid', (one) => one.compactionId],

@@ -1,7 +1,7 @@
 -- compaction-answered
 -- Purpose: Store the answer of the model before anything of it has an effect. Answers one row.
 -- Locking: The session row, then rows that belong to it.
--- Options: none (of entries, model_calls, tool_intents, tool_results, budgets, snapshots, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, snapshots, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 wish json, $4 pinned_seqs bigint[]
 prepare "compaction-answered" (json, uuid[], json, bigint[]) as
 /* compaction-answered */

@@ -1,7 +1,7 @@
 -- compaction-completed
 -- Purpose: Make the summary an entry in place of those that it retires. Answers one row.
 -- Locking: The session row, then rows that belong to it.
--- Options: none (of entries, model_calls, tool_intents, tool_results, budgets, snapshots, refresh, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, snapshots, refresh, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 wish json, $4 pinned_seqs bigint[]
 prepare "compaction-completed" (json, uuid[], json, bigint[]) as
 /* compaction-completed */

@@ -1,7 +1,7 @@
 -- compaction-failed
 -- Purpose: End a compaction without success; the transcript is unchanged. Answers one row.
 -- Locking: The session row, then rows that belong to it.
--- Options: entries, model_calls, tool_intents, tool_results, budgets, snapshots, events (of entries, model_calls, tool_intents, tool_results, budgets, snapshots, events)
+-- Options: entries, model_calls, tool_intents, tool_results, snapshots, events (of entries, model_calls, tool_intents, tool_results, snapshots, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_entries json, $4 new_calls json, $5 new_intents json, $6 new_results json, $7 new_snapshots json, $8 wish json, $9 new_events json
 prepare "compaction-failed" (json, uuid[], json, json, json, json, json, json, json) as
 /* compaction-failed */
@@ -75,23 +75,6 @@ settled_calls as (
   from new_results c join fence on fence.n = c.n
   where t.turn_id = fence.turn_id and t.step = c.step and t.ordinal = c.ordinal
   returning t.turn_id, t.step, t.ordinal, t.call_id, t.name, t.status, t.is_idempotent, t.runs, t.intent_at, t.ended_at
-),
-ended_reservations as (
-  delete from holdfast.cost_reservations r using stored_calls c where r.turn_id = c.turn_id and r.call_no = c.call_no
-  returning r.budget_id, r.starts_at, r.micros, coalesce(c.cost_micros, case
-    when c.input_tokens + c.output_tokens + c.cache_read_tokens + c.cache_write_tokens > 0 then r.micros else 0 end) as cost_micros
-),
-settled_windows as materialized (
-  select w.budget_id, w.starts_at from holdfast.budget_windows w
-  where (w.budget_id, w.starts_at) in (select budget_id, starts_at from ended_reservations)
-  order by w.budget_id, w.starts_at for update
-),
-settled_budgets as (
-  update holdfast.budget_windows w set spent_micros = w.spent_micros + ended.cost_micros, reserved_micros = w.reserved_micros - ended.micros
-  from settled_windows, (select budget_id, starts_at, sum(micros) as micros, sum(cost_micros) as cost_micros
-    from ended_reservations group by budget_id, starts_at) as ended
-  where w.budget_id = settled_windows.budget_id and w.starts_at = settled_windows.starts_at
-    and ended.budget_id = w.budget_id and ended.starts_at = w.starts_at
 ),
 new_snapshots as (
   select sha256, content::json

@@ -1,7 +1,7 @@
 -- compaction-failed
 -- Purpose: End a compaction without success; the transcript is unchanged. Answers one row.
 -- Locking: The session row, then rows that belong to it.
--- Options: none (of entries, model_calls, tool_intents, tool_results, budgets, snapshots, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, snapshots, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 wish json
 prepare "compaction-failed" (json, uuid[], json) as
 /* compaction-failed */

@@ -1,7 +1,7 @@
 -- finish-turn
 -- Purpose: End each turn. Answers a row per end, with the rings that it needs.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of entries, model_calls, tool_intents, tool_results, budgets, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, returned_inputs, hidden_entries, undone_summaries, deliveries, dead_letters, effects, events, awaited)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_ends json
 prepare "finish-turn" (json, uuid[], json) as
 /* finish-turn */

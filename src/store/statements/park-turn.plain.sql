@@ -1,7 +1,7 @@
 -- park-turn
 -- Purpose: Park each turn. Answers a row per write, with the ring of its session.
 -- Locking: The session rows in the order of their ids, then rows that belong to them.
--- Options: none (of entries, model_calls, tool_intents, tool_results, budgets, requests, awaited, events)
+-- Options: none (of entries, model_calls, tool_intents, tool_results, requests, awaited, events)
 -- Parameters: $1 head json, $2 sessions uuid[], $3 new_parks json
 prepare "park-turn" (json, uuid[], json) as
 /* park-turn */

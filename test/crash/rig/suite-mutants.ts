@@ -145,8 +145,8 @@ export const safeguards: readonly Safeguard[] = [
   },
   {
     name: 'the end of a reservation with its call',
-    file: 'src/store/budgets/settle-parts.ts',
-    find: ', reserved_micros = w.reserved_micros - ended.micros',
+    file: 'src/store/budgets/settle-costs.ts',
+    find: ', reserved_micros = w.reserved_micros - sums.micros',
     replace: '',
     test: budgets,
     title: 'the spending of a turn is the sum of its calls',
