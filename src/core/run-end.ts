@@ -27,7 +27,8 @@ export interface FamilyState {
   ancestors: readonly string[];
   /** The run that it works on. */
   runId: string | null;
-  hasTurn: boolean;
+  /** Its open turn. */
+  turnId: string | null;
   /** True while it runs a turn, or a worker has claimed it. */
   isBusy: boolean;
   isArchived: boolean;
@@ -61,7 +62,7 @@ export interface DecidedEnd {
 
 /** A run does not end while inputs wait or runs below it are active: they bring its session another turn. */
 export function isRunOver(child: FamilyState): boolean {
-  return !child.hasTurn && child.waiting === 0 && child.liveChildren === 0;
+  return child.turnId === null && child.waiting === 0 && child.liveChildren === 0;
 }
 
 /**
@@ -81,7 +82,7 @@ export function decideRunEnd(
   const waitsForIt =
     recipient !== undefined &&
     recipient.runId !== null &&
-    !recipient.hasTurn &&
+    recipient.turnId === null &&
     recipient.waiting === 0 &&
     active === 0;
   const mode = recipient?.queueMode ?? end.modes.byChannel[recipient?.channel ?? ''] ?? end.modes.mode;

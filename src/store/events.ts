@@ -1,6 +1,6 @@
 // Events: what happened, for clients that watch. The statement that an event describes writes it, never a commit of its
 // own, except for text deltas, which are batched briefly. An id is the number of the transaction, with an offset
-// (event-ids.ts), and a position in it, so there is one insert of events per statement.
+// (event-ids.ts), and a position in it, so there is one insert of events per statement. A transaction may have two such statements.
 import type { EventType } from '../contract/events.ts';
 import { EVENT_XID_SQL } from './event-ids.ts';
 import { cte, type Cte } from './statement.ts';
@@ -11,14 +11,21 @@ export interface NewEvent {
   data: Record<string, unknown>;
 }
 
+/** Where the ids of the last statement with events begin, in a transaction that has two of them. */
+const LATER = 1 << 15;
+
 /**
  * SQL of a CTE body that inserts events. Each source is a select of session_id, turn_id, type, data (json) and n; its events follow those
  * of the sources before it, and among themselves they are ordered by n.
  */
 export function insertEventsSql(...sources: [string, ...string[]]): string {
+  return insertSql(0, sources);
+}
+
+function insertSql(after: number, sources: readonly string[]): string {
   const phases = sources.map((source, index) => `select ${index + 1} as phase, source.* from (${source}) as source`);
   return `insert into holdfast.events (id, session_id, turn_id, type, data)
-    select (${EVENT_XID_SQL} << 16) + row_number() over (order by phase, n), session_id, turn_id, type, data
+    select (${EVENT_XID_SQL} << 16)${after === 0 ? '' : ` + ${after}`} + row_number() over (order by phase, n), session_id, turn_id, type, data
     from (${phases.join('\n    union all ')}) as happened`;
 }
 
@@ -33,6 +40,15 @@ export const noEventsSql = (name: string): string =>
 
 /** A CTE `inserted_events` from CTEs with events, in the order in which these happened. */
 export function insertedEvents(first: string, ...more: string[]): Cte {
-  const [source, ...sources] = [first, ...more].map((name) => `select session_id, turn_id, type, data, n from ${name}`);
-  return cte(`inserted_events as (\n  ${insertEventsSql(source ?? '', ...sources)}\n)`);
+  return insertedAfter(0, [first, ...more]);
+}
+
+/** The same for the last statement of a transaction in which another one may have written events. */
+export function insertedLaterEvents(...names: string[]): Cte {
+  return insertedAfter(LATER, names);
+}
+
+function insertedAfter(after: number, names: readonly string[]): Cte {
+  const sources = names.map((name) => `select session_id, turn_id, type, data, n from ${name}`);
+  return cte(`inserted_events as (\n  ${insertSql(after, sources)}\n)`);
 }

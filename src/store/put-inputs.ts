@@ -4,7 +4,7 @@
 import type { AfterCommit } from '../after-commit.ts';
 import type { MessageId, SessionId } from '../core/ids.ts';
 import { chargedPart } from './charged-inputs.ts';
-import { insertedEvents, type NewEvent } from './events.ts';
+import { insertedLaterEvents, type NewEvent } from './events.ts';
 import { afterOf, allOf, type RungColumns } from './rings.ts';
 import { ringSql } from './session-locks.ts';
 import { cte, rows, statement } from './statement.ts';
@@ -126,13 +126,13 @@ export const PUT_INPUTS = statement<Put>({
       n: ['int', (_, index) => index],
     }),
     cte(`put_events as (\n  ${PUT_EVENTS_SQL}\n)`),
-    insertedEvents('new_events', 'put_events'),
+    insertedLaterEvents('new_events', 'put_events'),
   ],
   select: `select arrived.session_id as "sessionId", lane, rings
 from arrived left join arrival_doorbells on arrival_doorbells.session_id = arrived.session_id`,
 });
 
-/** Puts them in, and writes the events. The last write of its transaction, which may write events only once. */
+/** Puts them in, and writes the events. The last write of its transaction. */
 export async function putInputs(tx: Transaction, put: Put): Promise<AfterCommit> {
   if (put.inputs.length === 0 && put.events.length === 0) return allOf([]);
   const arrived = await tx.query<RungColumns & { sessionId: SessionId }>(PUT_INPUTS.prepared(put));

@@ -5,7 +5,7 @@ import { decideRunEnd, isRunOver, type FamilyState, type RunResult } from '../..
 const IDLE: Omit<FamilyState, 'id' | 'key'> = {
   ancestors: [],
   runId: null,
-  hasTurn: false,
+  turnId: null,
   isBusy: false,
   isArchived: false,
   waiting: 0,
@@ -80,7 +80,7 @@ describe('the recipient', () => {
 test('an end that need not be announced is silent, unless a subagent above waits for nothing else', () => {
   const end = { isSuppressed: true };
   expect(decide({ end })).toMatchObject({ isSilent: false });
-  expect(decide({ end, middle: { hasTurn: true } })).toMatchObject({ isSilent: true });
+  expect(decide({ end, middle: { turnId: 'turn' } })).toMatchObject({ isSilent: true });
   expect(decide({ end, middle: { waiting: 1 } })).toMatchObject({ isSilent: true });
   expect(decide({ end, middle: { liveChildren: 2 } })).toMatchObject({ isSilent: true });
   expect(decide({ isTold: true })).toMatchObject({ isSilent: true });
@@ -88,6 +88,6 @@ test('an end that need not be announced is silent, unless a subagent above waits
 
 test('a run is over when nothing brings its session another turn', () => {
   expect(isRunOver(member('child'))).toBe(true);
-  for (const more of [{ hasTurn: true }, { waiting: 1 }, { liveChildren: 1 }])
+  for (const more of [{ turnId: 'turn' }, { waiting: 1 }, { liveChildren: 1 }])
     expect(isRunOver(member('child', more))).toBe(false);
 });

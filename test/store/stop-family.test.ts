@@ -1,4 +1,4 @@
-// `stop-family`: one statement stops a session and all runs below it.
+// Stopping a family: one transaction stops a session and all runs below it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { MessageId, SessionId } from '../../src/core/ids.ts';
 import type { RunResult } from '../../src/core/run-end.ts';
@@ -208,7 +208,7 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     await other.query('begin');
     await other.query('select 1 from holdfast.sessions where id = $1 for update', [childId]);
     const stopped = stop(childId, { runId });
-    await expect.poll(areWaiting('stop-family'), { interval: 5 }).toHaveLength(1);
+    await expect.poll(areWaiting('lock-family'), { interval: 5 }).toHaveLength(1);
     const finished = rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
     await expect.poll(areWaiting('finish-turn'), { interval: 5 }).toHaveLength(1);
     await other.query('commit');

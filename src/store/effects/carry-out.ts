@@ -11,7 +11,7 @@ import { TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import { allOf } from '../rings.ts';
 import { literal } from '../statement.ts';
 import { inTransaction, type Transaction } from '../transaction.ts';
-import { carryOutRunEnd, NOTHING, RUN_SQL, type LockedFamily, type RunRow, type Told } from './end-runs.ts';
+import { carryOutRunEnd, FAMILY_SQL, NOTHING, RUN_SQL, type LockedFamily, type RunRow, type Told } from './end-runs.ts';
 import type { EffectOf, TurnEffect } from './turn-effects.ts';
 
 const EFFECTS_MAX = 100;
@@ -31,9 +31,7 @@ taken as (
   delete from holdfast.effects e using locked l where e.session_id = l.id and l.id = $1
   returning e.id, e.kind, e.payload
 )
-select (select json_agg(json_build_object('id', s.id, 'key', s.key, 'ancestors', s.ancestors, 'runId', s.run_id, 'hasTurn', s.turn_id is not null,
-      'isBusy', s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp(), 'isArchived', s.archived_at is not null,
-      'waiting', s.waiting, 'liveChildren', s.live_children, 'queueMode', s.queue_mode, 'channel', s.channel)) from locked s) as family,
+select (select json_agg(${FAMILY_SQL}) from locked s) as family,
   (select ${RUN_SQL} from locked s join holdfast.subagent_runs run on run.id = s.run_id where s.id = $1) as run,
   (select json_agg(json_build_object('kind', kind, 'payload', payload) order by id) from taken) as effects`,
 });

@@ -1,6 +1,6 @@
 // Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its announcement is put into the inbox of the
 // session that receives it, in one commit (G18).
-import type { RunStatus } from '../../core/announcement.ts';
+import type { RunStatus, SubagentEnd } from '../../core/announcement.ts';
 import { decideRunEnd, isRunOver, type EndingRun, type FamilyState, type RunResult } from '../../core/run-end.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
@@ -32,6 +32,11 @@ const USED_SQL = {
 };
 
 const setUsed = Object.entries(USED_SQL).map(([column, sql]) => `${column} = ${sql}`);
+
+/** SQL of a locked session `s`. */
+export const FAMILY_SQL = `json_build_object('id', s.id, 'key', s.key, 'ancestors', s.ancestors, 'runId', s.run_id, 'turnId', s.turn_id,
+      'isBusy', s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp(), 'isArchived', s.archived_at is not null,
+      'waiting', s.waiting, 'liveChildren', s.live_children, 'queueMode', s.queue_mode, 'channel', s.channel)`;
 
 /** SQL of the facts of a run `run` that works, with the row `s` of its session. */
 export const RUN_SQL = `json_build_object('id', run.id, 'parentId', run.parent_id, 'childId', run.child_id, 'rootId', run.root_id,
@@ -139,7 +144,7 @@ export function carryOutRunEnd(
 export const NOTHING: Told = { inputs: [], events: [] };
 
 /** Ends a run that works; the sessions above it are locked. */
-function endRun(
+export function endRun(
   tx: Transaction,
   { run, end, isTold }: { run: RunRow; end: RunResult; isTold: boolean },
   family: ReadonlyMap<string, FamilyState>,
@@ -174,6 +179,48 @@ function endRun(
   };
 }
 
+/** Ends runs that are stopped with a session above them, which keeps the rows as settled. */
+export function endRunsBelow(
+  tx: Transaction,
+  { runs, reason, stopped }: { runs: readonly RunRow[]; reason: string; stopped: ReadonlyMap<string, FamilyState> },
+): PutInput[] {
+  const ends = runs.map((run) => {
+    const child = stopped.get(run.childId);
+    const recipientId = child?.ancestors.findLast((id) => stopped.has(id)) ?? null;
+    return { run, key: child?.key ?? '', recipientId, announcementId: newId<MessageId>() };
+  });
+  const killed = { status: 'killed', result: null, error: reason, letterId: null } as const;
+  if (ends.length > 0) tx.write(END_RUNS.prepared(ends.map((end) => ({ ...end, ...killed }))));
+  return ends.map(({ run: { id, childId, label }, key, recipientId, announcementId }) => {
+    const announcement: SubagentEnd = {
+      kind: 'subagent',
+      runId: id,
+      sessionId: childId,
+      sessionKey: key,
+      label,
+      status: 'killed',
+      runtimeMs: 0,
+      inputTokens: 0,
+      outputTokens: 0,
+      isForUser: false,
+      active: 0,
+    };
+    return {
+      id: announcementId,
+      sessionId: recipientId as SessionId,
+      kind: 'announcement',
+      body: JSON.stringify({ announcement }),
+      route: '',
+      mode: null,
+      causeKey: `announce:${id}`,
+      status: 'cancelled',
+      disposition: 'queued',
+      error: STOPPED,
+    };
+  });
+}
+
+const STOPPED = { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' };
 const TOLD = { code: 'told', message: 'The recipient of the announcement ended the run itself.' };
 const SKIPPED = { code: 'announce_skip', message: 'The subagent requested no announcement.' };
 
