@@ -66,7 +66,7 @@ export async function endOverdue(
     const due = await database.hot.query(DUE_RUNS.prepared([]));
     ended.push(...(await endRuns(database, due.rows, modes)));
   }
-  if (isOver(first.yieldMs)) ended.push(...(await wakeOverdue(database)));
+  if (isOver(first.yieldMs)) ended.push({ after: await wakeOverdue(database) });
   const next = isOver(first.runMs) || isOver(first.yieldMs) ? await readMoments(database) : first;
   // Overdue and still open: another process is ending it, and the next round checks it again.
   const coming = [next.runMs, next.yieldMs].filter((ms) => ms !== null && ms > 0) as number[];

@@ -13,7 +13,7 @@ import { storableText } from '../core/storable-text.ts';
 import { newId } from '../ids.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
-import { NEW_ID_SQL } from './put-inputs.ts';
+import { NEW_ID_SQL } from './id-of-time.ts';
 import { changeOf } from './rings.ts';
 import { literal } from './statement.ts';
 

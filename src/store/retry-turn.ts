@@ -7,7 +7,7 @@ import { chargedPart } from './charged-inputs.ts';
 import type { Database } from './database.ts';
 import { insertEventsSql } from './events.ts';
 import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { NEW_ID_SQL } from './put-inputs.ts';
+import { NEW_ID_SQL } from './id-of-time.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { ringSql } from './session-locks.ts';

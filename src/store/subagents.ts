@@ -4,16 +4,15 @@ import type { MessageId, SessionId, SessionKey } from '../core/ids.ts';
 import type { QueueModes } from '../core/run-end.ts';
 import type { InputOptions } from '../core/input-options.ts';
 import type { RunStatus } from '../core/announcement.ts';
-import { chargedBodySql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
-import { insertEventsSql } from './events.ts';
-import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import type { KeyedRequest } from './idempotency.ts';
 import { readLastOutput } from './last-output.ts';
-import { ARRIVED_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
+import { chargedBody, putInputs, type PutInput } from './put-inputs.ts';
+import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
-import { afterOf, type RungColumns } from './rings.ts';
 import { literal } from './statement.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
+import { inTransaction } from './transaction.ts';
 
 /** A run as its parent sees it. */
 export interface RunFacts {
@@ -127,52 +126,49 @@ export interface Steer {
 /** `ended`: the run has ended, and nothing was written. */
 export type SteerResult = { kind: 'steered'; isBusy: boolean } | { kind: 'ended' };
 
-export const STEER_RUN = literal({
-  name: 'steer-run',
-  purpose: 'Put a message into the inbox of a subagent that works.',
-  locking: "The row of the subagent's session, so the run cannot end around it.",
-  text: `with locked as materialized (
-  select s.*, s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as is_busy
-  from holdfast.sessions s where s.id = (select r.child_id from holdfast.subagent_runs r where r.id = $1::uuid) for no key update
-),
-earlier as materialized (
-  select i.session_id from holdfast.inbox i where i.id = $2::uuid or i.cause_key = $5::text
-),
-incoming as materialized (
-  select $2::uuid as id, l.id as session_id, 'message' as kind, ${chargedBodySql('$3::json', 'run.charged_to')} as body, $4::text as route, 'steer' as mode, $5::text as cause_key,
-    'waiting' as status, case when l.is_busy then 'steered' else 'queued' end as disposition, null::json as error
-  from locked l join holdfast.subagent_runs run on run.id = l.run_id where l.run_id = $1::uuid
-),
-${PUT_PARTS.join(',\n')},
-updated_sessions as (
-  update holdfast.sessions s set waiting = s.waiting + arrived.waiting, ${ARRIVED_SQL}, updated_at = clock_timestamp()
-  from arrived where s.id = arrived.session_id
-  returning s.*
-),
-${rungForPart('updated_sessions', 'true')},
-inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)}),
-${keyedPart(6, `select json_build_object('messageId', inserted_inputs.id, 'isBusy', inserted_inputs.disposition = 'steered') from inserted_inputs`)}
-select l.id as session_id, l.is_busy, exists (select from inserted_inputs) or exists (select from earlier) as is_put, arrival_doorbells.lane, arrival_doorbells.rings
-from locked l left join arrival_doorbells on true`,
+export const STEERED_RUN = literal({
+  name: 'steered-run',
+  purpose:
+    'Lock the session of a subagent, so the run cannot end. Answers whether it works on the run, and whether the message was put in before.',
+  locking: "The session's row.",
+  text: `select s.id as "sessionId", s.run_id = run.id as "isWorking", run.charged_to::text as "chargedTo",
+  s.turn_id is not null or s.owner is not null and s.lease_expires_at > clock_timestamp() as "isBusy",
+  exists (select from holdfast.inbox i where i.id = $2::uuid or i.cause_key = $3::text) as "isPut"
+from holdfast.subagent_runs run join holdfast.sessions s on s.id = run.child_id where run.id = $1
+for no key update of s`,
 });
+
+interface SteeredRun {
+  sessionId: SessionId;
+  isWorking: boolean | null;
+  isBusy: boolean;
+  isPut: boolean;
+  chargedTo: string | null;
+}
 
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
-  const values = [
-    steer.runId,
-    steer.messageId,
-    steer.body,
-    steer.route,
-    steer.causeKey,
-    ...keyValues(steer.idempotency),
-  ];
-  const [row] = await sendQuery<SteerRow>(database.hot, STEER_RUN.prepared(values));
-  if (row === undefined || !row.is_put) return { kind: 'ended' };
-  return { kind: 'steered', isBusy: row.is_busy, after: afterOf('inbound', row.session_id, row) };
-}
-
-interface SteerRow extends RungColumns {
-  session_id: SessionId;
-  is_busy: boolean;
-  is_put: boolean;
+  const { runId, messageId, causeKey, body, route, idempotency = null } = steer;
+  return inTransaction<Committed<SteerResult>>(database.hot, REQUEST_RETRY_MS, async (tx) => {
+    const query = STEERED_RUN.prepared([runId, messageId, causeKey]);
+    const [run] = await tx.query<SteeredRun & Record<string, unknown>>(query);
+    const { isBusy, isPut } = run ?? { isBusy: false, isPut: false };
+    if (isPut) return { last: Promise.resolve({ kind: 'steered', isBusy }) };
+    if (run?.isWorking !== true) return { last: Promise.resolve({ kind: 'ended' }) };
+    const input: PutInput = {
+      id: messageId,
+      sessionId: run.sessionId,
+      kind: 'message',
+      body: chargedBody(body, run.chargedTo),
+      route,
+      mode: 'steer',
+      causeKey,
+      status: 'waiting',
+      disposition: isBusy ? 'steered' : 'queued',
+      error: null,
+    };
+    const keyed = { request: idempotency, result: { messageId, isBusy } };
+    const put = putInputs(tx, { inputs: [input], keyed }, 'inbound');
+    return { last: put.then((after) => ({ kind: 'steered', isBusy, after })) };
+  });
 }

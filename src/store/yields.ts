@@ -1,15 +1,15 @@
 // Waiting without a slot: a session that has ended its turn to wait holds no lock and no lane, and any input wakes it. The row here
 // makes sure that every wait ends (G19): when its time has passed and the session has not been claimed since, an input says so.
-import type { Committed } from '../after-commit.ts';
-import type { Lane } from '../config.ts';
-import type { SessionId } from '../core/ids.ts';
-import { chargedBodySql, chargeOfTurnSql } from './charged-inputs.ts';
+import type { AfterCommit } from '../after-commit.ts';
+import type { MessageId, SessionId } from '../core/ids.ts';
+import { newId } from '../ids.ts';
+import { chargeOfTurnSql } from './charged-inputs.ts';
 import type { Database } from './database.ts';
-import { insertEventsSql } from './events.ts';
-import { announcementBodySql, ARRIVED_SQL, NEW_ID_SQL, PUT_PARTS, PUT_EVENTS_SQL, rungForPart } from './put-inputs.ts';
+import { announcementBody, putInputs, type PutInput } from './put-inputs.ts';
+import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
-import { afterOf } from './rings.ts';
 import { literal } from './statement.ts';
+import { inTransaction } from './transaction.ts';
 
 const DUE_MAX = 100;
 
@@ -38,9 +38,10 @@ export async function noteYield(
 }
 
 // A wait that has ended otherwise leaves a row of an older epoch, which is deleted here. One whose turn is still ending is checked again later.
-export const WAKE_YIELDS = literal({
-  name: 'wake-yields',
-  purpose: 'Wake the sessions whose time has passed. Answers the rings that this needs.',
+export const TAKE_YIELDS = literal({
+  name: 'take-yields',
+  purpose:
+    'Take the waits whose time has passed. Answers those that an input has to end, with what it takes over from the last input of their turn.',
   locking: 'The session rows in the order of their ids; the waits after them, as in `yield`.',
   text: `with due as materialized (
   select y.session_id from holdfast.yields y where y.due_at <= clock_timestamp() order by y.due_at limit ${DUE_MAX}
@@ -52,34 +53,43 @@ over as (
   delete from holdfast.yields y using locked l
   where y.session_id = l.id and y.due_at <= clock_timestamp() and (y.epoch <> l.epoch or l.turn_id is null and l.owner is null)
   returning y.session_id, y.turn_id, y.epoch, y.seconds
-),
-incoming as materialized (
-  select ${NEW_ID_SQL} as id, l.id as session_id, 'announcement' as kind,
-    ${chargedBodySql(announcementBodySql("json_build_object('kind', 'wait-over', 'seconds', over.seconds)", 'origin'), 'charge.charged_to')} as body,
-    coalesce(origin.route, '') as route, null::text as mode, 'yield:' || over.turn_id as cause_key, 'waiting' as status,
-    'queued' as disposition, null::json as error
-  from over join locked l on l.id = over.session_id
-  left join lateral (
-    select i.route, i.body -> 'deliver' as deliver, i.body -> 'options' as options from holdfast.inbox i where i.turn_id = over.turn_id order by i.seq desc limit 1
-  ) as origin on true
-  cross join lateral (select ${chargeOfTurnSql('over.turn_id')} as charged_to) as charge
-  where over.epoch = l.epoch and l.waiting = 0 and l.archived_at is null
-),
-${PUT_PARTS.join(',\n')},
-updated_sessions as (
-  update holdfast.sessions s set waiting = s.waiting + arrived.waiting, ${ARRIVED_SQL}, updated_at = clock_timestamp()
-  from arrived where s.id = arrived.session_id
-  returning s.*
-),
-${rungForPart('updated_sessions', 'true')},
-inserted_events as (${insertEventsSql(PUT_EVENTS_SQL)})
-select session_id as "sessionId", lane, rings as "ringNo" from arrival_doorbells`,
+)
+select over.session_id as "sessionId", over.turn_id as "turnId", over.seconds, coalesce(origin.route, '') as route, origin.deliver, origin.options,
+  ${chargeOfTurnSql('over.turn_id')}::text as "chargedTo"
+from over join locked l on l.id = over.session_id
+left join lateral (
+  select i.route, (i.body -> 'deliver')::text as deliver, (i.body -> 'options')::text as options from holdfast.inbox i
+  where i.turn_id = over.turn_id order by i.seq desc limit 1
+) as origin on true
+where over.epoch = l.epoch and l.waiting = 0 and l.archived_at is null`,
 });
 
-/** Ends the waits whose time is over; resolves with an item for each session that has to be rung for. */
-export async function wakeOverdue(database: Database): Promise<Committed<object>[]> {
-  const result = await database.hot.query(WAKE_YIELDS.prepared([]));
-  return result.rows.map(({ sessionId, lane, ringNo }: { sessionId: SessionId; lane: Lane; ringNo: string }) => ({
-    after: afterOf('announce', sessionId, { lane, rings: ringNo }),
-  }));
+interface EndedWait {
+  sessionId: SessionId;
+  turnId: string;
+  seconds: number;
+  route: string;
+  deliver: string | null;
+  options: string | null;
+  chargedTo: string | null;
+}
+
+/** Ends the waits whose time is over. */
+export async function wakeOverdue(database: Database): Promise<AfterCommit> {
+  return inTransaction(database.hot, REQUEST_RETRY_MS, async (tx) => {
+    const ended = await tx.query<EndedWait & Record<string, unknown>>(TAKE_YIELDS.prepared([]));
+    const inputs = ended.map(({ sessionId, turnId, seconds, route, ...origin }): PutInput => ({
+      id: newId<MessageId>(),
+      sessionId,
+      kind: 'announcement',
+      body: announcementBody({ kind: 'wait-over', seconds }, origin),
+      route,
+      mode: null,
+      causeKey: `yield:${turnId}`,
+      status: 'waiting',
+      disposition: 'queued',
+      error: null,
+    }));
+    return { last: putInputs(tx, { inputs }) };
+  });
 }

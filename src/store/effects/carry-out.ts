@@ -4,9 +4,9 @@
 import type { AfterCommit, Committed } from '../../after-commit.ts';
 import type { SessionId } from '../../core/ids.ts';
 import type { FamilyState } from '../../core/run-end.ts';
-import { chargedBodySql, chargeOfTurnSql } from '../charged-inputs.ts';
+import { chargeOfTurnSql } from '../charged-inputs.ts';
 import type { Database } from '../database.ts';
-import { putInputs } from '../put-inputs.ts';
+import { chargedBody, putInputs } from '../put-inputs.ts';
 import { TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import { allOf } from '../rings.ts';
 import { literal } from '../statement.ts';
@@ -79,10 +79,10 @@ async function carryOut(
   }
 }
 
-export const CHARGED_BODY = literal({
-  name: 'charged-body',
-  purpose: 'Add what a turn counts for to the body of a message.',
-  text: `select ${chargedBodySql('$1::json', 'charge.charged_to')}::text as body from (select ${chargeOfTurnSql('$2::uuid')} as charged_to) as charge`,
+export const CHARGE_OF_TURN = literal({
+  name: 'charge-of-turn',
+  purpose: 'Read what a turn counts for.',
+  text: `select ${chargeOfTurnSql('$1::uuid')}::text as "chargedTo"`,
 });
 
 /** A message finds an archived session as if there were none. */
@@ -92,8 +92,8 @@ async function sendMessage(
   { family }: LockedFamily,
 ): Promise<Told> {
   if (family.get(message.sessionId)?.isArchived !== false) return NOTHING;
-  const [charged] = await tx.query<{ body: string }>(CHARGED_BODY.prepared([message.body, turnId]));
-  const { body = message.body } = charged ?? {};
+  const [charge] = await tx.query<{ chargedTo: string | null }>(CHARGE_OF_TURN.prepared([turnId]));
+  const body = chargedBody(message.body, charge?.chargedTo ?? null);
   const waits = { kind: 'message', mode: 'followup', status: 'waiting', disposition: 'queued', error: null } as const;
   return { inputs: [{ ...message, ...waits, body }], events: [] };
 }

@@ -5,7 +5,7 @@ import { decideRunEnd, isRunOver, type EndingRun, type FamilyState, type RunResu
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
 import type { NewEvent } from '../events.ts';
-import type { PutInput } from '../put-inputs.ts';
+import { announcementBody, type PutInput } from '../put-inputs.ts';
 import { cte, literal, rows, statement } from '../statement.ts';
 import type { Transaction } from '../transaction.ts';
 import type { EffectOf } from './turn-effects.ts';
@@ -166,7 +166,7 @@ export function endRun(
         id: announcementId,
         sessionId,
         kind: 'announcement',
-        body: bodyOf(run, JSON.stringify(decided.announcement)),
+        body: announcementBody(decided.announcement, run),
         route: run.route,
         mode: steers ? 'steer' : null,
         causeKey: `announce:${run.id}`,
@@ -223,10 +223,3 @@ export function endRunsBelow(
 const STOPPED = { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' };
 const TOLD = { code: 'told', message: 'The recipient of the announcement ended the run itself.' };
 const SKIPPED = { code: 'announce_skip', message: 'The subagent requested no announcement.' };
-
-/** The announcement, and what it takes over from the input that caused it. */
-function bodyOf({ deliver, options, chargedTo }: RunRow, announcement: string): string {
-  const fields = { announcement, deliver, options, chargedTo: chargedTo === '{}' ? null : chargedTo };
-  const texts = Object.entries(fields).flatMap(([name, json]) => (json === null ? [] : [`"${name}":${json}`]));
-  return `{${texts.join(',')}}`;
-}
