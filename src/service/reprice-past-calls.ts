@@ -13,6 +13,7 @@ import {
   type NewCost,
   type PastCall,
 } from '../store/reprice.ts';
+import { workOff } from '../work-off.ts';
 
 export interface RepricingRequest {
   /** Calls that started then or later, and before `to`. */
@@ -47,20 +48,19 @@ export async function repricePastCalls(
     await storePriceVersion(database, prices);
     await beginRepricing(database, { id, from, to, priceVersion: prices.version, reason });
   }
-  let after: CallPlace | undefined = BEFORE_ALL;
-  while (after !== undefined) {
-    const calls: PastCall[] = await readPastCalls(database, { from, to, after });
-    const costs = calls
-      .map((call) => newCostOf(prices, call))
-      .filter(({ before, costMicros }) => before !== costMicros);
+  let after = BEFORE_ALL;
+  await workOff(async () => {
+    const calls = await readPastCalls(database, { from, to, after });
+    const costs = calls.map((call) => newCostOf(prices, call)).filter((cost) => cost.before !== cost.costMicros);
     report.calls += calls.length;
     report.changed += isDryRun || costs.length === 0 ? costs.length : await repriceCalls(database, { id, costs });
     for (const { before, costMicros } of costs) {
       report.beforeMicros += before ?? 0;
       report.afterMicros += costMicros ?? 0;
     }
-    after = calls.at(-1);
-  }
+    after = calls.at(-1) ?? after;
+    return calls.length > 0;
+  });
   if (!isDryRun) await endRepricing(database, id);
   return report;
 }

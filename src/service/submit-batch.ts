@@ -77,13 +77,8 @@ export async function submitBatch(service: Service, submission: BatchSubmission)
     if (read.kind !== 'read') return read;
     await addItems(database, batch.id, group);
     const { idempotency, sha256 } = submission.finish();
-    isStarted = await startBatch(database, {
-      batchId: batch.id,
-      itemCount: read.count,
-      sha256,
-      idempotency,
-      asked: submission.asked,
-    });
+    const { asked } = submission;
+    isStarted = await startBatch(database, { batchId: batch.id, itemCount: read.count, sha256, idempotency, asked });
     return isStarted ? { kind: 'started', batchId: batch.id } : { kind: 'late' };
   } finally {
     if (!isStarted) await deleteUpload(database, batch.id);
@@ -115,14 +110,9 @@ export async function estimateBatch(
     const known = samples.get(kind);
     let sample = known;
     if (sample === undefined) {
-      const { model, promptTokens: tokens, prefixTokens } = await measurePrompt({ sessionKey, input });
-      const ownTokens = estimateTextTokens(body.text);
-      sample = {
-        promptTokens: tokens - ownTokens,
-        prefixTokens,
-        model,
-        price: priceAt(table, { model, day }),
-      };
+      const measured = await measurePrompt({ sessionKey, input });
+      const promptTokens = measured.promptTokens - estimateTextTokens(body.text);
+      sample = { ...measured, promptTokens, price: priceAt(table, { model: measured.model, day }) };
       if (samples.size < SAMPLES_MAX) samples.set(kind, sample);
     }
     const promptTokens = sample.promptTokens + estimateTextTokens(body.text);

@@ -56,11 +56,6 @@ export class ItemChecker {
     this.#rules = rules;
   }
 
-  /** How many items were read, wrong ones included. */
-  get count(): number {
-    return this.#count;
-  }
-
   /** The place of an item in the batch, or its fault. */
   place(item: ReadItem): PlacedItem | ItemFault[] {
     this.#count += 1;
