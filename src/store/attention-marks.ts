@@ -1,38 +1,31 @@
 // What operators have decided about problems that need one. A problem is not stored, so neither is what a mark belongs to: it holds for
 // the id that the problem has as long as it lasts (src/core/attention.ts).
-import type { Database } from './database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
-import { sendQuery } from './send-query.ts';
-import { literal } from './statement.ts';
+import { keyedSql, type KeyedRequest } from './idempotency.ts';
+import { literalQuery } from './literal-query.ts';
 
 /** After this time no mark holds, and it is deleted, in days. */
 export const MARK_DAYS = 30;
 
-export const MARK_ATTENTION = literal({
+export const markAttention = literalQuery({
   name: 'mark-attention',
   purpose:
-    'Store what an operator has decided about a problem, in place of an earlier decision. Deletes those that hold no more.',
+    'Store what an operator has decided about a problem, in place of an earlier decision; without `seconds`, it is acknowledged. Deletes those that hold no more. Rejects with a violated primary key when another request has stored the key.',
   locking: 'The rows.',
+  pool: 'views',
   text: `with expired as (
-  delete from holdfast.attention_marks m where m.id <> $1::text and (m.until <= clock_timestamp() or m.marked_at < clock_timestamp() - interval '${MARK_DAYS} days')
+  delete from holdfast.attention_marks m where m.id <> $id::text and (m.until <= clock_timestamp() or m.marked_at < clock_timestamp() - interval '${MARK_DAYS} days')
 ),
 marked as (
   insert into holdfast.attention_marks (id, until, count, reason, marked_by)
-  values ($1::text, clock_timestamp() + $2::float8 * interval '1 second', $3::int, $4::text, $5::text)
+  values ($id::text, clock_timestamp() + $seconds::float8 * interval '1 second', $count::int, $reason::text, $by::text)
   on conflict (id) do update set until = excluded.until, count = excluded.count, reason = excluded.reason, marked_by = excluded.marked_by,
     marked_at = excluded.marked_at
   returning id
 ),
-${keyedPart(6, `select json_build_object('id', id) from marked`)}
+${keyedSql(`select json_build_object('id', id) from marked`)}
 select id from marked`,
+  values: (
+    mark: { id: string; seconds: number | null; count: number; reason: string | null; by: string },
+    idempotency: KeyedRequest | null,
+  ) => ({ ...mark, ...idempotency }),
 });
-
-/** Stores a decision. `seconds` is null: acknowledged. Rejects with a violated primary key when another request has stored the key. */
-export async function markAttention(
-  database: Database,
-  mark: { id: string; seconds: number | null; count: number; reason: string | null; by: string },
-  idempotency: KeyedRequest | null,
-): Promise<void> {
-  const values = [mark.id, mark.seconds, mark.count, mark.reason, mark.by, ...keyValues(idempotency)];
-  await sendQuery(database.views, MARK_ATTENTION.prepared(values));
-}

@@ -6,7 +6,7 @@ import { crons } from '../rows/crons.ts';
 import type { Database } from './database.ts';
 import { and, eq, inArray, or, query, sql, transact } from './drizzle.ts';
 import { storeKey, type KeyedRequest } from './idempotency.ts';
-import { literal } from './statement.ts';
+import { literalQuery } from './literal-query.ts';
 
 /** A cron as it is kept. */
 export type Cron = typeof crons.$inferSelect;
@@ -25,17 +25,15 @@ type ReadCron = Pick<Cron, 'id' | 'revision'>;
 
 const isUnchanged = ({ id, revision }: ReadCron) => and(eq(crons.id, id), eq(crons.revision, revision));
 
-export const DATABASE_TIME = literal({
+export const readDatabaseTime = literalQuery({
   name: 'database-time',
-  purpose: 'Read the time of the database.',
+  purpose: 'Read the time of the database, by which slots are due (G8), in milliseconds since the epoch.',
+  pool: 'views',
+  retryMs: 0,
   text: 'select clock_timestamp() as now',
+  // One row.
+  answer: ([row]: { now: Date }[]) => row!.now.getTime(),
 });
-
-/** The database's time, by which slots are due (G8), in epoch milliseconds. */
-export async function readDatabaseTime(database: Database): Promise<number> {
-  const result = await database.views.query(DATABASE_TIME.prepared([]));
-  return result.rows[0].now.getTime();
-}
 
 /**
  * Keeps a new cron. `duplicate`: one was made for the same cause before, and is answered. `full`: its agent has as many as it may have.
@@ -104,15 +102,19 @@ export async function disableCron(
   await query(database.views, (db) => db.update(crons).set(state).where(isUnchanged(cron)));
 }
 
-export const DUE_CRONS = literal({
+export const dueCrons = literalQuery({
   name: 'due-crons',
-  purpose: 'Read which crons are due, and when the next one is.',
+  purpose: 'Read which crons are due, the time of the database, and in how many milliseconds the next one is due.',
+  retryMs: 0,
   text: `with clock as materialized (select clock_timestamp() as now),
 due as (select c.id, c.due_at from holdfast.crons c, clock where c.is_enabled and c.due_at <= clock.now order by c.due_at limit $1)
-select clock.now, array(select id from due) as due,
-  (select extract(epoch from min(c.due_at) - clock.now) * 1000 from holdfast.crons c where c.is_enabled and c.due_at > clock.now)
-    as next_in_ms
+select floor(extract(epoch from clock.now) * 1000)::float8 as "nowMs", array(select id from due) as due,
+  (select extract(epoch from min(c.due_at) - clock.now)::float8 * 1000 from holdfast.crons c where c.is_enabled and c.due_at > clock.now)
+    as "nextInMs"
 from clock`,
+  values: (limit: number) => [limit],
+  // One row.
+  answer: ([row]: { due: string[]; nowMs: number; nextInMs: number | null }[]) => row!,
 });
 
 /** The crons that are due now, the database's time, and in how many milliseconds the next is due; null when none will be. */
@@ -120,19 +122,11 @@ export async function readDueCrons(
   database: Database,
   limit: number,
 ): Promise<{ due: Cron[]; nowMs: number; nextInMs: number | null }> {
-  const {
-    rows: [row],
-  } = await database.hot.query(DUE_CRONS.prepared([limit]));
-  const ids: string[] = row.due;
-  const due =
-    ids.length === 0
-      ? []
-      : await query(database.hot, (db) => db.select().from(crons).where(inArray(crons.id, ids)).orderBy(crons.dueMs));
-  return {
-    due,
-    nowMs: row.now.getTime(),
-    nextInMs: row.next_in_ms === null ? null : Math.max(0, Number(row.next_in_ms)),
-  };
+  const { due: ids, ...times } = await dueCrons(database, limit);
+  if (ids.length === 0) return { due: [], ...times };
+  const those = inArray(crons.id, ids);
+  const due = await query(database.hot, (db) => db.select().from(crons).where(those).orderBy(crons.dueMs));
+  return { due, ...times };
 }
 
 /** The time of epoch milliseconds, as a value of a statement. */

@@ -23,11 +23,12 @@ import { acceptedBy, findReason } from './accept-messages.ts';
 import type { Database } from './database.ts';
 import { insertedEvents } from './events.ts';
 import { KEY_COLUMNS } from './idempotency.ts';
+import { literalQuery } from './literal-query.ts';
 import type { NewInput } from './new-input.ts';
 import { afterOf, type RungColumns } from './rings.ts';
 import { sendQuery } from './send-query.ts';
 import { sessionFactsSql } from './session-facts.ts';
-import { cte, literal, rows, statement } from './statement.ts';
+import { cte, rows, statement } from './statement.ts';
 
 /** A message with its time. */
 export interface DelayedInput extends NewInput {
@@ -109,10 +110,11 @@ export interface DueMessage {
 /** This many are delivered together. */
 const DUE_MAX = 100;
 
-export const DUE_MESSAGES = literal({
+export const readDueMessages = literalQuery({
   name: 'due-messages',
   purpose:
-    'Read the messages whose time has come and whose session has room, in their order, and in how many milliseconds the next one comes.',
+    'Read the messages whose time has come and in whose session fewer than so many wait, in their order, and in how many milliseconds the next one comes.',
+  pool: 'views',
   text: `select coalesce((select json_agg(due) from (
     select i.id, i.session_id as "sessionId", i.body, i.route, i.mode, i.platform_key as "platformKey" from holdfast.inbox i
     join holdfast.sessions s on s.id = i.session_id
@@ -121,19 +123,9 @@ export const DUE_MESSAGES = literal({
   (select (extract(epoch from next.deliver_at - clock_timestamp()) * 1000)::float8 from (
     select i.deliver_at from holdfast.inbox i where i.status = 'delayed' and i.deliver_at > clock_timestamp() order by i.deliver_at limit 1
   ) as next) as "nextInMs"`,
+  values: (waitingMax: number) => [waitingMax],
+  answer: ([row]: { due: DueMessage[]; nextInMs: number | null }[]) => row ?? { due: [], nextInMs: null },
 });
-
-/** The messages whose time has come, of sessions in which fewer than `waitingMax` messages wait. */
-export async function readDueMessages(
-  database: Database,
-  waitingMax: number,
-): Promise<{ due: DueMessage[]; nextInMs: number | null }> {
-  const [row] = await sendQuery<{ due: DueMessage[]; nextInMs: number | null }>(
-    database.views,
-    DUE_MESSAGES.prepared([waitingMax]),
-  );
-  return row ?? { due: [], nextInMs: null };
-}
 
 export const DELIVER_DELAYED = statement<readonly NewInput[]>({
   name: 'deliver-delayed',

@@ -6,11 +6,9 @@
 //                    └──┘ its scheduler crashed: another one claims it when the lease has expired
 import type { SessionId } from '../core/ids.ts';
 import type { TaskTimes } from '../core/heartbeat-poll.ts';
-import type { Database } from './database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from './idempotency.ts';
+import { keyedSql, type KeyedRequest } from './idempotency.ts';
 import { lastUrlSql } from './last-url.ts';
-import { sendQuery } from './send-query.ts';
-import { literal } from './statement.ts';
+import { literalQuery } from './literal-query.ts';
 
 /** An agent that is polled. */
 export interface PolledAgent {
@@ -41,10 +39,12 @@ export interface ClaimedPoll {
   nowMs: number;
 }
 
-export const SYNC_HEARTBEATS = literal({
+export const syncPolledAgents = literalQuery({
   name: 'sync-heartbeats',
-  purpose: 'Make the rows of the polled agents equal to the configuration.',
+  purpose:
+    'Make the rows of the polled agents equal to the configuration: new ones, changed ones, and those that are no longer polled.',
   locking: "The agents' rows.",
+  pool: 'views',
   text: `with input as (select * from unnest($1::text[], $2::uuid[], $3::bigint[], $4::timestamptz[]) as input (agent_id, session_id, every_ms, first_at)),
 stopped as (
   update holdfast.heartbeat_states hs set next_at = null, updated_at = clock_timestamp()
@@ -55,35 +55,30 @@ select agent_id, session_id, every_ms, first_at from input
 on conflict (agent_id) do update
 set session_id = excluded.session_id, every_ms = excluded.every_ms, next_at = excluded.next_at, updated_at = clock_timestamp()
 where hs.every_ms <> excluded.every_ms or hs.next_at is null or hs.session_id <> excluded.session_id`,
+  values: (agents: readonly PolledAgent[]) => [
+    agents.map(({ agentId }) => agentId),
+    agents.map(({ sessionId }) => sessionId),
+    agents.map(({ everyMs }) => everyMs),
+    agents.map(({ firstAtMs }) => new Date(firstAtMs)),
+  ],
 });
 
-/** Makes the agents' rows equal to the configuration: new ones, changed ones, and those that are no longer polled. */
-export async function syncPolledAgents(database: Database, agents: readonly PolledAgent[]): Promise<void> {
-  await database.views.query(
-    SYNC_HEARTBEATS.prepared([
-      agents.map(({ agentId }) => agentId),
-      agents.map(({ sessionId }) => sessionId),
-      agents.map(({ everyMs }) => everyMs),
-      agents.map(({ firstAtMs }) => new Date(firstAtMs)),
-    ]),
-  );
-}
-
 // The next poll follows from the one that is due; missed polls are not caught up.
-export const CLAIM_HEARTBEATS = literal({
+export const claimPolls = literalQuery({
   name: 'claim-heartbeats',
   purpose:
-    'Claim the polls that are due, and those of schedulers that have crashed or missed the answer of their claim.',
+    'Claim the polls that are due, and those of schedulers that have crashed or missed the answer of their claim; at most as many as there are `ids` for them. Not while polls of the same owner are being checked.',
   locking: "The agents' rows, skipping those that are locked, then the polls in the same way.",
+  retryMs: 0,
   text: `with clock as materialized (select clock_timestamp() as now),
 due as materialized (
   select hs.agent_id, hs.session_id, hs.next_at, hs.every_ms * interval '1 millisecond' as every
   from holdfast.heartbeat_states hs where hs.next_at <= (select now from clock)
-  order by hs.next_at limit cardinality($3::uuid[])
+  order by hs.next_at limit cardinality($ids::uuid[])
   for no key update of hs skip locked
 ),
 numbered as materialized (
-  select due.*, ($3::uuid[])[row_number() over (order by due.next_at, due.agent_id)] as id from due
+  select due.*, ($ids::uuid[])[row_number() over (order by due.next_at, due.agent_id)] as id from due
 ),
 advanced as (
   update holdfast.heartbeat_states hs
@@ -92,17 +87,17 @@ advanced as (
 ),
 opened as (
   insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
-  select id, agent_id, session_id, next_at, 'interval', 'claimed', $1, clock.now + $2 * interval '1 millisecond' from numbered, clock
+  select id, agent_id, session_id, next_at, 'interval', 'claimed', $owner, clock.now + $leaseMs * interval '1 millisecond' from numbered, clock
   on conflict (agent_id, scheduled_for) do nothing
   returning id, agent_id, session_id, scheduled_for, trigger
 ),
 left_behind as materialized (
   select h.id from holdfast.heartbeats h
-  where h.status = 'claimed' and (h.lease_expires_at <= (select now from clock) or h.owner = $1)
-  order by h.lease_expires_at limit cardinality($3::uuid[]) for no key update of h skip locked
+  where h.status = 'claimed' and (h.lease_expires_at <= (select now from clock) or h.owner = $owner)
+  order by h.lease_expires_at limit cardinality($ids::uuid[]) for no key update of h skip locked
 ),
 taken as (
-  update holdfast.heartbeats h set owner = $1, lease_expires_at = clock.now + $2 * interval '1 millisecond'
+  update holdfast.heartbeats h set owner = $owner, lease_expires_at = clock.now + $leaseMs * interval '1 millisecond'
   from left_behind, clock where h.id = left_behind.id
   returning h.id, h.agent_id, h.session_id, h.scheduled_for, h.trigger
 ),
@@ -115,95 +110,70 @@ select ours.id, ours.agent_id as "agentId", ours.session_id as "sessionId", ours
 from ours cross join clock left join holdfast.sessions s on s.id = ours.session_id
 left join holdfast.heartbeat_states hs on hs.agent_id = ours.agent_id
 order by ours.scheduled_for`,
+  values: (claim: { owner: string; leaseMs: number; ids: readonly string[] }) => claim,
+  answer: (polls: ClaimedPoll[]) => polls,
 });
 
-/** Claims due polls; at most as many as there are `ids` for them. Do not call it while polls of the same owner are being checked. */
-export async function claimPolls(
-  database: Database,
-  claim: { owner: string; leaseMs: number; ids: readonly string[] },
-): Promise<ClaimedPoll[]> {
-  const query = CLAIM_HEARTBEATS.prepared([claim.owner, claim.leaseMs, claim.ids]);
-  return (await database.hot.query<ClaimedPoll>(query)).rows;
-}
-
-export const RENEW_HEARTBEATS = literal({
+export const renewPolls = literalQuery({
   name: 'renew-heartbeats',
   purpose: 'Renew the leases of the polls that an owner is checking.',
   locking: 'The polls.',
-  text: `update holdfast.heartbeats set lease_expires_at = clock_timestamp() + $2 * interval '1 millisecond'
-where status = 'claimed' and owner = $1`,
+  retryMs: 0,
+  text: `update holdfast.heartbeats set lease_expires_at = clock_timestamp() + $leaseMs * interval '1 millisecond'
+where status = 'claimed' and owner = $owner`,
+  values: (lease: { owner: string; leaseMs: number }) => lease,
 });
 
-/** Renews the leases of the polls that an owner is checking. */
-export async function renewPolls(
-  database: Database,
-  { owner, leaseMs }: { owner: string; leaseMs: number },
-): Promise<void> {
-  await database.hot.query(RENEW_HEARTBEATS.prepared([owner, leaseMs]));
-}
-
-export const NEXT_HEARTBEAT = literal({
+export const nextPollInMs = literalQuery({
   name: 'next-heartbeat',
-  purpose: 'Read when the next poll is due, or its lease expires.',
+  purpose: 'Read in how many milliseconds the next poll is due, or its lease expires; null: there is none.',
+  retryMs: 0,
   text: `select extract(epoch from least(
   (select min(next_at) from holdfast.heartbeat_states where next_at is not null),
-  (select min(lease_expires_at) from holdfast.heartbeats where status = 'claimed')) - clock_timestamp()) * 1000 as in_ms`,
+  (select min(lease_expires_at) from holdfast.heartbeats where status = 'claimed')) - clock_timestamp())::float8 * 1000 as "inMs"`,
+  answer: ([row]: { inMs: number | null }[]) => (row?.inMs == null ? null : Math.max(0, row.inMs)),
 });
 
-/** Milliseconds until the next poll is due or its lease expires; null when there is none. */
-export async function nextPollInMs(database: Database): Promise<number | null> {
-  const result = await database.hot.query(NEXT_HEARTBEAT.prepared([]));
-  const inMs = result.rows[0]?.in_ms ?? null;
-  return inMs === null ? null : Math.max(0, Number(inMs));
+/** A poll that a caller requests. */
+interface ManualPoll {
+  id: string;
+  agentId: string;
+  sessionId: SessionId;
+  owner: string;
+  leaseMs: number;
+  idempotency?: KeyedRequest | null;
 }
 
-export const OPEN_HEARTBEAT = literal({
+export const openManualPoll = literalQuery({
   name: 'open-heartbeat',
-  purpose: 'Open a poll on request. Answers the same when it is sent again.',
+  purpose:
+    'Open a poll on request; this process settles it, or another one if it crashes. Answers the same when it is sent again.',
   text: `with opened as (
   insert into holdfast.heartbeats (id, agent_id, session_id, scheduled_for, trigger, status, owner, lease_expires_at)
-  values ($1, $2, $3, clock_timestamp(), 'manual', 'claimed', $4, clock_timestamp() + $5 * interval '1 millisecond')
+  values ($id, $agentId, $sessionId, clock_timestamp(), 'manual', 'claimed', $owner, clock_timestamp() + $leaseMs * interval '1 millisecond')
   on conflict (id) do nothing
   returning id, scheduled_for
 ),
-${keyedPart(6, `select json_build_object('id', opened.id) from opened`)}
-select coalesce(opened.scheduled_for, known.scheduled_for) as "scheduledFor", ${lastUrlSql('$3')} as "lastUrl",
-  (extract(epoch from clock_timestamp()) * 1000)::bigint::float8 as "nowMs"
-from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $1`,
-});
-
-/** Opens a poll that a caller requested; this process settles it, or another one if this process crashes. */
-export async function openManualPoll(
-  database: Database,
-  poll: {
-    id: string;
-    agentId: string;
-    sessionId: SessionId;
-    owner: string;
-    leaseMs: number;
-    idempotency?: KeyedRequest | null;
-  },
-): Promise<Pick<ClaimedPoll, 'scheduledFor' | 'lastUrl' | 'nowMs'>> {
-  const { id, agentId, sessionId, owner, leaseMs, idempotency } = poll;
-  const values = [id, agentId, sessionId, owner, leaseMs, ...keyValues(idempotency)];
-  const [row] = await sendQuery<ClaimedPoll>(database.hot, OPEN_HEARTBEAT.prepared(values));
+${keyedSql(`select json_build_object('id', opened.id) from opened`)}
+select coalesce(opened.scheduled_for, known.scheduled_for) as "scheduledFor", ${lastUrlSql('$sessionId')} as "lastUrl",
+  floor(extract(epoch from clock_timestamp()) * 1000)::float8 as "nowMs"
+from (select 1) as one left join opened on true left join holdfast.heartbeats known on known.id = $id`,
+  values: (poll: ManualPoll) => ({ ...poll, ...poll.idempotency }),
   // The final select has one row.
-  return row!;
-}
+  answer: ([row]: Pick<ClaimedPoll, 'scheduledFor' | 'lastUrl' | 'nowMs'>[]) => row!,
+});
 
 const TRIMMED_MAX = 5_000;
 
-export const TRIM_HEARTBEATS = literal({
+export const trimPolls = literalQuery({
   name: 'trim-heartbeats',
-  purpose: 'Delete old polls, a bounded number at a time.',
+  purpose:
+    'Delete polls older than so many milliseconds, a bounded number at a time. Answers whether there may be more of them. Ids grow with time.',
   locking: 'The polls.',
+  retryMs: 0,
   text: `with oldest as materialized (select h.id, h.created_at from holdfast.heartbeats h order by h.id limit ${TRIMMED_MAX})
 delete from holdfast.heartbeats h using oldest
-where h.id = oldest.id and oldest.created_at < clock_timestamp() - $1 * interval '1 millisecond'`,
+where h.id = oldest.id and oldest.created_at < clock_timestamp() - $1 * interval '1 millisecond' returning 1`,
+  values: (keptMs: number) => [keptMs],
+  answer: (rows) => rows.length === TRIMMED_MAX,
 });
-
-/** Deletes polls older than `keptMs`; true when there may be more of them. Ids grow with time. */
-export async function trimPolls(database: Database, keptMs: number): Promise<boolean> {
-  const result = await database.hot.query(TRIM_HEARTBEATS.prepared([keptMs]));
-  return result.rowCount === TRIMMED_MAX;
-}

@@ -42,6 +42,9 @@ export function keyedPart(first: number, results: string): string {
   return keysSql([`$${first}`, `$${first + 1}`, `$${first + 2}`], results);
 }
 
+/** The same for a `literalQuery`, whose values have the fields of the request. */
+export const keyedSql = (results: string): string => keysSql(['$scope', '$key', '$sha256'], results);
+
 /** The same for a statement of CTEs; `pick` finds the key in its input. */
 export function insertedKeys<Input>(
   results: string,

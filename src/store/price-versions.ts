@@ -1,17 +1,12 @@
 // The versions of the price table by which calls were priced. A version names its rows, so it never changes and is never deleted: what a call
 // cost can be proven as long as its row exists.
 import type { PriceBook } from '../core/prices/price-table.ts';
-import type { Database } from './database.ts';
-import { sendQuery } from './send-query.ts';
-import { literal } from './statement.ts';
+import { literalQuery } from './literal-query.ts';
 
-export const STORE_PRICE_VERSION = literal({
+export const storePriceVersion = literalQuery({
   name: 'store-price-version',
-  purpose: 'Keep a version of the price table. Storing it again changes nothing.',
-  text: `insert into holdfast.price_versions (version, sha256, rows) values ($1, $2, $3::json) on conflict do nothing`,
+  purpose:
+    'Keep the price table of a process, before its first call is priced. Storing a version again changes nothing.',
+  text: 'insert into holdfast.price_versions (version, sha256, rows) values ($1, $2, $3::json) on conflict do nothing',
+  values: ({ version, sha256, table }: PriceBook) => [version, sha256, JSON.stringify(table)],
 });
-
-/** Keeps the table of a process; to be called before its first call is priced. */
-export async function storePriceVersion(database: Database, { version, sha256, table }: PriceBook): Promise<void> {
-  await sendQuery(database.hot, STORE_PRICE_VERSION.prepared([version, sha256, JSON.stringify(table)]));
-}

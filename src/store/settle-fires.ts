@@ -6,8 +6,7 @@ import { crons } from '../rows/crons.ts';
 import { CHANGED, timeOf } from './crons.ts';
 import type { Database } from './database.ts';
 import { and, eq, isNotNull, isNull, ne, query, sql } from './drizzle.ts';
-import { sendQuery } from './send-query.ts';
-import { literal } from './statement.ts';
+import { literalQuery } from './literal-query.ts';
 
 /** A fire whose input is settled, with what decides about its cron. */
 export interface EndedFire {
@@ -19,7 +18,7 @@ export interface EndedFire {
 
 const ENDED_MAX = 500;
 
-export const SETTLE_FIRES = literal({
+export const settleQuietFires = literalQuery({
   name: 'settle-fires',
   purpose: 'Settle the runs that went well and change nothing about their cron: nearly all.',
   locking: 'The fires, skipping those that are locked.',
@@ -35,9 +34,10 @@ update holdfast.cron_fires f set status = 'completed', turn_id = ended.turn_id, 
 from ended where f.cron_id = ended.cron_id and f.scheduled_for = ended.scheduled_for`,
 });
 
-export const ENDED_FIRES = literal({
+export const endedFires = literalQuery({
   name: 'ended-fires',
   purpose: 'Read the runs whose end changes something about their cron, in the order of their ends.',
+  retryMs: 0,
   text: `select f.cron_id as "cronId", f.scheduled_for as "scheduledFor", i.status, coalesce(i.error, t.error) as error,
   json_build_object('isOneShot', c.schedule ->> 'kind' = 'at', 'isDeletedAfterRun', c.delete_after_run,
     'failures', c.consecutive_errors, 'isManual', f.is_manual) as cron
@@ -45,13 +45,14 @@ from holdfast.cron_fires f join holdfast.inbox i on i.id = f.message_id join hol
 left join holdfast.turns t on t.id = i.turn_id
 where f.status = 'claimed' and i.settled_at is not null
 order by i.settled_at, f.cron_id, f.scheduled_for limit ${ENDED_MAX}`,
+  answer: (fires: (Omit<EndedFire, 'end'> & SettledInput)[]): EndedFire[] =>
+    fires.map(({ status, error, ...fire }) => ({ ...fire, end: endOf({ status, error }) })),
 });
 
 /** Settles successful fires, and returns those whose end changes their cron, in the order of their ends. */
 export async function settleFires(database: Database): Promise<EndedFire[]> {
-  await sendQuery(database.hot, SETTLE_FIRES.prepared([]));
-  const { rows } = await database.hot.query<Omit<EndedFire, 'end'> & SettledInput>(ENDED_FIRES.prepared([]));
-  return rows.map(({ cronId, scheduledFor, cron, ...input }) => ({ cronId, scheduledFor, cron, end: endOf(input) }));
+  await settleQuietFires(database);
+  return endedFires(database);
 }
 
 interface SettledInput {
@@ -72,44 +73,39 @@ function endOf({ status, error }: SettledInput): CronRunResult {
 
 // The cron is locked first, and its count of failures must still be the one that the decision was based on: of two
 // schedulers that decide, one applies its decision.
-export const SETTLE_FIRE = literal({
+export const settleFire = literalQuery({
   name: 'settle-fire',
-  purpose: 'Settle a run and write what follows for its cron.',
+  purpose:
+    'Settle a run and write what follows for its cron, with the id of the notice to its owner. No effect when it was written before.',
   locking: 'The cron, then the fire.',
   text: `with held as materialized (
-  select c.id from holdfast.crons c where c.id = $1 and c.consecutive_errors = $3 for no key update
+  select c.id from holdfast.crons c where c.id = $cronId and c.consecutive_errors = $before for no key update
 ),
 settled as (
   update holdfast.cron_fires f
-  set status = $4, turn_id = i.turn_id, ended_at = i.settled_at, reason = $5
+  set status = $status, turn_id = i.turn_id, ended_at = i.settled_at, reason = $reason
   from held, holdfast.inbox i
-  where f.cron_id = held.id and f.scheduled_for = $2 and f.status = 'claimed' and i.id = f.message_id
+  where f.cron_id = held.id and f.scheduled_for = $scheduledFor and f.status = 'claimed' and i.id = f.message_id
   returning f.cron_id
 )
 update holdfast.crons c
-set consecutive_errors = $6, not_before = coalesce($7::timestamptz, case when $6 = 0 then null else c.not_before end),
-  next_slot_at = coalesce($8::timestamptz, c.next_slot_at), due_at = coalesce($8::timestamptz, c.due_at),
-  is_enabled = c.is_enabled and $9::text is null,
-  disabled_reason = coalesce($9, c.disabled_reason), notice_id = coalesce($10::uuid, c.notice_id),
+set consecutive_errors = $failures, not_before = coalesce($notBefore::timestamptz, case when $failures = 0 then null else c.not_before end),
+  next_slot_at = coalesce($retrySlot::timestamptz, c.next_slot_at), due_at = coalesce($retrySlot::timestamptz, c.due_at),
+  is_enabled = c.is_enabled and $disabledReason::text is null,
+  disabled_reason = coalesce($disabledReason, c.disabled_reason), notice_id = coalesce($noticeId::uuid, c.notice_id),
   updated_at = clock_timestamp()
 from settled where c.id = settled.cron_id`,
+  values: ({ end, cron, ...fire }: EndedFire, effect: CronRunEffect, noticeId: SystemEventId | null) => ({
+    ...fire,
+    ...effect,
+    before: cron.failures,
+    status: end.kind === 'ok' ? 'completed' : 'failed',
+    reason: end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code,
+    notBefore: timeOf(effect.notBeforeMs),
+    retrySlot: timeOf(effect.retrySlotMs),
+    noticeId,
+  }),
 });
-
-/**
- * Writes the end of a fire and what follows for its cron. `noticeId`: the id of the notice to its owner. No effect when it was written
- * before.
- */
-export async function settleFire(
-  database: Database,
-  { cronId, scheduledFor, end, cron }: EndedFire,
-  { failures, notBeforeMs, retrySlotMs, disabledReason }: CronRunEffect,
-  noticeId: SystemEventId | null,
-): Promise<void> {
-  const reason = end.kind === 'ok' ? null : end.kind === 'cancelled' ? 'cancelled' : end.code;
-  const fire = [cronId, scheduledFor, cron.failures, end.kind === 'ok' ? 'completed' : 'failed', reason];
-  const effect = [failures, timeOf(notBeforeMs), timeOf(retrySlotMs), disabledReason, noticeId];
-  await sendQuery(database.hot, SETTLE_FIRE.prepared([...fire, ...effect]));
-}
 
 /** Disables the crons that have no slot left and no active run, and deletes those with `deleteAfterRun`. */
 export async function retireCrons(database: Database): Promise<void> {
@@ -147,20 +143,16 @@ export async function closeNotice(database: Database, noticeId: SystemEventId): 
 const FIRES_KEPT_DAYS = 30;
 const TRIMMED_MAX = 5_000;
 
-export const TRIM_FIRES = literal({
+export const trimFires = literalQuery({
   name: 'trim-fires',
-  purpose: 'Delete old fires, a bounded number at a time.',
+  purpose: 'Delete old fires, a bounded number at a time. Answers whether there may be more of them.',
   locking: 'The fires.',
+  retryMs: 0,
   text: `delete from holdfast.cron_fires f using (
   select cron_id, scheduled_for from holdfast.cron_fires
   where created_at < clock_timestamp() - interval '${FIRES_KEPT_DAYS} days' and status <> 'claimed'
   order by created_at limit ${TRIMMED_MAX}
 ) as old
-where f.cron_id = old.cron_id and f.scheduled_for = old.scheduled_for`,
+where f.cron_id = old.cron_id and f.scheduled_for = old.scheduled_for returning 1`,
+  answer: (rows) => rows.length === TRIMMED_MAX,
 });
-
-/** Deletes old fires; true when there may be more of them. */
-export async function trimFires(database: Database): Promise<boolean> {
-  const result = await database.hot.query(TRIM_FIRES.prepared([]));
-  return result.rowCount === TRIMMED_MAX;
-}

@@ -1,11 +1,11 @@
 // The budgets that hold: those of the configuration, those that requests have made, and the cost caps of batches.
 import { BUDGET_REACHED, type BudgetAction, type BudgetOrigin, type BudgetSettings } from '../../core/budget/budget.ts';
 import type { Database } from '../database.ts';
-import { keyedPart, keyValues, type KeyedRequest } from '../idempotency.ts';
+import { keyedSql, type KeyedRequest } from '../idempotency.ts';
+import { literalQuery } from '../literal-query.ts';
 import { recordsOf, selectRecordsSql, type SqlColumns } from '../record-set.ts';
 import { isoSql } from '../session-facts.ts';
 import { sendInOrder } from '../send-in-order.ts';
-import { sendQuery } from '../send-query.ts';
 import { afterOfRings, RINGS_SQL, type NeededRing } from '../session-locks.ts';
 import { literal } from '../statement.ts';
 import { isReachedSql } from './reached-sql.ts';
@@ -34,16 +34,12 @@ const BUDGET_SQL = `b.id, b.origin, b.scope, b.per, b.zone, b.limit_micros::floa
 from holdfast.budgets b cross join ${windowBoundsSql('b', 'clock_timestamp()')} as bounds left join holdfast.budget_windows w
   on w.budget_id = b.id and w.starts_at <= clock_timestamp() and (w.ends_at is null or w.ends_at > clock_timestamp())`;
 
-export const READ_BUDGETS = literal({
+export const readBudgets = literalQuery({
   name: 'read-budgets',
-  purpose: 'Read the budgets that hold, with their present windows.',
+  purpose: 'Read the budgets that hold, with their present windows, oldest first.',
   text: `select ${BUDGET_SQL} where b.removed_at is null order by b.id`,
+  answer: (budgets: Budget[]) => budgets,
 });
-
-/** The budgets that hold, oldest first. */
-export function readBudgets(database: Database): Promise<Budget[]> {
-  return sendQuery<Budget & Record<string, unknown>>(database.hot, READ_BUDGETS.prepared([]));
-}
 
 const SETTINGS: SqlColumns<BudgetSettings & { id: string }> = {
   id: ['uuid', ({ id }) => id],
@@ -123,27 +119,22 @@ export async function syncBudgets(
   return { after: afterOfRings(rows[0]?.rings ?? []) };
 }
 
-export const CREATE_BUDGET = literal({
+export const createBudget = literalQuery({
   name: 'create-budget',
   purpose: 'Store a budget.',
+  pool: 'views',
   text: `with made as (
   insert into holdfast.budgets (id, origin, ${NAMES}, created_by)
-  select id, 'api', ${NAMES}, $2 from (${selectRecordsSql('$1', SETTINGS)}) as wanted
+  select id, 'api', ${NAMES}, $createdBy from (${selectRecordsSql('$budget', SETTINGS)}) as wanted
   returning id
 ),
-${keyedPart(3, `select json_build_object('id', id) from made`)}
+${keyedSql(`select json_build_object('id', id) from made`)}
 select id from made`,
+  values: (
+    budget: BudgetSettings & { id: string },
+    { createdBy, idempotency }: { createdBy: string; idempotency: KeyedRequest | null },
+  ) => ({ budget: recordsOf([budget], SETTINGS), createdBy, ...idempotency }),
 });
-
-/** Stores a budget. */
-export async function createBudget(
-  database: Database,
-  budget: BudgetSettings & { id: string },
-  { createdBy, idempotency }: { createdBy: string; idempotency: KeyedRequest | null },
-): Promise<void> {
-  const values = [recordsOf([budget], SETTINGS), createdBy, ...keyValues(idempotency)];
-  await sendQuery(database.views, CREATE_BUDGET.prepared(values));
-}
 
 /** The fields of a budget that can be changed. */
 export type BudgetPatch = Partial<{
@@ -156,43 +147,40 @@ export type BudgetPatch = Partial<{
 /** `fixed`: it belongs to the configuration or to a batch. */
 export type BudgetChange = 'done' | 'unknown' | 'fixed';
 
-export const CHANGE_BUDGET = literal({
+export const changeBudget = literalQuery({
   name: 'change-budget',
   purpose:
     'Change or remove a budget that a request has made. Answers whose it is, and the rings of the turns that wait for it.',
   locking: 'The budget, then the session rows in the order of their ids.',
-  text: `with found as materialized (select id, origin from holdfast.budgets where id = $1 and removed_at is null for no key update),
+  pool: 'views',
+  text: `with found as materialized (select id, origin from holdfast.budgets where id = $id and removed_at is null for no key update),
 changed as (
   update holdfast.budgets b
-  set changed_at = case when $6 then b.changed_at else clock_timestamp() end, removed_at = case when $6 then clock_timestamp() end,
-    limit_micros = coalesce($2::bigint, b.limit_micros), warn_percent = coalesce($3::int, b.warn_percent),
-    action = coalesce($4::text, b.action), is_strict = coalesce($5::boolean, b.is_strict)
+  set changed_at = case when $isRemoved::boolean then b.changed_at else clock_timestamp() end, removed_at = case when $isRemoved::boolean then clock_timestamp() end,
+    limit_micros = coalesce($limitMicros::bigint, b.limit_micros), warn_percent = coalesce($warnPercent::int, b.warn_percent),
+    action = coalesce($action::text, b.action), is_strict = coalesce($strict::boolean, b.is_strict)
   from found where b.id = found.id and found.origin = 'api'
   returning b.id
 ),
 ${wokenSql([BUDGET_REACHED], 't.park_by in (select id::text from changed)')}
 select origin, ${RINGS_SQL} as rings from found`,
+  values: (change: BudgetPatch & { id: string; isRemoved: boolean }) => change,
+  answer([row]: { origin: BudgetOrigin; rings: NeededRing[] }[]): Committed<{ result: BudgetChange }> {
+    const result = row === undefined ? 'unknown' : row.origin === 'api' ? 'done' : 'fixed';
+    return { result, after: afterOfRings(row?.rings ?? []) };
+  },
 });
 
 /** Changes a budget; turns that wait for it ask again. */
 export function patchBudget(
   database: Database,
   id: string,
-  { limitMicros, warnPercent, action, strict }: BudgetPatch,
+  patch: BudgetPatch,
 ): Promise<Committed<{ result: BudgetChange }>> {
-  return changeBudget(database, [id, limitMicros, warnPercent, action, strict, false]);
+  return changeBudget(database, { ...patch, id, isRemoved: false });
 }
 
 /** Removes a budget; turns that wait for it resume. */
 export function removeBudget(database: Database, id: string): Promise<Committed<{ result: BudgetChange }>> {
-  return changeBudget(database, [id, null, null, null, null, true]);
-}
-
-async function changeBudget(database: Database, values: unknown[]): Promise<Committed<{ result: BudgetChange }>> {
-  const [row] = await sendQuery<{ origin: BudgetOrigin; rings: NeededRing[] }>(
-    database.views,
-    CHANGE_BUDGET.prepared(values),
-  );
-  const result = row === undefined ? 'unknown' : row.origin === 'api' ? 'done' : 'fixed';
-  return { result, after: afterOfRings(row?.rings ?? []) };
+  return changeBudget(database, { id, isRemoved: true });
 }
