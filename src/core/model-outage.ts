@@ -29,7 +29,7 @@ export interface ModelTrouble {
 }
 
 /** `wait`: no call; after `ms` the next probe may be made. */
-export type CallPermit = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; ms: number };
+export type CallCheck = { kind: 'call' } | { kind: 'probe' } | { kind: 'wait'; ms: number };
 
 /** This many sessions must have failed before calls are held back. */
 const SESSIONS_MIN = 2;
@@ -40,10 +40,10 @@ export function isAway(trouble: ModelTrouble | null): boolean {
 }
 
 /** Says whether a session may call the model now. */
-export function admitCall(
+export function checkCall(
   trouble: ModelTrouble | null,
   { session, nowMs }: { session: string; nowMs: number },
-): CallPermit {
+): CallCheck {
   if (trouble === null || !isAway(trouble)) return { kind: 'call' };
   if (trouble.probing === session) return { kind: 'probe' };
   if (trouble.probing === null && nowMs >= trouble.probeAtMs) return { kind: 'probe' };

@@ -34,23 +34,16 @@ interface CallStart extends Pick<ModelCallRow, 'callNo' | 'view' | 'purpose' | '
   tier?: PriceTier;
 }
 
+type BegunCall = Pick<
+  ModelCallRow,
+  keyof CallStart | 'step' | 'untilSeq' | 'startedAt' | 'firstChunkAt' | 'requestSha256'
+>;
+
 /** A call on its way. */
 export class CallRecord {
   readonly #context: TurnContext;
   readonly #turn: OpenedTurn;
-  readonly #begun: Pick<
-    ModelCallRow,
-    | 'callNo'
-    | 'view'
-    | 'purpose'
-    | 'model'
-    | 'tier'
-    | 'step'
-    | 'untilSeq'
-    | 'startedAt'
-    | 'firstChunkAt'
-    | 'requestSha256'
-  >;
+  readonly #begun: BegunCall;
   #diagnostics: ReturnType<typeof createCallDiagnostics> | null = null;
   #reported: ReportedUsage | null = null;
 

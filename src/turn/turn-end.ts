@@ -1,8 +1,8 @@
 // Why a turn stops before it is done. These are values: an abort signal carries one as its reason, and `run-turn` turns
 // it into the end of the turn, or into no end at all (the turn stays resumable).
 import type { SessionStop } from '../core/statuses.ts';
-import type { ParkReason } from '../store/journal/park-turn.ts';
-import type { NewProviderRequest } from '../store/provider-lane/new-request.ts';
+import type { JournalWrite } from '../store/journal.ts';
+import type { TurnPark } from '../store/journal/park-turn.ts';
 
 /**
  * A stop of the session: a person, a parent, a deadline of the run or a newer message requested it.
@@ -22,24 +22,16 @@ export function callCodeOf({ kind }: StopReason): string {
   return kind === 'interrupted' || kind === 'rolledBack' ? 'stopped' : kind;
 }
 
-/** Why a turn is parked, and for how long in milliseconds; `notBeforeMs` holds also when it is woken. */
-export interface TurnWait {
-  reason: ParkReason;
+/** Why a turn is parked, and for how long. A call in `request` is charged and stored with the park. */
+export interface TurnWait extends Omit<TurnPark, keyof JournalWrite | 'parks'> {
   /** Further fields of the event, besides the reason. */
   facts?: Record<string, unknown>;
   /** True when a call of the turn itself has failed; false when none was made. */
   hasCalled: boolean;
   /** True when the model is held back from now on, for all turns. */
   isNews?: boolean;
-  /** The model call that it waits for, which is charged and stored with the park. */
-  request?: NewProviderRequest;
-  /** The number of a call that is stored already and that it waits for. */
-  awaits?: number;
   /** The retries of the turn with the one that it waits for; absent: it waits for none. */
   retries?: number;
-  /** Null: until the event for which it waits. */
-  delayMs: number | null;
-  notBeforeMs: number;
   /** Called when the turn is parked: what it waits for may have happened meanwhile. Must not throw. */
   onParked?: () => void;
 }

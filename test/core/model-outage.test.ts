@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  admitCall,
+  checkCall,
   isAway,
   noteAway,
   noteFailure,
@@ -20,27 +20,27 @@ describe('calls of a provider', () => {
   test('are made as long as only one session has failed: that may be its own trouble', () => {
     const trouble = failure(failure(failure(null, 'a', 0), 'a', 1), 'a', 2);
     expect(isAway(trouble)).toBe(false);
-    expect(admitCall(trouble, { session: 'b', nowMs: 3 })).toEqual({ kind: 'call' });
-    expect(admitCall(trouble, { session: 'a', nowMs: 3 })).toEqual({ kind: 'call' });
+    expect(checkCall(trouble, { session: 'b', nowMs: 3 })).toEqual({ kind: 'call' });
+    expect(checkCall(trouble, { session: 'a', nowMs: 3 })).toEqual({ kind: 'call' });
   });
 
   test('are held back when two sessions have failed in a row, until the next probe', () => {
     const trouble = failure(failure(null, 'a', 0), 'b', 100);
-    expect(admitCall(trouble, { session: 'c', nowMs: 1_100 })).toEqual({ kind: 'wait', ms: 4_000 });
-    expect(admitCall(trouble, { session: 'c', nowMs: 5_100 })).toEqual({ kind: 'probe' });
+    expect(checkCall(trouble, { session: 'c', nowMs: 1_100 })).toEqual({ kind: 'wait', ms: 4_000 });
+    expect(checkCall(trouble, { session: 'c', nowMs: 5_100 })).toEqual({ kind: 'probe' });
   });
 
   test('are held back when the database says that the model is away, until the probe that it names', () => {
     const trouble = noteAway(failure(null, 'a', 0), 2_000);
-    expect(admitCall(trouble, { session: 'b', nowMs: 1_000 })).toEqual({ kind: 'wait', ms: 1_000 });
-    expect(admitCall(trouble, { session: 'b', nowMs: 2_000 })).toEqual({ kind: 'probe' });
+    expect(checkCall(trouble, { session: 'b', nowMs: 1_000 })).toEqual({ kind: 'wait', ms: 1_000 });
+    expect(checkCall(trouble, { session: 'b', nowMs: 2_000 })).toEqual({ kind: 'probe' });
     expect(isAway(failure({ ...trouble, probing: 'b' }, 'b', 2_000))).toBe(true);
   });
 
   test('are probed by one session at a time, which may ask again under the same probe', () => {
     const probing = { ...failure(failure(null, 'a', 0), 'b', 0), probing: 'a' };
-    expect(admitCall(probing, { session: 'b', nowMs: 60_000 })).toMatchObject({ kind: 'wait' });
-    expect(admitCall(probing, { session: 'a', nowMs: 60_000 })).toEqual({ kind: 'probe' });
+    expect(checkCall(probing, { session: 'b', nowMs: 60_000 })).toMatchObject({ kind: 'wait' });
+    expect(checkCall(probing, { session: 'a', nowMs: 60_000 })).toEqual({ kind: 'probe' });
   });
 
   test('are probed less often with each probe that fails, and never before the provider allows it (G16)', () => {
@@ -69,9 +69,9 @@ describe('calls of a provider', () => {
         for (const turn of turns) {
           nowMs += turn.afterMs;
           const session = String(turn.session);
-          const admission = admitCall(trouble, { session, nowMs });
-          if (admission.kind === 'wait') continue;
-          if (admission.kind === 'probe' && trouble !== null) trouble = { ...trouble, probing: session };
+          const found = checkCall(trouble, { session, nowMs });
+          if (found.kind === 'wait') continue;
+          if (found.kind === 'probe' && trouble !== null) trouble = { ...trouble, probing: session };
           trouble = noteFailure(trouble, { session, nowMs, retryAfterMs: 0, random }, bounds);
           callsAtMs.push(nowMs);
         }

@@ -65,7 +65,7 @@ export async function markAway(
 }
 
 /** Who may probe a model that is away: this worker; or another one does, and there is time until the next probe; or none is needed. */
-export type ProbeGrant = { kind: 'taken' } | { kind: 'free' } | { kind: 'wait'; waitMs: number };
+export type ProbeAnswer = { kind: 'taken' } | { kind: 'free' } | { kind: 'wait'; waitMs: number };
 
 export const TAKE_PROBE = literal({
   name: 'take-probe',
@@ -88,7 +88,7 @@ export async function takeProbe(
   database: Database,
   { account, model }: BlockedModel,
   forMs: number,
-): Promise<ProbeGrant> {
+): Promise<ProbeAnswer> {
   type Row = { isTaken: boolean; waitMs: number | null };
   const [row] = await sendQuery<Row>(database.hot, TAKE_PROBE.prepared([account, model, forMs]));
   if (row?.isTaken === true) return { kind: 'taken' };

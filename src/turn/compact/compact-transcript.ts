@@ -18,15 +18,15 @@ import { planCompaction, type CompactionPlan } from '../../core/compaction/plan-
 import { summaryRequest } from '../../core/compaction/summary-request.ts';
 import { textOf } from '../../core/content.ts';
 import { retryDelayMs } from '../../core/failure.ts';
-import { providerOf, type NamedModel } from '../../core/model-ref.ts';
+import type { NamedModel } from '../../core/model-ref.ts';
 import { newId } from '../../ids.ts';
 import type { AnsweredCompaction } from '../../store/journal/begin-compaction.ts';
 import type { CompactionStep } from '../../store/journal/write-compaction.ts';
 import { askForSummary, summaryModel, type SummaryCall } from './compact-ask.ts';
 import { beginCompaction, callWrite, writeCompaction, type CompactionRequest } from './compact-write.ts';
 import { enterGate, type Pass } from '../gate/gate.ts';
-import { noteOutage, retriesMaxOf } from '../gate/note-outage.ts';
 import { parkedStop } from '../gate/park-turn.ts';
+import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { nextCallNo } from '../position.ts';
 import type { TurnContext } from '../context.ts';
 import { mayFlushMemory, memoryNoteOf } from './memory-flush.ts';
@@ -202,19 +202,19 @@ async function takeFailure(
     case 'failed': {
       const { fault, verdict } = called;
       const retries = turn.journal.at.progress.retries + 1;
-      const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: 1 });
-      const retriesMax = retriesMaxOf(context.config, providerOf(model));
-      const mayRetry = verdict.kind !== 'fatal' && retries <= retriesMax && !isLast && outage?.mayStay !== false;
+      const setback = await pass.failed(fault);
+      const isRetryable = verdict.kind !== 'fatal' && retries <= retriesMaxOf(context.config, model) && !isLast;
+      const mayRetry = isRetryable && (setback === null || mayStay(context, turn, { setback, model, blocksInARow: 1 }));
       // An attempt that an outage has ended does not count: the turn waits, and tries again.
-      const code = outage === null || mayRetry ? verdict.code : outage.wait.reason.code;
+      const code = setback === null || mayRetry ? verdict.code : setback.wait.reason.code;
       const error = { code, message: headOf(fault.message, 2000) };
-      const isFinal = !mayRetry && outage === null && !REFUSALS_OF_ACCOUNT.has(code);
+      const isFinal = !mayRetry && setback === null && !REFUSALS_OF_ACCOUNT.has(code);
       if (isFinal && asked.reason === 'overflow')
         return await finishWithoutSummary(context, turn, compaction, { write, called, error });
       const charged = mayRetry ? { ...write, totals: { ...write.totals, retries } } : write;
       await writeCompaction(context, turn, { id, write: charged, called, step: { kind: 'failed', error } });
-      if (!mayRetry && outage !== null && fallbacksLeft(turn).length === 0)
-        throw parkedStop(context, turn, outage.wait);
+      if (!mayRetry && setback !== null && fallbacksLeft(turn).length === 0)
+        throw parkedStop(context, turn, setback.wait);
       if (!mayRetry) return { kind: 'unchanged', ...error };
       // The next attempt shortens the input; there is nothing to wait for.
       if (verdict.kind === 'overflow') return { kind: 'again', delayMs: 0, wasTooMuch: true, ...error };

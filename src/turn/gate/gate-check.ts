@@ -60,10 +60,8 @@ export interface Hold {
 /** `blocked`: its provider asks for no calls. `away`: it does not answer. `unsure`: that may be the session's own trouble. */
 export interface Setback {
   kind: 'blocked' | 'away' | 'unsure';
-  /** True: since this call. */
-  isNews: boolean;
-  /** How long no call is let through, in milliseconds. */
-  forMs: number;
+  /** How the turn of the call waits if it does not ask again from its slot. */
+  wait: Wait;
 }
 
 export interface GateCheck {

@@ -8,7 +8,7 @@
 // None of it costs anything of the turn's retry budget (G16, G33).
 import { refOfModel, type NamedModel } from '../../core/model-ref.ts';
 import type { TurnContext } from '../context.ts';
-import type { ComingCall, Hold, Wait } from './gate-check.ts';
+import { PASS, type ComingCall, type Hold, type Wait } from './gate-check.ts';
 import { delayOf, parkedStop } from './park-turn.ts';
 import { RATE_CODES, WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
@@ -25,24 +25,9 @@ export async function enterGate(context: TurnContext, call: ComingCall): Promise
 /** The same, but for a long wait, which it answers. */
 export async function askGate(context: TurnContext, call: ComingCall): Promise<Pass | Wait> {
   const { clock, random } = context;
-  const checks = context.checks.filter((check) => check.applies?.(call) ?? true);
   for (let stayedMs = 0, rateWaitMs = 0; ;) {
-    const holds: Hold[] = [];
-    const pass = passOf(holds);
-    let wait: Wait | null = null;
-    try {
-      for (const check of checks) {
-        const answer = await check.ask(call, stayedMs);
-        if (answer.kind === 'fail') throw answer.failure;
-        if (answer.kind === 'wait') wait = answer;
-        if (answer.kind === 'wait') break;
-        if (answer.hold !== undefined) holds.push(answer.hold);
-        rateWaitMs += answer.waitedMs ?? 0;
-      }
-    } catch (error) {
-      pass.left();
-      throw error;
-    }
+    const { pass, wait, waitedMs } = await askChecks(context, call, stayedMs);
+    rateWaitMs += waitedMs;
     if (wait === null) {
       noteRateWait(context, call, rateWaitMs);
       return pass;
@@ -51,9 +36,33 @@ export async function askGate(context: TurnContext, call: ComingCall): Promise<P
     if (wait.isParked === true || wait.forMs === null || wait.forMs > WAIT_IN_SLOT_MS_MAX) return wait;
     const beganAtMs = clock.monotonicMs();
     await call.turn.held.pause(delayOf(wait, random()));
-    const waitedMs = clock.monotonicMs() - beganAtMs;
-    stayedMs += waitedMs;
-    if (RATE_CODES.has(wait.reason.code)) rateWaitMs += waitedMs;
+    const pausedMs = clock.monotonicMs() - beganAtMs;
+    stayedMs += pausedMs;
+    if (RATE_CODES.has(wait.reason.code)) rateWaitMs += pausedMs;
+  }
+}
+
+/** Asks the checks in order, up to the first that says `wait`. `waitedMs`: how long they have waited themselves. Throws what a check fails with. */
+async function askChecks(
+  { checks }: TurnContext,
+  call: ComingCall,
+  stayedMs: number,
+): Promise<{ pass: Pass; wait: Wait | null; waitedMs: number }> {
+  const holds: Hold[] = [];
+  const pass = passOf(holds);
+  let waitedMs = 0;
+  try {
+    for (const check of checks) {
+      const answer = check.applies?.(call) === false ? PASS : await check.ask(call, stayedMs);
+      if (answer.kind === 'fail') throw answer.failure;
+      if (answer.kind === 'wait') return { pass, wait: answer, waitedMs };
+      if (answer.hold !== undefined) holds.push(answer.hold);
+      waitedMs += answer.waitedMs ?? 0;
+    }
+    return { pass, wait: null, waitedMs };
+  } catch (error) {
+    pass.left();
+    throw error;
   }
 }
 

@@ -6,11 +6,12 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../clock.ts';
 import { outageOf } from '../../core/failure.ts';
 import {
-  admitCall,
+  checkCall,
   blockMsOf,
   isAway,
   noteAway,
   noteFailure,
+  pauseAfterFailureMs,
   RESUME_MS,
   type ModelTrouble,
   type ProbeBounds,
@@ -27,7 +28,9 @@ import {
   type BlockedModel,
   type ModelBlock,
 } from '../../store/governor/model-blocks.ts';
+import type { ParkReason } from '../../store/journal/park-turn.ts';
 import { wake } from '../../store/wake.ts';
+import type { OpenedTurn } from '../opened-turn.ts';
 import { PASS, type ComingCall, type GateCheck, type Hold, type Setback } from './gate-check.ts';
 import { modelAway, modelBlocked, WAIT_IN_SLOT_MS_MAX } from './wait-reasons.ts';
 
@@ -86,10 +89,10 @@ export class ModelStates {
     ask: async ({ turn, model }) => {
       const session = turn.session.id;
       const known = this.#find(model);
-      const permit = this.#permit(known, session);
-      const probed = permit.kind === 'probe' ? await this.#probe(known, session) : null;
-      const waitMs = permit.kind === 'wait' ? permit.ms : probed;
-      if (waitMs === null) return { kind: 'pass', hold: this.#holdOf(known, session) };
+      const found = this.#check(known, session);
+      const probed = found.kind === 'probe' ? await this.#probe(known, session) : null;
+      const waitMs = found.kind === 'wait' ? found.ms : probed;
+      if (waitMs === null) return { kind: 'pass', hold: this.#holdOf(known, turn) };
       // Spread over some time after the next probe: turns that have seen the outage themselves make the probes, and one that succeeds wakes the others.
       const { max } = this.#options.bounds;
       const spread = { forMs: waitMs + max, spreadMs: 3 * max, isParked: true, isOfModel: true };
@@ -97,7 +100,7 @@ export class ModelStates {
       const onParked = (): void => void (isAway(known.trouble) || this.#wake(known));
       return { kind: 'wait', reason: modelAway(model), ...spread, onParked };
     },
-    isOpen: (model) => this.#permit(this.#find(model), '').kind !== 'wait',
+    isOpen: (model) => this.#check(this.#find(model), '').kind !== 'wait',
   };
 
   /** How long the model is still blocked, in milliseconds; 0: it is not. */
@@ -146,9 +149,9 @@ export class ModelStates {
     }
   }
 
-  #holdOf(known: KnownModel, session: string): Hold {
+  #holdOf(known: KnownModel, turn: OpenedTurn): Hold {
     const answered = (): void => this.#answered(known);
-    const left = (): void => leaveProbe(known, session);
+    const left = (): void => leaveProbe(known, turn.session.id);
     return {
       answered,
       left,
@@ -160,10 +163,10 @@ export class ModelStates {
           return null;
         }
         const blockMs = blockMsOf(fault);
-        if (blockMs === null) return this.#noteFailure(known, session, fault);
+        if (blockMs === null) return this.#noteFailure(known, turn, fault);
         // What holds the calls back is the block, not the probes.
         left();
-        return await this.#block(known, blockMs, fault.message);
+        return await this.#block(known, blockMs, fault);
       },
     };
   }
@@ -177,35 +180,49 @@ export class ModelStates {
     this.#wake(known, markBack(database, known));
   }
 
-  #noteFailure(known: KnownModel, session: string, { retryAfterMs, message: text }: ModelError): Setback {
-    const { database, logger, random, bounds } = this.#options;
+  #noteFailure(known: KnownModel, { session, journal }: OpenedTurn, fault: ModelError): Setback {
+    const { random, bounds } = this.#options;
     const nowMs = this.#nowMs();
     const before = known.trouble;
-    const failure = { session, nowMs, retryAfterMs: Math.max(0, retryAfterMs ?? 0), random: random() };
+    const notBeforeMs = Math.max(0, fault.retryAfterMs ?? 0);
+    const failure = { session: session.id, nowMs, retryAfterMs: notBeforeMs, random: random() };
     const after = noteFailure(before, failure, bounds);
     known.trouble = after;
-    if (before?.probing === session) known.probesUntilMs = 0;
-    if (!isAway(after)) return { kind: 'unsure', isNews: false, forMs: 0 };
-    const isNews = !isAway(before);
-    const forMs = Math.max(0, after.probeAtMs - nowMs);
-    if (after.probeAtMs === before?.probeAtMs) return { kind: 'away', isNews, forMs };
-    const { account, model } = known;
-    if (isNews) logger.warn({ model }, 'Model is away; no worker calls it but for one test at a time');
-    markAway(database, { account, model }, { probeInMs: forMs, text }).catch((error: unknown) =>
-      database.outages.report(error, 'It could not be stored that a model is away', { model }),
-    );
-    return { kind: 'away', isNews, forMs };
+    if (before?.probing === session.id) known.probesUntilMs = 0;
+    const kind = isAway(after) ? 'away' : 'unsure';
+    const isNews = isAway(after) && !isAway(before);
+    const probeInMs = isAway(after) ? Math.max(0, after.probeAtMs - nowMs) : 0;
+    if (isAway(after) && after.probeAtMs !== before?.probeAtMs) this.#markAway(known, { probeInMs, isNews, fault });
+    const pauses = { pauses: journal.at.park?.parks ?? 0, random: random() };
+    const forMs = pauseAfterFailureMs({ ...pauses, atLeastMs: Math.max(notBeforeMs, probeInMs) }, bounds);
+    return { kind, wait: { reason: reasonOf(known, fault), hasCalled: true, isNews, forMs, notBeforeMs } };
   }
 
-  async #block(known: KnownModel, leftMs: number, detail: string): Promise<Setback> {
+  #markAway(
+    { account, model }: KnownModel,
+    { probeInMs, isNews, fault }: { probeInMs: number; isNews: boolean; fault: ModelError },
+  ): void {
+    const { database, logger } = this.#options;
+    if (isNews) logger.warn({ model }, 'Model is away; no worker calls it but for one test at a time');
+    markAway(database, { account, model }, { probeInMs, text: fault.message }).catch((error: unknown) =>
+      database.outages.report(error, 'It could not be stored that a model is away', { model }),
+    );
+  }
+
+  async #block(known: KnownModel, forMs: number, fault: ModelError): Promise<Setback> {
     const { database, onBlock } = this.#options;
     const { account, model, blockedUntilMs } = known;
-    const block = { account, model, leftMs, probeInMs: null };
+    const block = { account, model, leftMs: forMs, probeInMs: null };
     const isNews = blockedUntilMs <= this.#nowMs();
     onBlock(block);
-    extendBlock(known, this.#nowMs() + leftMs);
-    await blockModel(database, block, detail);
-    return { kind: 'blocked', isNews, forMs: leftMs };
+    extendBlock(known, this.#nowMs() + forMs);
+    await blockModel(database, block, fault.message);
+    const { code, ...facts } = reasonOf(known, fault);
+    const reason = { code: code === 'model_away' ? 'model_blocked' : code, ...facts };
+    return {
+      kind: 'blocked',
+      wait: { reason, hasCalled: true, isNews, forMs, spreadMs: RESUME_MS, notBeforeMs: forMs },
+    };
   }
 
   /** Wakes the turns that wait for the provider of a model; if that fails, they become due by themselves. */
@@ -217,8 +234,8 @@ export class ModelStates {
       .catch((error: unknown) => logger.warn({ err: error, model }, message));
   }
 
-  #permit({ trouble }: KnownModel, session: string) {
-    return admitCall(trouble, { session, nowMs: this.#nowMs() });
+  #check({ trouble }: KnownModel, session: string) {
+    return checkCall(trouble, { session, nowMs: this.#nowMs() });
   }
 
   #find(model: NamedModel): KnownModel {
@@ -235,6 +252,11 @@ export class ModelStates {
   #nowMs(): number {
     return this.#options.clock.monotonicMs();
   }
+}
+
+/** Why a turn waits whose call has failed: what the provider said. */
+function reasonOf({ model }: KnownModel, fault: ModelError): ParkReason {
+  return { code: outageOf(fault) ?? 'model_away', text: fault.message, by: providerOf(modelOfRef(model)) };
 }
 
 function extendBlock(known: KnownModel, untilMs: number): void {

@@ -1,7 +1,7 @@
 // What a turn does about a model call that has failed: it asks again, makes the prompt smaller, waits for the model, or ends. The next call
 // is charged in the commit that stores the failed one.
 import { classifyFailure, retryDelayMs } from '../../core/failure.ts';
-import { mayAnotherAnswer, providerOf } from '../../core/model-ref.ts';
+import { mayAnotherAnswer } from '../../core/model-ref.ts';
 import { IDLE_TIMEOUTS_IN_A_ROW_MAX } from '../../core/stream/idle-timeout.ts';
 import type { ModelError } from '../../model/model.ts';
 import type { NewEvent } from '../../store/events.ts';
@@ -10,8 +10,8 @@ import { commitStep } from '../commit-step.ts';
 import { canCompact, compactAfterOverflow, contextFullFailure } from '../compact/compact-when-full.ts';
 import type { TurnContext } from '../context.ts';
 import type { Pass } from '../gate/gate.ts';
-import { noteOutage, retriesMaxOf } from '../gate/note-outage.ts';
 import { parkedStop } from '../gate/park-turn.ts';
+import { mayStay, retriesMaxOf } from '../gate/stay-in-slot.ts';
 import { retryWait, WAIT_IN_SLOT_MS_MAX } from '../gate/wait-reasons.ts';
 import { modelBlocked, modelEnded, modelStarted } from '../model-events.ts';
 import type { OpenedTurn } from '../opened-turn.ts';
@@ -39,7 +39,7 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
   const { message: text } = fault;
   turn.journal.note({ unstoredCall: row });
   const { request: model } = turn.journal.attempt;
-  const outage = await noteOutage(context, turn, { fault, pass, model, blocksInARow: blocks });
+  const setback = await pass.failed(fault);
   const { retries: earlier } = turn.journal.at.progress;
   const retries = earlier + 1;
   const delayMs = retryDelayMs({ attempt: retries, random: context.random(), retryAfterMs: fault.retryAfterMs });
@@ -50,13 +50,15 @@ export async function afterFailedCall(context: TurnContext, turn: OpenedTurn, fa
     if (event !== null) await chargeNext(context, turn, { event, retries: earlier, delayMs: 0 });
     return event !== null;
   };
-  if (outage !== null) {
-    const { isBlocked, mayStay, wait } = outage;
-    if (isBlocked && mayStay) {
+  if (setback !== null) {
+    const { kind, wait } = setback;
+    const stays = mayStay(context, turn, { setback, model, blocksInARow: blocks });
+    if (stays && kind === 'blocked') {
+      // The gate holds the call back until then, which costs nothing of the retry budget.
       const event = wait.isNews === true ? { event: modelBlocked(wait.reason) } : {};
       return await chargeNext(context, turn, { ...event, retries: earlier, delayMs: 0 });
     }
-    if (mayStay && delayMs <= WAIT_IN_SLOT_MS_MAX) return await chargeNext(context, turn, next);
+    if (stays && delayMs <= WAIT_IN_SLOT_MS_MAX) return await chargeNext(context, turn, next);
     if (await asksAnother({ code: wait.reason.code, isRefused: false })) return;
     stepBack(context, turn);
     throw parkedStop(context, turn, wait);
@@ -86,7 +88,7 @@ export function assertRetryable({ config }: TurnContext, turn: OpenedTurn, fault
   if (kind === 'fatal') throw new TurnFailed(code, message, fault);
   if (kind === 'overflow' && !canCompact(turn)) throw contextFullFailure(fault);
   const { calls, retries } = turn.journal.at.progress;
-  if (retries + 1 > retriesMaxOf(config, providerOf(turn.journal.attempt.request)))
+  if (retries + 1 > retriesMaxOf(config, turn.journal.attempt.request))
     throw new TurnFailed(code, `The turn ended after ${calls} model calls: ${message}`, fault);
 }
 

@@ -11,7 +11,8 @@ export function away(retryAfterMs: number): ModelError {
 /** What the check holds for a call of a session; null: it does not let it through, or holds nothing. */
 export async function holdOf(check: GateCheck, model: NamedModel, session: string): Promise<Hold | null> {
   // It reads no more of a turn than this.
-  const call = { way: 'live', model, turn: { session: { id: session } } } as unknown as ComingCall;
+  const turn = { session: { id: session }, journal: { at: { park: null } } };
+  const call = { way: 'live', model, turn } as unknown as ComingCall;
   const answer = await check.ask(call, 0);
   return answer.kind === 'pass' ? (answer.hold ?? null) : null;
 }
