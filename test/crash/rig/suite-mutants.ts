@@ -162,7 +162,7 @@ export const safeguards: readonly Safeguard[] = [
   {
     name: 'the block of a model for all workers',
     file: models,
-    find: 'await blockModel(database, block, detail);',
+    find: 'await blockModel(database, block, fault.message);',
     replace: '',
     test: blocks,
     title: 'is not called by a worker that claims a session later',
