@@ -55,8 +55,8 @@ export interface DecidedEnd {
   recipientId: string | null;
   /** True: it joins the running turn of the recipient. */
   steers: boolean;
-  /** True: its row is stored as settled. */
-  isSilent: boolean;
+  /** True: it is not announced, as the subagent asked. */
+  isSkipped: boolean;
   announcement: SubagentEnd;
 }
 
@@ -68,10 +68,9 @@ export function isRunOver(child: FamilyState): boolean {
 /**
  * The recipient is the nearest session above that is still active: one whose run has not ended, or the top of the family. An end that the
  * subagent asked not to announce is announced all the same if a subagent above waits for nothing else, because it would wait without end.
- * `isTold`: the recipient has requested the end itself.
  */
 export function decideRunEnd(
-  { run, end, isTold }: { run: EndingRun; end: RunResult; isTold: boolean },
+  { run, end }: { run: EndingRun; end: RunResult },
   family: ReadonlyMap<string, FamilyState>,
 ): DecidedEnd {
   const child = family.get(run.childId);
@@ -89,7 +88,7 @@ export function decideRunEnd(
   return {
     recipientId: recipient?.id ?? null,
     steers: recipient?.isBusy === true && (mode === 'steer' || mode === 'steer-backlog'),
-    isSilent: isTold || (end.isSuppressed && !waitsForIt),
+    isSkipped: end.isSuppressed && !waitsForIt,
     announcement: {
       kind: 'subagent',
       runId: run.id,

@@ -18,13 +18,14 @@ export interface PutInput {
   /** As JSON text. */
   body: string;
   route: string;
-  mode: string | null;
+  /** Absent: none. */
+  mode?: string | null;
   /** Null: it has none. */
   causeKey: string | null;
-  /** Other than `waiting`: its row is stored as settled. */
-  status: 'waiting' | 'silent' | 'cancelled';
-  disposition: 'queued' | 'steered';
-  error: { code: string; message: string } | null;
+  /** Its row is stored as settled, with the reason. Absent: it waits. */
+  settled?: { status: 'silent' | 'cancelled'; error: { code: string; message: string } } | null;
+  /** True: it joins the running turn. */
+  steers?: boolean;
 }
 
 interface Put {
@@ -47,11 +48,11 @@ export const PUT_INPUTS = statement<Put>({
       kind: ['text', ({ kind }) => kind],
       body: ['json', ({ body }) => body],
       route: ['text', ({ route }) => route],
-      mode: ['text', ({ mode }) => mode],
+      mode: ['text', ({ mode = null }) => mode],
       cause_key: ['text', ({ causeKey }) => causeKey],
-      status: ['text', ({ status }) => status],
-      disposition: ['text', ({ disposition }) => disposition],
-      error: ['json', ({ error }) => (error === null ? null : JSON.stringify(error))],
+      status: ['text', ({ settled }) => settled?.status ?? 'waiting'],
+      disposition: ['text', ({ steers = false }) => (steers ? 'steered' : 'queued')],
+      error: ['json', ({ settled }) => (settled ? JSON.stringify(settled.error) : null)],
     }),
     cte(`numbered as materialized (
   select incoming.*, s.inbox_seq + row_number() over (partition by s.id order by incoming.cause_key) as seq

@@ -12,7 +12,7 @@ import type { SessionId, TurnId } from '../core/ids.ts';
 import type { FamilyState, QueueModes } from '../core/run-end.ts';
 import type { Database } from './database.ts';
 import { commandParts, newCommands, readReplyRings, type NewCommand } from './commands.ts';
-import { endRun, endRunsBelow, FAMILY_SQL, NOTHING, RUN_SQL, type RunRow } from './effects/end-runs.ts';
+import { endRun, FAMILY_SQL, NOTHING, RUN_SQL, STOPPED, TOLD, type RunRow } from './effects/end-runs.ts';
 import { insertedEvents } from './events.ts';
 import { insertedKeys, type KeyedRequest } from './idempotency.ts';
 import { putInputs } from './put-inputs.ts';
@@ -198,9 +198,12 @@ async function stopLocked(
     STOP_SESSIONS.prepared({ stop, stopping: [...stopping.keys()], stopped }),
   );
   const end = { status, result, error: reason, isSuppressed: false, modes };
-  const told = ending === undefined ? NOTHING : endRun(tx, { run: ending, end, isTold }, family);
-  const inputs = [...told.inputs, ...endRunsBelow(tx, { runs: below, reason, stopped: stopping })];
-  const put = putInputs(tx, { inputs, events: told.events });
+  const told = ending === undefined ? NOTHING : endRun(tx, { run: ending, end, settled: isTold ? TOLD : null }, family);
+  // What ends below it is announced to the nearest session that is stopped, and never waits there.
+  const top = new Map([...stopping, [sessionId, { ...self, ancestors: [] }]]);
+  const killed = { ...end, status: 'killed', result: null } as const;
+  const inputs = below.flatMap((run) => endRun(tx, { run, end: killed, settled: STOPPED }, top).inputs);
+  const put = putInputs(tx, { inputs: [...told.inputs, ...inputs], events: told.events });
   const answer = async (): Promise<Committed<FamilyStopResult>> => {
     const [rows, after] = await Promise.all([rung, put]);
     // The turns that it stops.

@@ -163,9 +163,7 @@ export async function steerRun(database: Database, steer: Steer): Promise<Commit
       route,
       mode: 'steer',
       causeKey,
-      status: 'waiting',
-      disposition: isBusy ? 'steered' : 'queued',
-      error: null,
+      steers: isBusy,
     };
     const keyed = { request: idempotency, result: { messageId, isBusy } };
     const put = putInputs(tx, { inputs: [input], keyed }, 'inbound');

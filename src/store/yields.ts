@@ -84,11 +84,7 @@ export async function wakeOverdue(database: Database): Promise<AfterCommit> {
       kind: 'announcement',
       body: announcementBody({ kind: 'wait-over', seconds }, origin),
       route,
-      mode: null,
       causeKey: `yield:${turnId}`,
-      status: 'waiting',
-      disposition: 'queued',
-      error: null,
     }));
     return { last: putInputs(tx, { inputs }) };
   });

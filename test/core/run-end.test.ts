@@ -43,19 +43,17 @@ function decide({
   top = {},
   middle = {},
   end = {},
-  isTold = false,
 }: {
   top?: Partial<FamilyState>;
   middle?: Partial<FamilyState>;
   end?: Partial<RunResult>;
-  isTold?: boolean;
 }) {
   const family = [
     member('top', { liveChildren: 1, ...top }),
     member('middle', { ancestors: ['top'], runId: 'above', liveChildren: 1, ...middle }),
     member('child', { ancestors: ['top', 'middle'], runId: 'run' }),
   ];
-  return decideRunEnd({ run: RUN, end: { ...END, ...end }, isTold }, new Map(family.map((one) => [one.id, one])));
+  return decideRunEnd({ run: RUN, end: { ...END, ...end } }, new Map(family.map((one) => [one.id, one])));
 }
 
 describe('the recipient', () => {
@@ -66,7 +64,7 @@ describe('the recipient', () => {
   test('is otherwise the top of the family, or nobody', () => {
     const middle = { runId: null };
     expect(decide({ middle })).toMatchObject({ recipientId: 'top', announcement: { isForUser: true, active: 1 } });
-    expect(decide({ middle, top: { isArchived: true } })).toMatchObject({ recipientId: null, isSilent: false });
+    expect(decide({ middle, top: { isArchived: true } })).toMatchObject({ recipientId: null, isSkipped: false });
   });
 
   test('takes it into its running turn only with a mode that says so', () => {
@@ -79,11 +77,10 @@ describe('the recipient', () => {
 
 test('an end that need not be announced is silent, unless a subagent above waits for nothing else', () => {
   const end = { isSuppressed: true };
-  expect(decide({ end })).toMatchObject({ isSilent: false });
-  expect(decide({ end, middle: { turnId: 'turn' } })).toMatchObject({ isSilent: true });
-  expect(decide({ end, middle: { waiting: 1 } })).toMatchObject({ isSilent: true });
-  expect(decide({ end, middle: { liveChildren: 2 } })).toMatchObject({ isSilent: true });
-  expect(decide({ isTold: true })).toMatchObject({ isSilent: true });
+  expect(decide({ end })).toMatchObject({ isSkipped: false });
+  expect(decide({ end, middle: { turnId: 'turn' } })).toMatchObject({ isSkipped: true });
+  expect(decide({ end, middle: { waiting: 1 } })).toMatchObject({ isSkipped: true });
+  expect(decide({ end, middle: { liveChildren: 2 } })).toMatchObject({ isSkipped: true });
 });
 
 test('a run is over when nothing brings its session another turn', () => {

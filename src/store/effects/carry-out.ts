@@ -94,8 +94,7 @@ async function sendMessage(
   if (family.get(message.sessionId)?.isArchived !== false) return NOTHING;
   const [charge] = await tx.query<{ chargedTo: string | null }>(CHARGE_OF_TURN.prepared([turnId]));
   const body = chargedBody(message.body, charge?.chargedTo ?? null);
-  const waits = { kind: 'message', mode: 'followup', status: 'waiting', disposition: 'queued', error: null } as const;
-  return { inputs: [{ ...message, ...waits, body }], events: [] };
+  return { inputs: [{ ...message, kind: 'message', mode: 'followup', body }], events: [] };
 }
 
 export const ANSWER_POLL = literal({

@@ -1,6 +1,6 @@
 // Ends runs of subagents, in a transaction that has locked the family: the run is settled, and its announcement is put into the inbox of the
 // session that receives it, in one commit (G18).
-import type { RunStatus, SubagentEnd } from '../../core/announcement.ts';
+import type { RunStatus } from '../../core/announcement.ts';
 import { decideRunEnd, isRunOver, type EndingRun, type FamilyState, type RunResult } from '../../core/run-end.ts';
 import type { MessageId, SessionId } from '../../core/ids.ts';
 import { newId } from '../../ids.ts';
@@ -138,88 +138,61 @@ export function carryOutRunEnd(
   const child = family.get(sessionId);
   if (child?.runId === null) tx.write(COUNT_STOPPED_RUN.prepared([sessionId, turnId]));
   if (child === undefined || run?.id !== runId || end === null || !isRunOver(child)) return NOTHING;
-  return endRun(tx, { run, end, isTold: false }, family);
+  return endRun(tx, { run, end }, family);
 }
 
 export const NOTHING: Told = { inputs: [], events: [] };
 
-/** Ends a run that works; the sessions above it are locked. */
+/** Ends a run that works; the sessions above it are locked. `settled`: how its announcement is stored where it need not wait. */
 export function endRun(
   tx: Transaction,
-  { run, end, isTold }: { run: RunRow; end: RunResult; isTold: boolean },
+  { run, end, settled }: { run: RunRow; end: RunResult; settled?: PutInput['settled'] },
   family: ReadonlyMap<string, FamilyState>,
 ): Told {
-  const decided = decideRunEnd({ run, end, isTold }, family);
-  const { recipientId, steers, isSilent } = decided;
+  const { recipientId, steers, isSkipped, announcement } = decideRunEnd({ run, end }, family);
+  const told = settled ?? (isSkipped ? SKIPPED : null);
   const { status, result, error } = end;
   const announcementId = recipientId === null ? null : newId<MessageId>();
-  const letterId = recipientId === null && !isSilent ? newId<string>() : null;
+  const letterId = recipientId === null && told === null ? newId<string>() : null;
   tx.write(END_RUNS.prepared([{ run, status, result, error, announcementId, recipientId, letterId }]));
   if (recipientId === null || announcementId === null) return NOTHING;
   const sessionId = recipientId as SessionId;
-  const disposition = steers ? 'steered' : 'queued';
-  const { sessionKey: childSessionKey } = decided.announcement;
-  const data = { runId: run.id, childSessionKey, messageId: announcementId, status, disposition };
-  return {
-    inputs: [
-      {
-        id: announcementId,
-        sessionId,
-        kind: 'announcement',
-        body: announcementBody(decided.announcement, run),
-        route: run.route,
-        mode: steers ? 'steer' : null,
-        causeKey: `announce:${run.id}`,
-        status: isSilent ? 'silent' : 'waiting',
-        disposition,
-        error: isTold ? TOLD : isSilent ? SKIPPED : null,
-      },
-    ],
-    events: isSilent ? [] : [{ sessionId, type: 'announce.queued', data }],
+  const data = {
+    runId: run.id,
+    childSessionKey: announcement.sessionKey,
+    messageId: announcementId,
+    status,
+    disposition: steers ? 'steered' : 'queued',
   };
+  const input: PutInput = {
+    id: announcementId,
+    sessionId,
+    kind: 'announcement',
+    body: announcementBody(announcement, run),
+    route: run.route,
+    mode: steers ? 'steer' : null,
+    causeKey: `announce:${run.id}`,
+    settled: told,
+    steers,
+  };
+  return { inputs: [input], events: told === null ? [{ sessionId, type: 'announce.queued', data }] : [] };
 }
 
-/** Ends runs that are stopped with a session above them, which keeps the rows as settled. */
-export function endRunsBelow(
-  tx: Transaction,
-  { runs, reason, stopped }: { runs: readonly RunRow[]; reason: string; stopped: ReadonlyMap<string, FamilyState> },
-): PutInput[] {
-  const ends = runs.map((run) => {
-    const child = stopped.get(run.childId);
-    const recipientId = child?.ancestors.findLast((id) => stopped.has(id)) ?? null;
-    return { run, key: child?.key ?? '', recipientId, announcementId: newId<MessageId>() };
-  });
-  const killed = { status: 'killed', result: null, error: reason, letterId: null } as const;
-  if (ends.length > 0) tx.write(END_RUNS.prepared(ends.map((end) => ({ ...end, ...killed }))));
-  return ends.map(({ run: { id, childId, label }, key, recipientId, announcementId }) => {
-    const announcement: SubagentEnd = {
-      kind: 'subagent',
-      runId: id,
-      sessionId: childId,
-      sessionKey: key,
-      label,
-      status: 'killed',
-      runtimeMs: 0,
-      inputTokens: 0,
-      outputTokens: 0,
-      isForUser: false,
-      active: 0,
-    };
-    return {
-      id: announcementId,
-      sessionId: recipientId as SessionId,
-      kind: 'announcement',
-      body: JSON.stringify({ announcement }),
-      route: '',
-      mode: null,
-      causeKey: `announce:${id}`,
-      status: 'cancelled',
-      disposition: 'queued',
-      error: STOPPED,
-    };
-  });
-}
+type Settlement = NonNullable<PutInput['settled']>;
 
-const STOPPED = { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' };
-const TOLD = { code: 'told', message: 'The recipient of the announcement ended the run itself.' };
-const SKIPPED = { code: 'announce_skip', message: 'The subagent requested no announcement.' };
+const SKIPPED: Settlement = {
+  status: 'silent',
+  error: { code: 'announce_skip', message: 'The subagent requested no announcement.' },
+};
+
+/** The recipient has requested the end itself. */
+export const TOLD: Settlement = {
+  status: 'silent',
+  error: { code: 'told', message: 'The recipient of the announcement ended the run itself.' },
+};
+
+/** The recipient was stopped, and the run with it. */
+export const STOPPED: Settlement = {
+  status: 'cancelled',
+  error: { code: 'aborted', message: 'The parent session was stopped, and the subagent with it.' },
+};
