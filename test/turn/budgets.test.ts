@@ -9,6 +9,7 @@ import { BudgetBook } from '../../src/store/budgets/budget-book.ts';
 import { wakeBudgetWaiters } from '../../src/store/budgets/wake-waiters.ts';
 import { createBudget, patchBudget, removeBudget, syncBudgets } from '../../src/store/budgets/budgets.ts';
 import { releaseReservations } from '../../src/store/budgets/release-reservations.ts';
+import { eraseRows } from '../../src/store/erasure/erase-sessions.ts';
 import { createReserveCost, openWindows } from '../../src/store/budgets/reserve-cost.ts';
 import { windowBoundsSql } from '../../src/store/budgets/window-bounds.ts';
 import { createSettleCosts, settleLeftCosts } from '../../src/store/budgets/settle-costs.ts';
@@ -398,6 +399,21 @@ describe('a reservation of a lost worker', () => {
     await releaseReservations(rig.database);
     expect(await readCostReservations(rig, { turnId }, 'callNo')).toEqual([]);
     expect(await windowOf(id)).toEqual({ spent: 300, reserved: 0 });
+  });
+
+  test('of a call that was stored before a crash becomes its cost, also if its session is erased first', async () => {
+    const id = await budget({ limitUsd: 100 });
+    await rig.send('erased', 'hello');
+    await rig.worker().run('erased');
+    const { spent } = (await windowOf(id)) as { spent: number };
+    const sessionId = (await rig.sessionOf('erased')) as SessionId;
+    const [turn] = await rig.rows('select id from holdfast.turns where session_id = $1', [sessionId]);
+    const turnId = turn?.['id'] as TurnId;
+    const call = { sessionId, turnId, callNo: 9, epoch: 1, isLive: true };
+    await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] });
+    await storeCall(turnId, 9, 300);
+    await eraseRows(rig.database, { ids: [sessionId], cronIds: [] });
+    expect(await windowOf(id)).toEqual({ spent: spent + 300, reserved: 0 });
   });
 });
 

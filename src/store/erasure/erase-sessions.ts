@@ -10,6 +10,7 @@
 // caller looks for the session again. Locking: rows of budgets before sessions, as everywhere.
 import { workOff } from '../../work-off.ts';
 import type { SessionId } from '../../core/ids.ts';
+import { settleLeftCosts } from '../budgets/settle-costs.ts';
 import type { Database } from '../database.ts';
 import { literalQuery } from '../literal-query.ts';
 import { sendInOrder } from '../send-in-order.ts';
@@ -79,6 +80,8 @@ export async function eraseRows(
 ): Promise<RemovedRows> {
   const removed: RemovedRows = {};
   await endFires(database, ids);
+  // What a call has cost stays spent.
+  await settleLeftCosts(database);
   await repeat(removed, () => eraseReservations(database, ids));
   await repeat(removed, () => eraseCrons(database, cronIds));
   for (const { erase } of ERASED_ROWS) await repeat(removed, () => erase(database, ids));
