@@ -2,10 +2,9 @@
 // parent, and on request when the calls that it got came and when their answers were sent.
 import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { performance } from 'node:perf_hooks';
 import { startScriptedModel } from '../../scripted-model/scripted-model.ts';
 
-/** A call as the model saw it, in milliseconds since 1970 on its own monotonic clock. */
+/** A call as the model saw it, in milliseconds on the monotonic clock that the processes of a machine share. */
 export interface TimedCall {
   /** When the head of the request had arrived. */
   startedAtMs: number;
@@ -19,7 +18,7 @@ const callsMax = 20_000;
 
 async function main(): Promise<void> {
   const calls: TimedCall[] = [];
-  const nowMs = (): number => performance.timeOrigin + performance.now();
+  const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6;
   const starts = new WeakMap<IncomingMessage, { startedAtMs: number; written: number }>();
   subscribe('http.server.request.start', (message) => {
     const { request } = message as { request: IncomingMessage };
