@@ -3,7 +3,7 @@
 import type { Pool, QueryResultRow } from 'pg';
 import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
-import { literal, type VisibleStatement } from './statement.ts';
+import { literal, type PreparedQuery, type Statement } from './statement.ts';
 
 interface QueryParts<Args extends unknown[], Row, Answer> {
   name: string;
@@ -22,27 +22,42 @@ interface QueryParts<Args extends unknown[], Row, Answer> {
   answer?: (rows: Row[]) => Answer;
 }
 
-type Query<Args extends unknown[], Answer> = VisibleStatement &
-  ((database: Readonly<Record<'hot' | 'views', Pool>>, ...args: Args) => Promise<Answer>);
+type Query<From, Args extends unknown[], Answer> = Statement<unknown[]> &
+  ((from: From, ...args: Args) => Promise<Answer>);
 
 /** Makes the function of a statement. */
 export function literalQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
   parts: QueryParts<Args, Row, Answer>,
-): Query<Args, Answer> {
-  const { pool = 'hot', retryMs = REQUEST_RETRY_MS, values = () => [], answer = () => undefined as Answer } = parts;
+): Query<Readonly<Record<'hot' | 'views', Pool>>, Args, Answer> {
+  const { pool = 'hot', retryMs = REQUEST_RETRY_MS } = parts;
+  return queryOf(parts, (database, query) => sendQuery<QueryResultRow>(database[pool], query, retryMs));
+}
+
+/** Makes the function of a statement that reads for a view, through the connections that it is given; it is not sent again. */
+export function viewQuery<Args extends unknown[] = [], Row = unknown, Answer = void>(
+  parts: Omit<QueryParts<Args, Row, Answer>, 'locking' | 'pool' | 'retryMs'>,
+): Query<Pool, Args, Answer> {
+  return queryOf(parts, async (db, query) => (await db.query<QueryResultRow>(query)).rows);
+}
+
+function queryOf<From, Args extends unknown[], Row, Answer>(
+  parts: QueryParts<Args, Row, Answer>,
+  send: (from: From, query: PreparedQuery) => Promise<QueryResultRow[]>,
+): Query<From, Args, Answer> {
+  const { values = () => [], answer = () => undefined as Answer } = parts;
   const names: string[] = [];
   const text = parts.text.replaceAll(/\$([a-z]\w*)/gi, (_, name: string) => {
     if (!names.includes(name)) names.push(name);
     return `$${names.indexOf(name) + 1}`;
   });
   const statement = literal({ ...parts, text });
-  const send: (...args: Parameters<Query<Args, Answer>>) => Promise<Answer> = async (database, ...args) => {
+  const query = async (from: From, ...args: Args): Promise<Answer> => {
     const given = values(...args);
     const prepared = statement.prepared(Array.isArray(given) ? given : names.map((name) => valueOf(given, name)));
     // The columns of the text are those of `Row`.
-    return answer((await sendQuery<QueryResultRow>(database[pool], prepared, retryMs)) as Row[]);
+    return answer((await send(from, prepared)) as Row[]);
   };
-  return Object.defineProperties(send, Object.getOwnPropertyDescriptors(statement)) as Query<Args, Answer>;
+  return Object.defineProperties(query, Object.getOwnPropertyDescriptors(statement)) as Query<From, Args, Answer>;
 }
 
 function valueOf(given: object, name: string): unknown {

@@ -4,8 +4,8 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COUNT_SESSIONS, ROLL_UP, SAMPLE_MINUTE } from '../../src/store/usage/roll-up.ts';
 import type { Statement } from '../../src/store/statement.ts';
-import { COUNT_BY_AGENT } from '../../src/store/views/agents.ts';
-import { ATTENTION } from '../../src/store/views/attention.ts';
+import { countByAgent } from '../../src/store/views/agents.ts';
+import { readAttention } from '../../src/store/views/attention.ts';
 import { OVERVIEW } from '../../src/store/views/overview.ts';
 import { SCRAPE_FIGURES } from '../../src/store/views/scrape-figures.ts';
 import { SERVICE_HEALTH } from '../../src/store/views/service-health.ts';
@@ -32,8 +32,8 @@ test.each<[string, Statement<unknown[]>, unknown[]]>([
   ['GET /metrics', SCRAPE_FIGURES, []],
   ['GET /v1/usage', USAGE, ['hour', 'day', new Date(0), new Date(), 'model']],
   ['GET /v1/overview', OVERVIEW, []],
-  ['GET /v1/agents', COUNT_BY_AGENT, [['main']]],
-  ['GET /v1/attention', ATTENTION, []],
+  ['GET /v1/agents', countByAgent, [['main']]],
+  ['GET /v1/attention', readAttention, []],
   ['/readyz and the doctor', SERVICE_HEALTH, []],
   ['the roll-up', ROLL_UP, []],
   ['the count of sessions', COUNT_SESSIONS, []],

@@ -5,13 +5,13 @@ import type { PoolClient } from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { RECENT_CRON_FIRES } from '../../src/store/views/crons.ts';
-import { TOP_COSTS, viewTopCosts } from '../../src/store/views/top-costs.ts';
+import { viewTopCosts } from '../../src/store/views/top-costs.ts';
 import { FAMILY } from '../../src/store/views/family.ts';
 import { DEAD_LETTER_GROUPS, DEAD_LETTER_TRENDS } from '../../src/store/views/dead-letters.ts';
-import { COUNT_DELIVERIES, DELIVERY_LOG, VIEW_DELIVERIES } from '../../src/store/views/deliveries.ts';
+import { countDeliveries, DELIVERY_LOG, readDeliveries } from '../../src/store/views/deliveries.ts';
 import { DELIVERIES_OF_TURNS } from '../../src/store/views/delivery-filter.ts';
 import { ID_KINDS } from '../../src/contract/answers.ts';
-import { FIND_BY_CODE, FIND_BY_END, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
+import { FIND_BY_CODE, findByEnd, FIND_BY_ID, FIND_BY_TEXT } from '../../src/store/views/find-things.ts';
 import {
   FIND_MESSAGES,
   FIND_MESSAGES_OF_IDS,
@@ -92,18 +92,18 @@ test.each(SESSION_FILTERS)('sessions with %j are read by indexes, in both orders
 
 test.each([
   [FIND_BY_ID, [[newId()]]],
-  [FIND_BY_END, ['44b6f0', ID_KINDS]],
+  [findByEnd, ['44b6f0', ID_KINDS]],
   [FIND_BY_TEXT, ['1017', 'agent:main:s7']],
   [FIND_BY_CODE, ['model_failed']],
   [FIND_TOOL_CALL, [newId(), 'c', '"c"']],
-  [TOP_COSTS, [newId(), new Date(), 10, null]],
+  [viewTopCosts, [newId(), new Date(), 10, null]],
   [TAGGED_USAGE, ['hour', 'hour', new Date(0), new Date(), null, '{"customer":"42"}']],
   [TURN_INPUTS, [newId()]],
   [CAUSES, [[newId()], [newId()], [newId()], [newId()], [newId()]]],
   [FAMILY, ['agent:main:s7']],
   [DELIVERIES_OF_TURNS, [[newId()], [newId()]]],
   [DELIVERY_LOG, [newId()]],
-  [COUNT_DELIVERIES, [['pending', 'failed', 'sent']]],
+  [countDeliveries, [['pending', 'failed', 'sent']]],
   [RECENT_CRON_FIRES, [[newId()]]],
   [FIND_MESSAGES, [null, null, 50]],
   [FIND_MESSAGES, [['waiting', 'claimed', 'failed', 'silent'], newId(), 50]],
@@ -113,7 +113,7 @@ test.each([
   [SESSIONS_OF_SENDER, [newId(), 'ada', null]],
   [VIEW_TURNS, [[newId()], true, null]],
   [VIEW_MESSAGES, [[newId()]]],
-  [VIEW_DELIVERIES, [[newId()]]],
+  [readDeliveries, [[newId()]]],
   [VIEW_ENTRIES, [newId(), [1, 2]]],
   [ENTRY_SIZES, [newId(), 1, true, null, 50]],
   [ENTRY_SIZES_NEWEST_FIRST, [newId(), 1, false, 40, 50]],

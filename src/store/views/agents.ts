@@ -1,7 +1,6 @@
 // How many crons and sessions agents have.
 import type { AgentView } from '../../contract/agents.ts';
-import { literal } from '../statement.ts';
-import type { ViewDatabase } from './page.ts';
+import { viewQuery } from '../literal-query.ts';
 
 /** The newest sessions are counted, up to this many of all agents together. */
 const SESSIONS_MAX = 10_000;
@@ -9,7 +8,7 @@ const SESSIONS_MAX = 10_000;
 /** Of the agent of this id. `isCapped`: there may be more sessions. */
 type AgentCounts = Pick<AgentView, 'id' | 'crons' | 'sessions'>;
 
-export const COUNT_BY_AGENT = literal({
+export const countByAgent = viewQuery({
   name: 'count-by-agent',
   purpose: 'Count crons and the newest sessions by agent. Sessions of batches are left out.',
   text: `with newest as materialized (
@@ -20,9 +19,6 @@ select a.id, json_build_object('total', (select count(*) from holdfast.crons c w
   json_build_object('count', (select count(*) from newest where newest.agent_id = a.id),
     'isCapped', (select count(*) > ${SESSIONS_MAX} from newest)) as sessions
 from unnest($1::text[]) as a (id)`,
+  values: (ids: string[]) => [ids],
+  answer: (counts: AgentCounts[]) => counts,
 });
-
-/** The counts of these agents. */
-export async function countByAgent(db: ViewDatabase, ids: string[]): Promise<AgentCounts[]> {
-  return (await db.query<AgentCounts>(COUNT_BY_AGENT.prepared([ids]))).rows;
-}

@@ -4,8 +4,7 @@ import type { AttentionFact, AttentionMark } from '../../core/attention.ts';
 import { WORKER_LOST_MS } from '../../core/waiting/worker-state.ts';
 import { MARK_DAYS } from '../attention-marks.ts';
 import { isoSql } from '../session-facts.ts';
-import { literal } from '../statement.ts';
-import type { ViewDatabase } from './page.ts';
+import { viewQuery } from '../literal-query.ts';
 import { isPausedSql } from './pauses.ts';
 import { factSql, HEALTH_FACTS_SQL, NAMES_MAX } from './service-health.ts';
 
@@ -14,7 +13,7 @@ const LOST_SQL = `clock_timestamp() - ${WORKER_LOST_MS} * interval '1 millisecon
 /** Rows are counted up to this. */
 const COUNT_MAX = 10_000;
 
-export const ATTENTION = literal({
+export const readAttention = viewQuery({
   name: 'attention',
   purpose: 'Read what may need a person.',
   text: `with silent as materialized (
@@ -56,24 +55,14 @@ facts as (
   union all ${HEALTH_FACTS_SQL}
 )
 select kind, name, count, ${isoSql('since')} as since from facts`,
+  answer: (facts: AttentionFact[]) => facts,
 });
 
-/** Reads it. */
-export async function readAttention(db: ViewDatabase): Promise<AttentionFact[]> {
-  const { rows } = await db.query<AttentionFact>(ATTENTION.prepared([]));
-  return rows;
-}
-
-export const ATTENTION_MARKS = literal({
+export const readAttentionMarks = viewQuery({
   name: 'attention-marks',
-  purpose: 'Read what operators have decided about problems.',
+  purpose: 'Read what operators have decided about problems, by the ids of these.',
   text: `select m.id, m.marked_by as by, ${isoSql('m.marked_at')} as at, ${isoSql('m.until')} as until, m.count, m.reason,
   case when m.until is null then m.marked_at > clock_timestamp() - interval '${MARK_DAYS} days' else m.until > clock_timestamp() end as holds
 from holdfast.attention_marks m`,
+  answer: (marks: (AttentionMark & { id: string })[]) => new Map(marks.map(({ id, ...mark }) => [id, mark])),
 });
-
-/** Reads it, by the ids of the problems. */
-export async function readAttentionMarks(db: ViewDatabase): Promise<Map<string, AttentionMark>> {
-  const { rows } = await db.query<AttentionMark & { id: string }>(ATTENTION_MARKS.prepared([]));
-  return new Map(rows.map(({ id, ...mark }) => [id, mark]));
-}

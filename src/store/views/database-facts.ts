@@ -1,6 +1,5 @@
 // Facts about the database: its version, and its layout.
-import { literal } from '../statement.ts';
-import type { ViewDatabase } from './page.ts';
+import { viewQuery } from '../literal-query.ts';
 
 export interface DatabaseFacts {
   /** PostgreSQL's own text, such as `18.1`. */
@@ -9,15 +8,10 @@ export interface DatabaseFacts {
   layout: string;
 }
 
-export const DATABASE_FACTS = literal({
+export const readDatabaseFacts = viewQuery({
   name: 'database-facts',
   purpose: 'Read the version of the database and its newest migration.',
   text: `select current_setting('server_version') as version, max(m.name) as layout from holdfast.migrations m`,
-});
-
-/** The current facts of the database. */
-export async function readDatabaseFacts(db: ViewDatabase): Promise<DatabaseFacts> {
-  const { rows } = await db.query<DatabaseFacts>(DATABASE_FACTS.prepared([]));
   // An aggregate without groups has one row.
-  return rows[0]!;
-}
+  answer: ([facts]: DatabaseFacts[]) => facts!,
+});

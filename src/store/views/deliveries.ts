@@ -4,23 +4,21 @@ import type { DeliveryCount, DeliveryDetails } from '../../contract/deliveries.t
 import type { DeliveryView } from '../../contract/deliveries.ts';
 import { DELIVERY_STATUSES } from '../../core/statuses.ts';
 import { isoSql } from '../session-facts.ts';
+import { viewQuery } from '../literal-query.ts';
 import { literal } from '../statement.ts';
 import { findDeliveryIds, type DeliveryFilter } from './delivery-filter.ts';
 
-export const VIEW_DELIVERIES = literal({
+export const readDeliveries = viewQuery({
   name: 'view-deliveries',
   purpose: 'Read deliveries ($1), newest first.',
   text: `select d.id, s.key as "sessionKey", d.turn_id as "turnId", d.seq::float8 as seq, d.channel, d.target, d.payload, d.status, d.attempts,
   ${isoSql('d.due_at')} as "dueAt", ${isoSql('d.expires_at')} as "expiresAt", d.last_status as "lastStatus", d.last_error as "lastError",
   ${isoSql('d.created_at')} as "createdAt", ${isoSql('d.settled_at')} as "settledAt"
 from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where d.id = any ($1::uuid[]) order by d.id desc`,
+  values: (ids: string[]) => [ids],
+  answer: (deliveries: DeliveryView[]) =>
+    deliveries.map((one) => ({ ...one, target: withoutCredentials(one.target) as DeliveryView['target'] })),
 });
-
-async function readDeliveries(db: ViewDatabase, ids: string[]): Promise<DeliveryView[]> {
-  const { rows } = await db.query<DeliveryView>(VIEW_DELIVERIES.prepared([ids]));
-  for (const delivery of rows) delivery.target = withoutCredentials(delivery.target) as DeliveryView['target'];
-  return rows;
-}
 
 /** Deliveries, newest first. */
 export async function listDeliveries(
@@ -74,21 +72,17 @@ export async function viewDeliveryDetails(db: ViewDatabase, id: string): Promise
 /** A count stops here. */
 const COUNT_MAX = 10_000;
 
-export const COUNT_DELIVERIES = literal({
+export const countDeliveries = viewQuery({
   name: 'count-deliveries',
   purpose: `Count the deliveries of each status ($1) up to ${COUNT_MAX + 1}, with the time of the oldest.`,
   text: `select status,
   (select count(*)::int from (select from holdfast.deliveries d where d.status = wanted.status limit ${COUNT_MAX + 1}) as counted) as count,
   (select ${isoSql('d.created_at')} from holdfast.deliveries d where d.status = wanted.status order by d.id limit 1) as "oldestAt"
 from unnest($1::text[]) with ordinality as wanted (status, n) order by n`,
+  values: () => [[...DELIVERY_STATUSES]],
+  answer: (counts: Omit<DeliveryCount, 'isCapped'>[]): DeliveryCount[] =>
+    counts.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX })),
 });
-
-/** How many deliveries there are of each status, in the order of `DELIVERY_STATUSES`. */
-export async function countDeliveries(db: ViewDatabase): Promise<DeliveryCount[]> {
-  const query = COUNT_DELIVERIES.prepared([[...DELIVERY_STATUSES]]);
-  const { rows } = await db.query<Omit<DeliveryCount, 'isCapped'>>(query);
-  return rows.map((row) => ({ ...row, count: Math.min(row.count, COUNT_MAX), isCapped: row.count > COUNT_MAX }));
-}
 
 const CREDENTIAL_NAME = /secret|token|passw|authorization|apikey|api_key/i;
 const CREDENTIALS_IN_URL = /^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i;

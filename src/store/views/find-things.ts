@@ -4,6 +4,7 @@
 import type { FoundId } from '../../contract/answers.ts';
 import { isIdEnd, isUuid } from '../../core/ids.ts';
 import { canonicalSessionKey, InvalidSessionKeyError } from '../../core/session-key.ts';
+import { viewQuery } from '../literal-query.ts';
 import { literal } from '../statement.ts';
 import type { ViewDatabase } from './page.ts';
 
@@ -47,7 +48,7 @@ export const FIND_BY_ID = literal({
     union select i.session_id from holdfast.inbox i where i.id = any ($1::uuid[])) as "ownerIds"`,
 });
 
-export const FIND_BY_END = literal({
+export const findByEnd = viewQuery({
   name: 'find-by-end',
   purpose: `Find the ids that end with $1, of these kinds ($2), among the ${ENDS_LOOKED_AT_MAX} newest of each kind, newest first.`,
   text: `select kind, id from (
@@ -59,6 +60,8 @@ export const FIND_BY_END = literal({
     )
     .join('\n  union all ')}
 ) as found order by id desc limit ${SAME_END_MAX}`,
+  values: (end: string, kinds: readonly string[] = Object.keys(ID_TABLES)) => [end.toLowerCase(), kinds],
+  answer: (found: FoundId[]) => found,
 });
 
 export const FIND_BY_TEXT = literal({
@@ -86,16 +89,6 @@ interface FoundRow {
   sessionIds: string[];
   /** The sessions of the objects that are not sessions themselves. */
   ownerIds: string[];
-}
-
-/** The things whose ids end with a text, newest first. A session is found by its id, too; its key is what people use. */
-export async function findByEnd(
-  db: ViewDatabase,
-  end: string,
-  kinds: readonly string[] = Object.keys(ID_TABLES),
-): Promise<FoundId[]> {
-  const query = FIND_BY_END.prepared([end.toLowerCase(), kinds]);
-  return (await db.query<FoundId>(query)).rows;
 }
 
 /** The turns that a text names: by their ids or those of their messages, or all of the sessions that it names. */

@@ -2,6 +2,7 @@
 // have the same one.
 import { isoSql } from '../session-facts.ts';
 import { messageSql } from '../settlement-sql.ts';
+import { viewQuery } from '../literal-query.ts';
 import { literal } from '../statement.ts';
 import { pageOf, type Page, type PageRequest, type ViewDatabase } from './page.ts';
 import type { MessageView, SessionFacts } from '../../contract/views.ts';
@@ -12,22 +13,14 @@ import type { StoredDisposition } from '../accept-messages.ts';
 import { LANE_FACTS_SQL, openWhyOf, waitFactsSql, whyOf, type LanesRow } from '../why-sql.ts';
 import { findMessageIds, type MessageFilter } from './message-filter.ts';
 
-export const WAITING_MESSAGE_IDS = literal({
+export const waitingMessageIds = viewQuery({
   name: 'waiting-message-ids',
-  purpose: 'Read the ids of the messages that wait, oldest first; $1: of a session.',
+  purpose: 'Read the ids of the messages that wait, oldest first; of one session, or of all.',
   text: `select i.id from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
 where i.status = 'waiting' and ($1::text is null or s.key = $1) order by i.id limit $2`,
+  values: ({ sessionKey = null }: { sessionKey?: string | null | undefined }, limit: number) => [sessionKey, limit],
+  answer: (messages: { id: string }[]) => messages.map(({ id }) => id),
 });
-
-/** The ids of the messages that wait, oldest first, at most `limit`; of one session, or of all. */
-export async function waitingMessageIds(
-  db: ViewDatabase,
-  { sessionKey = null }: { sessionKey?: string | null | undefined },
-  limit: number,
-): Promise<string[]> {
-  const { rows } = await db.query<{ id: string }>(WAITING_MESSAGE_IDS.prepared([sessionKey, limit]));
-  return rows.map(({ id }) => id);
-}
 
 /** Messages, newest first: their ids grow with time. */
 export async function listMessages(

@@ -4,8 +4,7 @@ import type { PauseFacts } from '../../core/waiting/explain-wait.ts';
 import type { Lane } from '../../config.ts';
 import { isoSql } from '../session-facts.ts';
 import { jsonObjectSql } from '../record-set.ts';
-import { literal } from '../statement.ts';
-import type { ViewDatabase } from './page.ts';
+import { viewQuery } from '../literal-query.ts';
 
 /** The scope of a pause; null matches any. */
 export interface PauseScope {
@@ -44,14 +43,9 @@ export function pauseFactsSql(session: string): string {
   return `(select ${jsonObjectSql(fields)} from holdfast.pauses p where ${holdsSql('p', session)} order by p.created_at, p.id limit 1)`;
 }
 
-export const LIST_PAUSES = literal({
+export const listPauses = viewQuery({
   name: 'list-pauses',
   purpose: 'Read the pauses, oldest first.',
   text: `select ${PAUSE_JSON} as pause from holdfast.pauses p order by p.created_at, p.id`,
+  answer: (rows: { pause: PauseView }[]) => rows.map((row) => row.pause),
 });
-
-/** All pauses, oldest first. */
-export async function listPauses(db: ViewDatabase): Promise<PauseView[]> {
-  const { rows } = await db.query<{ pause: PauseView }>(LIST_PAUSES.prepared([]));
-  return rows.map((row) => row.pause);
-}

@@ -3,8 +3,7 @@ import type { TopCosts } from '../../contract/costs.ts';
 import type { Tags } from '../../core/input-options.ts';
 import { dollarsSql } from '../cost-sql.ts';
 import { isoSql } from '../session-facts.ts';
-import { literal } from '../statement.ts';
-import type { ViewDatabase } from './page.ts';
+import { viewQuery } from '../literal-query.ts';
 import { idAt } from '../id-of-time.ts';
 
 /** The newest turns are read, up to this many. */
@@ -14,10 +13,10 @@ const COST = `'costUsd', ${dollarsSql('cost_micros')}, 'costMicros', cost_micros
 
 const SUM = `sum(cost_micros)::bigint as cost_micros, bool_or(is_simulated) as is_simulated`;
 
-export const TOP_COSTS = literal({
+export const viewTopCosts = viewQuery({
   name: 'top-costs',
   purpose:
-    'Read the turns, sessions and crons with the highest costs ($3 of each) among the newest turns since $2, whose ids are at least $1.',
+    'Read the turns, sessions and crons with the highest costs, `limit` ($3) of each, among the newest 10,000 turns that started at `from` ($2) or later and have the tags; their ids are at least $1.',
   text: `with newest as materialized (
   select t.id, t.session_id, t.kind, t.model, t.started_at, coalesce(t.cost_micros, 0) as cost_micros, t.is_simulated
   from holdfast.turns t where t.id >= $1 and ($4::jsonb is null or t.tags @> $4) order by t.id desc limit ${TURNS_READ_MAX}
@@ -50,18 +49,15 @@ select
     'turns', turns, ${COST}) order by cost_micros desc, cron_id) from top_crons), '[]') as crons,
   (select count(*)::int from recent) as "turnsRead", (select count(*) = ${TURNS_READ_MAX} and bool_and(started_at >= $2) from newest) as "isCapped",
   (select coalesce(bool_or(is_simulated), false) from recent) as simulated`,
-});
-
-/** The most expensive, `limit` of each kind, those with these tags, among the newest 10,000 turns that started at `from` or later. */
-export async function viewTopCosts(
-  db: ViewDatabase,
-  { from, limit, tags }: { from: Date; limit: number; tags?: Tags | undefined },
-): Promise<TopCosts> {
-  // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
-  const values = [idAt(from.getTime() - DAY_MS), from, limit, tags === undefined ? null : JSON.stringify(tags)];
-  const { rows } = await db.query<TopCosts>(TOP_COSTS.prepared(values));
+  values: ({ from, limit, tags }: { from: Date; limit: number; tags?: Tags | undefined }) => [
+    // Ids begin with the time at which they were made, by a clock that may differ from that of the database.
+    idAt(from.getTime() - DAY_MS),
+    from,
+    limit,
+    tags === undefined ? null : JSON.stringify(tags),
+  ],
   // The statement always returns one row.
-  return rows[0] as TopCosts;
-}
+  answer: ([costs]: TopCosts[]) => costs!,
+});
 
 const DAY_MS = 86_400_000;
