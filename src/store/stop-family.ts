@@ -20,7 +20,7 @@ import { TURN_RETRY_MS } from './retry-passing-faults.ts';
 import { allOf, ringsOf, settledIn, type RungColumns } from './rings.ts';
 import { wakeSql } from './session-locks.ts';
 import { cte, literal, statement } from './statement.ts';
-import { inTransaction, type Transaction } from './transaction.ts';
+import { inPipeline, type Transaction } from './transaction.ts';
 
 export interface FamilyStop {
   sessionId: SessionId;
@@ -158,7 +158,7 @@ function replyOf({ cancelled, runs }: SessionsStop['stopped']): string {
 export async function stopFamily(database: Database, stop: FamilyStop): Promise<Committed<FamilyStopResult>> {
   const { sessionId, command } = stop;
   for (let look = 1; look <= STALE_LOOKS_MAX; look += 1) {
-    const stopped = await inTransaction(database.hot, TURN_RETRY_MS, async (tx) => await stopLocked(tx, stop));
+    const stopped = await inPipeline(database.hot, TURN_RETRY_MS, async (tx) => await stopLocked(tx, stop));
     if (stopped === 'stale') continue;
     if (command === undefined || stopped.kind === 'ended') return stopped;
     const reply = { changed: [], rings: await readReplyRings(database, sessionId, command) };

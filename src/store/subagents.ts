@@ -12,7 +12,7 @@ import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
 import { stopFamily, type FamilyStopResult } from './stop-family.ts';
-import { inTransaction } from './transaction.ts';
+import { inPipeline } from './transaction.ts';
 
 /** A run as its parent sees it. */
 export interface RunFacts {
@@ -149,7 +149,7 @@ interface SteeredRun {
 /** Says one more thing to a subagent that works: it joins its turn, or wakes it. Idempotent on its cause. */
 export async function steerRun(database: Database, steer: Steer): Promise<Committed<SteerResult>> {
   const { runId, messageId, causeKey, body, route, idempotency = null } = steer;
-  return inTransaction<Committed<SteerResult>>(database.hot, REQUEST_RETRY_MS, async (tx) => {
+  return inPipeline<Committed<SteerResult>>(database.hot, REQUEST_RETRY_MS, async (tx) => {
     const query = STEERED_RUN.prepared([runId, messageId, causeKey]);
     const [run] = await tx.query<SteeredRun & Record<string, unknown>>(query);
     const { isBusy, isPut } = run ?? { isBusy: false, isPut: false };

@@ -1,8 +1,10 @@
 // An ordinary transaction: lock the sessions first, then read, decide in a pure function, and write. Not for what a turn writes at each step
 // (docs/decisions/0003), and never across a call of a model or a tool (G9).
 //
-// Its statements are sent without waiting for the answers to those before (pipelining), so what needs no answer costs no round trip.
+// Its statements are sent without waiting for the answers to those before (pipelining), so what needs no answer costs no round trip. Where
+// that does not matter, `inTransaction` of send-in-order.ts does.
 import type { Pool, PoolClient, QueryResult, QueryResultRow } from 'pg';
+import { withCode } from './connection-faults.ts';
 import { retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';
 
@@ -21,10 +23,10 @@ interface LastAnswer<Result> {
 const BEGIN = "begin; set local idle_in_transaction_session_timeout = '3s'";
 
 /** Runs it, again after faults that pass: only for what is safe to do again, because one that failed may have been committed. */
-export function inTransaction<Result>(
+export function inPipeline<Result>(
   pool: Pool,
   retryMs: number,
-  run: (tx: Transaction) => Promise<LastAnswer<Result>>,
+  run: (tx: Transaction) => LastAnswer<Result> | Promise<LastAnswer<Result>>,
 ): Promise<Result> {
   return retryPassingFaults(async () => {
     const client: Omit<PoolClient, 'pipeline'> & { pipeline: boolean } = await pool.connect();
@@ -51,7 +53,7 @@ export function inTransaction<Result>(
     } catch (error) {
       // The server undoes what was not committed.
       client.release(true);
-      throw error;
+      throw withCode(error);
     }
   }, retryMs);
 }

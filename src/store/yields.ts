@@ -9,7 +9,7 @@ import { announcementBody, putInputs, type PutInput } from './put-inputs.ts';
 import { REQUEST_RETRY_MS } from './retry-passing-faults.ts';
 import { sendQuery } from './send-query.ts';
 import { literal } from './statement.ts';
-import { inTransaction } from './transaction.ts';
+import { inPipeline } from './transaction.ts';
 
 const DUE_MAX = 100;
 
@@ -76,7 +76,7 @@ interface EndedWait {
 
 /** Ends the waits whose time is over. */
 export async function wakeOverdue(database: Database): Promise<AfterCommit> {
-  return inTransaction(database.hot, REQUEST_RETRY_MS, async (tx) => {
+  return inPipeline(database.hot, REQUEST_RETRY_MS, async (tx) => {
     const ended = await tx.query<EndedWait & Record<string, unknown>>(TAKE_YIELDS.prepared([]));
     const inputs = ended.map(({ sessionId, turnId, seconds, route, ...origin }): PutInput => ({
       id: newId<MessageId>(),

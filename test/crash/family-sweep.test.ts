@@ -59,7 +59,7 @@ describe.each(PLAYED)('$name', (scenario) => {
   test('a worker that is frozen until the scenario is over writes nothing when it wakes (G7)', async () => {
     await strikeAll(
       scenario,
-      someOf(pointsOf(trips, 'freeze'), ({ kind }) => kind === 'finish-turn'),
+      someOf(pointsOf(trips, 'freeze'), ({ kind }) => kind === 'finish-turn' || kind === 'end-runs'),
       everyPoint(trips, 'freeze'),
     );
   });

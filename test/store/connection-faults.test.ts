@@ -9,6 +9,7 @@ import { idempotencyKeys } from '../../src/rows/idempotency-keys.ts';
 import { isPassingFault, openDatabase, type Database } from '../../src/store/database.ts';
 import { eq, query, transact } from '../../src/store/drizzle.ts';
 import { isKeyTaken, storeKey } from '../../src/store/idempotency.ts';
+import { inPipeline } from '../../src/store/transaction.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 
@@ -47,6 +48,15 @@ test('a connection that breaks during a statement rejects with a code, and the f
   // As a caller wraps it.
   expect(isPassingFault(new Error('Failed query', { cause: fault }))).toBe(true);
   expect((await database.hot.query('select 1 as one')).rows).toEqual([{ one: 1 }]);
+});
+
+test('a transaction whose connection breaks is made again from its beginning', async () => {
+  proxy.arm({ when: 'before', at: 1, matches: ({ tag }) => tag === 'written', hit: () => 'drop' });
+  const [row] = await inPipeline(database.hot, 5_000, (tx) => {
+    tx.write({ name: 'written', text: '/* written */ select 1', values: [] });
+    return { last: tx.query<{ one: number }>({ name: 'read', text: 'select 1 as one', values: [] }) };
+  });
+  expect(row).toEqual({ one: 1 });
 });
 
 test('an error of a statement keeps its own code, and is permanent', async () => {

@@ -10,7 +10,7 @@ import { chargedBody, putInputs } from '../put-inputs.ts';
 import { TURN_RETRY_MS } from '../retry-passing-faults.ts';
 import { allOf } from '../rings.ts';
 import { literal } from '../statement.ts';
-import { inTransaction, type Transaction } from '../transaction.ts';
+import { inPipeline, type Transaction } from '../transaction.ts';
 import { carryOutRunEnd, FAMILY_SQL, NOTHING, RUN_SQL, type LockedFamily, type RunRow, type Told } from './end-runs.ts';
 import type { EffectOf, TurnEffect } from './turn-effects.ts';
 
@@ -44,7 +44,7 @@ interface Taken {
 
 /** Carries out the effects of a session, if there are any. */
 export async function carryOutEffects(database: Database, sessionId: SessionId): Promise<AfterCommit> {
-  return inTransaction(database.hot, TURN_RETRY_MS, async (tx) => {
+  return inPipeline(database.hot, TURN_RETRY_MS, async (tx) => {
     const [taken] = await tx.query<Taken & Record<string, unknown>>(TAKE_EFFECTS.prepared([sessionId]));
     const family = new Map((taken?.family ?? []).map((member) => [member.id, member]));
     const held = { sessionId, family, run: taken?.run ?? null };
