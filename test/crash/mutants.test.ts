@@ -115,8 +115,8 @@ const familySafeguards: FamilySafeguard[] = [
     changes: [
       {
         file: 'src/store/effects/carry-out.ts',
-        find: 'return await putInputs(tx, told);',
-        replace: 'return allOf([]);',
+        find: 'return { last: putInputs(tx, told) };',
+        replace: 'return { last: Promise.resolve(allOf([])) };',
       },
     ],
     scenario: 'spawn with two children',
