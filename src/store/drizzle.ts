@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import type { NodePgQueryResultHKT } from 'drizzle-orm/node-postgres/session';
 import type { Pool, PoolClient } from 'pg';
 import { retryPassingFaults } from './retry-passing-faults.ts';
-import { inTransaction } from './send-in-order.ts';
+import { sendTransaction } from './send-in-order.ts';
 
 const require = createRequire(import.meta.url);
 const drizzle = require('drizzle-orm/sql') as typeof import('drizzle-orm/sql');
@@ -65,7 +65,7 @@ export function query<Result>(pool: Pool, make: (db: Rows) => PromiseLike<Result
 
 /** Makes queries in one transaction, which is undone when `work` throws; again after faults that pass, and rejecting as `query` does. */
 export function transact<Result>(pool: Pool, work: (tx: Rows) => Promise<Result>, retryMs?: number): Promise<Result> {
-  return inTransaction(pool, (client) => rejecting(work(rowsOf(client))), retryMs);
+  return sendTransaction(pool, (client) => rejecting(work(rowsOf(client))), retryMs);
 }
 
 async function rejecting<Result>(work: PromiseLike<Result>): Promise<Result> {

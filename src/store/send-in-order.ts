@@ -1,12 +1,14 @@
-// Several statements in one transaction, for those that must see what was written before a lock was acquired.
+// Several statements in one transaction, each sent after the answer of the one before. `inTransaction` (transaction.ts) saves those round trips
+// where a turn waits for them.
 import type { Pool, PoolClient, QueryResultRow } from 'pg';
 import { withCode } from './connection-faults.ts';
 import { isPassingFault } from './database.ts';
 import { REQUEST_RETRY_MS, retryPassingFaults } from './retry-passing-faults.ts';
 import type { PreparedQuery } from './statement.ts';
+import { BEGIN } from './transaction.ts';
 
 /** Does work in a transaction, which is undone when it throws; again after faults that pass, so only what is safe to do again. */
-export function inTransaction<Result>(
+export function sendTransaction<Result>(
   pool: Pool,
   work: (client: PoolClient) => Promise<Result>,
   retryMs = REQUEST_RETRY_MS,
@@ -15,7 +17,7 @@ export function inTransaction<Result>(
     const client = await pool.connect();
     let isBroken = true;
     try {
-      await client.query('begin');
+      await client.query(BEGIN);
       const result = await work(client);
       await client.query('commit');
       isBroken = false;
@@ -35,13 +37,13 @@ export function inTransaction<Result>(
   return retryPassingFaults(attemptWithCodes, retryMs);
 }
 
-/** The rows of the last one. Sent again after faults that pass, so only for statements that are safe to send again. */
+/** The rows of the last one, which sees what was written before the first acquired its locks. Sent again after faults that pass, so only for statements that are safe to send again. */
 export function sendInOrder<Row extends QueryResultRow>(
   pool: Pool,
   first: PreparedQuery,
   last: PreparedQuery,
 ): Promise<Row[]> {
-  return inTransaction(pool, async (client) => {
+  return sendTransaction(pool, async (client) => {
     await client.query(first);
     return (await client.query<Row>(last)).rows;
   });

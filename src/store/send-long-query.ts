@@ -1,6 +1,6 @@
 // Sends a statement that reads whole tables, which the deadline of all other statements would end.
 import type { Pool, QueryConfig } from 'pg';
-import { inTransaction } from './send-in-order.ts';
+import { sendTransaction } from './send-in-order.ts';
 import type { PreparedQuery } from './statement.ts';
 
 /** Resolves with the number of rows that it answered or changed. Not sent again after a fault; the caller tries it again later. */
@@ -10,5 +10,5 @@ export function sendLongQuery(pool: Pool, query: PreparedQuery, timeoutMs: numbe
     await client.query(`set local statement_timeout = ${timeoutMs}`);
     return (await client.query(patient)).rowCount ?? 0;
   };
-  return inTransaction(pool, send, 0);
+  return sendTransaction(pool, send, 0);
 }

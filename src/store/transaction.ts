@@ -20,7 +20,7 @@ interface LastAnswer<Result> {
 }
 
 /** A process that is stopped in the middle loses its locks after this long. */
-const BEGIN = "begin; set local idle_in_transaction_session_timeout = '3s'";
+export const BEGIN = "begin; set local idle_in_transaction_session_timeout = '3s'";
 
 /** Runs it, again after faults that pass: only for what is safe to do again, because one that failed may have been committed. */
 export function inPipeline<Result>(
