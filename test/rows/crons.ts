@@ -1,31 +1,36 @@
 import { newId } from '../../src/ids.ts';
 import { table } from './table.ts';
 
-export const { read: readCrons } = table(
+export const {
+  read: readCrons,
+  change: changeCrons,
+  add: addCrons,
+} = table(
   'crons',
   'id',
   {
-    id: 'text',
-    name: 'text',
-    agentId: 'text',
-    origin: 'text',
-    schedule: 'json',
-    target: 'text',
-    payload: 'json',
-    wake: 'text',
-    misfire: 'text?',
-    delivery: 'json?',
-    deleteAfterRun: 'bool',
-    isEnabled: 'bool',
-    disabledReason: 'text?',
-    lastSlotAt: 'time?',
-    nextSlotAt: 'time?',
-    createdAt: 'time',
-    updatedAt: 'time',
-    revision: 'int',
-    dueAt: 'time?',
-    causeKey: 'text?',
-    options: 'json?',
+    text: 'id name agentId origin target wake',
+    json: 'schedule payload',
+    'text?': 'misfire disabledReason causeKey',
+    'json?': 'delivery options',
+    bool: 'deleteAfterRun isEnabled',
+    int: 'consecutiveErrors revision',
+    'time?': 'lastSlotAt nextSlotAt dueAt',
+    time: 'createdAt updatedAt',
   },
   { ordinary: () => ({ id: newId<string>(), agentId: 'main' }) },
 );
+
+export const {
+  read: readCronFires,
+  count: countCronFires,
+  add: addCronFires,
+  remove: removeCronFires,
+} = table('cron_fires', 'cron_id, scheduled_for', {
+  text: 'cronId status',
+  time: 'scheduledFor createdAt',
+  'text?': 'messageId turnId reason',
+  'time?': 'firedAt endedAt',
+  int: 'slots',
+  bool: 'isManual',
+});

@@ -1,20 +1,18 @@
 import { newId } from '../../src/ids.ts';
 import { table } from './table.ts';
 
-export const { read: readDeadLetters, count: countDeadLetters } = table(
+export const {
+  read: readDeadLetters,
+  count: countDeadLetters,
+  add: addDeadLetters,
+} = table(
   'dead_letters',
   'id',
   {
-    id: 'text',
-    kind: 'text',
-    sessionId: 'text?',
-    turnId: 'text?',
-    deliveryId: 'text?',
-    code: 'text',
-    reason: 'text',
-    state: 'text',
-    createdAt: 'time',
-    settledAt: 'time?',
+    text: 'id kind code reason state',
+    'text?': 'sessionId turnId deliveryId',
+    time: 'createdAt',
+    'time?': 'settledAt',
   },
   { ordinary: () => ({ id: newId<string>(), kind: 'turn', code: 'poison', reason: 'a test' }) },
 );

@@ -1,29 +1,22 @@
 import { newId } from '../../src/ids.ts';
 import { ahead, table } from './table.ts';
 
-export const { read: readDeliveries, count: countDeliveries } = table(
+export const {
+  read: readDeliveries,
+  count: countDeliveries,
+  change: changeDeliveries,
+  add: addDeliveries,
+} = table(
   'deliveries',
   'session_id, seq',
   {
-    id: 'text',
-    sessionId: 'text',
-    turnId: 'text?',
-    seq: 'int',
-    channel: 'text',
-    target: 'json',
-    payload: 'json',
-    status: 'text',
-    attempts: 'int',
-    dueAt: 'time',
-    owner: 'text?',
-    leaseExpiresAt: 'time?',
-    expiresAt: 'time',
-    lastStatus: 'int?',
-    lastError: 'text?',
-    createdAt: 'time',
-    settledAt: 'time?',
-    causeKey: 'text?',
-    text: 'text?',
+    text: 'id sessionId channel status',
+    'text?': 'turnId owner lastError causeKey text',
+    int: 'seq attempts',
+    json: 'target payload',
+    time: 'dueAt expiresAt createdAt',
+    'time?': 'leaseExpiresAt settledAt',
+    'int?': 'lastStatus',
   },
   {
     ordinary: () => ({

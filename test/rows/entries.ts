@@ -9,22 +9,13 @@ export const {
   'entries',
   'session_id, seq',
   {
-    sessionId: 'text',
-    seq: 'int',
-    id: 'text',
-    transcriptNo: 'int',
-    parentSeq: 'int?',
-    kind: 'text',
-    role: 'text',
-    content: 'json',
-    turnId: 'text',
-    state: 'text',
-    createdAt: 'time',
-    retiredSeq: 'int?',
-    parts: 'json?',
-    provenance: 'json?',
-    text: 'text?',
-    contentText: 'text',
+    text: 'sessionId id kind role turnId state contentText',
+    int: 'seq transcriptNo',
+    'int?': 'parentSeq retiredSeq',
+    json: 'content',
+    time: 'createdAt',
+    'json?': 'parts provenance',
+    'text?': 'text',
   },
   {
     ordinary: () => ({ id: newId<string>(), transcriptNo: 1 }),
@@ -32,28 +23,33 @@ export const {
   },
 );
 
-export const { read: readCompactions } = table('compactions', 'id', {
-  id: 'text',
-  sessionId: 'text',
-  transcriptNo: 'int',
-  turnId: 'text',
-  reason: 'text',
-  status: 'text',
-  attempt: 'int',
-  firstKeptSeq: 'int?',
-  pinnedSeqs: 'json?',
-  summary: 'text?',
-  memory: 'json?',
-  tokensBefore: 'int',
-  tokensAfter: 'int?',
-  audit: 'json?',
-  error: 'json?',
-  startedAt: 'time',
-  endedAt: 'time?',
-});
+export const { read: readCompactions, add: addCompactions } = table(
+  'compactions',
+  'id',
+  {
+    text: 'id sessionId turnId reason status',
+    int: 'transcriptNo attempt tokensBefore',
+    'int?': 'firstKeptSeq tokensAfter',
+    'json?': 'pinnedSeqs memory audit error',
+    'text?': 'summary',
+    time: 'startedAt',
+    'time?': 'endedAt',
+  },
+  { ordinary: () => ({ id: newId<string>() }) },
+);
+
+export const { count: countEndedTranscripts, add: addEndedTranscripts } = table(
+  'ended_transcripts',
+  'session_id, transcript_no',
+  {
+    text: 'sessionId',
+    int: 'transcriptNo lastSeq',
+    time: 'endedAt',
+  },
+);
 
 export const { read: readSnapshots, add: addSnapshots } = table('snapshots', 'sha256', {
-  sha256: 'text',
-  content: 'json',
-  createdAt: 'time',
+  text: 'sha256',
+  json: 'content',
+  time: 'createdAt',
 });

@@ -1,18 +1,19 @@
-import { table } from './table.ts';
+// The log of events.
+import { Expression, table } from './table.ts';
 
-export const { read: readEvents, count: countEvents } = table(
+/** An id as the database gives it to an event of the transaction that writes it. */
+export const idInTransaction = (n: number): Expression =>
+  new Expression(() => `(pg_current_xact_id()::text::bigint << 16) + ${n}`);
+
+export const {
+  read: readEvents,
+  count: countEvents,
+  change: changeEvents,
+  add: addEvents,
+  remove: removeEvents,
+} = table(
   'events',
   'id',
-  {
-    id: 'int',
-    sessionId: 'text?',
-    turnId: 'text?',
-    type: 'text',
-    data: 'json',
-    createdAt: 'time',
-    text: 'text?',
-    code: 'text?',
-    model: 'text?',
-  },
+  { int: 'id', 'text?': 'sessionId turnId text code model', text: 'type', json: 'data', time: 'createdAt' },
   { computed: { text: "data ->> 'text'", code: "data ->> 'code'", model: "data ->> 'model'" } },
 );

@@ -1,18 +1,8 @@
 import { table } from './table.ts';
 
 export const { read: readHeartbeats, add: addHeartbeats } = table('heartbeats', 'id', {
-  id: 'text',
-  agentId: 'text',
-  sessionId: 'text',
-  scheduledFor: 'time',
-  trigger: 'text',
-  status: 'text',
-  reason: 'text?',
-  detail: 'text?',
-  result: 'text?',
-  messageId: 'text?',
-  owner: 'text?',
-  leaseExpiresAt: 'time?',
-  createdAt: 'time',
-  settledAt: 'time?',
+  text: 'id agentId sessionId trigger status',
+  time: 'scheduledFor createdAt',
+  'text?': 'reason detail result messageId owner',
+  'time?': 'leaseExpiresAt settledAt',
 });

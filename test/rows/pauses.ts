@@ -1,22 +1,26 @@
+import { newId } from '../../src/ids.ts';
 import { table } from './table.ts';
+
+export const { add: addPauses, remove: removePauses } = table(
+  'pauses',
+  'id',
+  { text: 'id pausedBy', 'text?': 'lane agentId sessionKey reason', time: 'createdAt' },
+  { ordinary: () => ({ id: newId<string>(), pausedBy: 'test' }) },
+);
 
 export const {
   count: countModelBlocks,
   change: changeModelBlocks,
   remove: removeModelBlocks,
 } = table('model_blocks', 'account, model', {
-  account: 'text',
-  model: 'text',
-  until: 'time',
-  since: 'time',
-  detail: 'text?',
-  liftedAt: 'time?',
-  probeAt: 'time?',
+  text: 'account model',
+  time: 'until since',
+  'text?': 'detail',
+  'time?': 'liftedAt probeAt',
 });
 
-export const { add: addRateWindows } = table('rate_windows', 'limit_id', {
-  limitId: 'text',
-  unit: 'text',
-  amount: 'int',
-  granted: 'int',
+export const { change: changeRateWindows, add: addRateWindows } = table('rate_windows', 'limit_id', {
+  text: 'limitId unit',
+  int: 'amount granted',
+  time: 'refilledAt',
 });

@@ -18,10 +18,18 @@ interface Kinds {
   bytes: Buffer;
 }
 type Kind = keyof Kinds | `${keyof Kinds}?`;
-type Value<K extends Kind> = K extends `${infer Base extends keyof Kinds}?`
+type Value<K> = K extends `${infer Base extends keyof Kinds}?`
   ? Kinds[Base] | null
-  : Kinds[K & keyof Kinds];
-type Row<Columns extends Record<string, Kind>> = { [Name in keyof Columns]: Value<Columns[Name]> };
+  : K extends keyof Kinds
+    ? Kinds[K]
+    : never;
+
+/** The columns of each kind, separated by spaces: `{ text: 'id status', 'time?': 'endedAt' }`. */
+type Columns = { [K in Kind]?: string };
+type Words<Text> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+type Name<C extends Columns> = { [K in keyof C]: Words<C[K]> }[keyof C] & string;
+type KindOf<C extends Columns, N> = { [K in keyof C]: N extends Words<C[K]> ? K : never }[keyof C];
+type Row<C extends Columns> = { [N in Name<C>]: Value<KindOf<C, N>> };
 
 /** SQL instead of a value; it gets the column that it is written to or compared with. */
 export class Expression {
@@ -53,6 +61,15 @@ export function plus(amount: number): Expression {
   return new Expression((column) => `${column} + ${amount}`);
 }
 
+/** The column's JSON with another text in it. */
+export function replaced(old: string, text: string): Expression {
+  const [from, to] = [old, text].map((each) => `'${each.replaceAll("'", "''")}'`);
+  return new Expression((column) => `replace(${column}::text, ${from}, ${to})::json`);
+}
+
+/** Later than any time. */
+export const atNoTime = new Expression(() => `'infinity'`);
+
 /** The column's JSON with these fields besides. */
 export function withFields(fields: object): Expression {
   const json = JSON.stringify(fields).replaceAll("'", "''");
@@ -83,44 +100,40 @@ export const having = (fields: object): Condition => new Condition('@>', JSON.st
 
 /** One value, a list of the possible ones, or a comparison. Undefined is an error: it would match nothing. */
 type Wanted<T> = T | readonly T[] | Condition | undefined;
-type Where<Columns extends Record<string, Kind>> = { [Name in keyof Columns]?: Wanted<Value<Columns[Name]>> } & {
+type Where<C extends Columns> = { [N in Name<C>]?: Wanted<Row<C>[N]> } & {
   /** The rows of this session, also where the table knows the turn only. */
   sessionKey?: Wanted<string>;
   sessionId?: Wanted<string>;
 };
-type Written<Columns extends Record<string, Kind>> = { [Name in keyof Columns]?: Value<Columns[Name]> | Expression };
+type Written<C extends Columns> = { [N in Name<C>]?: Row<C>[N] | Expression };
 
-interface More<Columns extends Record<string, Kind>> {
+interface More<C extends Columns> {
   /** Names of what is computed from columns, with its SQL. */
-  computed?: { [Name in keyof Columns]?: string };
+  computed?: Record<string, string>;
   /** What a new row has unless a test says otherwise. */
-  ordinary?: () => Written<Columns>;
+  ordinary?: () => Written<C>;
 }
 
 /** The functions over one table; rows are read in this order. */
-export function table<const Columns extends Record<string, Kind>>(
-  name: string,
+export function table<const C extends Columns>(
+  table: string,
   order: string,
-  columns: Columns,
-  { computed = {}, ordinary = () => ({}) }: More<Columns> = {},
+  columns: C,
+  { computed = {}, ordinary = () => ({}) }: More<C> = {},
 ) {
-  type Name = keyof Columns & string;
-  const from = `holdfast.${name}`;
+  const from = `holdfast.${table}`;
+  const kinds = new Map(
+    Object.entries(columns).flatMap(([kind, names]) => names.split(' ').map((name) => [name, kind])),
+  );
+  const is = (column: string, kind: keyof Kinds): boolean => kinds.get(column)?.replace('?', '') === kind;
   const sqlOf = (column: string): string => computed[column] ?? `"${snakeCase(column)}"`;
-  const read = (column: string): string =>
-    `${sqlOf(column)}${columns[column]?.startsWith('int') === true ? '::float8' : ''} as "${column}"`;
-  const written = (column: string, value: unknown): unknown =>
-    columns[column]?.startsWith('json') === true && typeof value === 'object' && value !== null
-      ? JSON.stringify(value)
-      : value;
 
   /** A condition, whose values are added to the list. */
-  function whereOf(where: Where<Columns>, values: unknown[]): string {
+  function whereOf(where: object, values: unknown[]): string {
     const parts = Object.entries(where).map(([column, wanted]) => {
-      const is = (compared: string): string => compare(compared, wanted, values);
-      if (column in columns) return is(sqlOf(column));
-      const ids = `select id from holdfast.sessions where ${is(column === 'sessionKey' ? 'key' : 'id')}`;
-      if ('sessionId' in columns) return `session_id in (${ids})`;
+      if (kinds.has(column)) return compare(sqlOf(column), wanted, values);
+      const ids = `select id from holdfast.sessions where ${compare(column === 'sessionKey' ? 'key' : 'id', wanted, values)}`;
+      if (kinds.has('sessionId')) return `session_id in (${ids})`;
       return `turn_id in (select id from holdfast.turns where session_id in (${ids}))`;
     });
     return parts.length === 0 ? '' : `where ${parts.join(' and ')}`;
@@ -129,51 +142,52 @@ export function table<const Columns extends Record<string, Kind>>(
   function place(column: string, value: unknown, values: unknown[]): string {
     if (value === undefined) return 'default';
     if (value instanceof Expression) return value.sql(sqlOf(column));
-    return `$${values.push(written(column, value))}`;
+    const isJson = is(column, 'json') && typeof value === 'object' && value !== null;
+    return `$${values.push(isJson ? JSON.stringify(value) : value)}`;
   }
 
-  return {
-    /** The rows, with these columns or all. */
-    async read<Wanted extends Name = Name>(
-      store: Store,
-      where: Where<Columns> = {},
-      ...wanted: Wanted[]
-    ): Promise<Pick<Row<Columns>, Wanted>[]> {
-      const list = (wanted.length === 0 ? Object.keys(columns) : wanted).map(read).join(', ');
+  /** The rows, with these columns or all. */
+  async function read<N extends Name<C> = Name<C>>(store: Store, where: Where<C> = {}, ...names: N[]) {
+    const list = (names.length === 0 ? [...kinds.keys()] : names)
+      .map((column) => `${sqlOf(column)}${is(column, 'int') ? '::float8' : ''} as "${column}"`)
+      .join(', ');
+    const values: unknown[] = [];
+    const sql = `select ${list} from ${from} ${whereOf(where, values)} order by ${order}`;
+    return (await send(store, sql, values)) as Pick<Row<C>, N>[];
+  }
+
+  async function count(store: Store, where: Where<C> = {}): Promise<number> {
+    const values: unknown[] = [];
+    const rows = await send(store, `select count(*)::int as n from ${from} ${whereOf(where, values)}`, values);
+    return (rows as { n: number }[])[0]!.n;
+  }
+
+  async function change(store: Store, where: Where<C>, change: Written<C>): Promise<void> {
+    const values: unknown[] = [];
+    const sets = Object.entries(change).map(([column, value]) => `${sqlOf(column)} = ${place(column, value, values)}`);
+    await send(store, `update ${from} set ${sets.join(', ')} ${whereOf(where, values)}`, values);
+  }
+
+  /** Adds rows, each with what is ordinary besides. */
+  async function add(store: Store, ...rows: Written<C>[]): Promise<void> {
+    const all = rows.map((row): Record<string, unknown> => ({ ...ordinary(), ...row }));
+    const names = [...new Set(all.flatMap((row) => Object.keys(row)))];
+    const perStatement = Math.floor(60_000 / names.length);
+    for (let first = 0; first < all.length; first += perStatement) {
       const values: unknown[] = [];
-      const sql = `select ${list} from ${from} ${whereOf(where, values)} order by ${order}`;
-      return (await send(store, sql, values)) as Pick<Row<Columns>, Wanted>[];
-    },
-    async count(store: Store, where: Where<Columns> = {}): Promise<number> {
-      const values: unknown[] = [];
-      const rows = await send(store, `select count(*)::int as n from ${from} ${whereOf(where, values)}`, values);
-      return (rows as { n: number }[])[0]!.n;
-    },
-    async change(store: Store, where: Where<Columns>, change: Written<Columns>): Promise<void> {
-      const values: unknown[] = [];
-      const sets = Object.entries(change).map(
-        ([column, value]) => `${sqlOf(column)} = ${place(column, value, values)}`,
-      );
-      await send(store, `update ${from} set ${sets.join(', ')} ${whereOf(where, values)}`, values);
-    },
-    /** Adds rows, each with what is ordinary besides. */
-    async add(store: Store, ...rows: Written<Columns>[]): Promise<void> {
-      const all = rows.map((row): Written<Columns> => ({ ...ordinary(), ...row }));
-      const names = [...new Set(all.flatMap((row) => Object.keys(row)))];
-      const perStatement = Math.floor(60_000 / names.length);
-      for (let first = 0; first < all.length; first += perStatement) {
-        const values: unknown[] = [];
-        const lists = all
-          .slice(first, first + perStatement)
-          .map((row) => `(${names.map((column) => place(column, row[column], values)).join(', ')})`);
-        await send(store, `insert into ${from} (${names.map(sqlOf).join(', ')}) values ${lists.join(', ')}`, values);
-      }
-    },
-    async remove(store: Store, where: Where<Columns> = {}): Promise<void> {
-      const values: unknown[] = [];
-      await send(store, `delete from ${from} ${whereOf(where, values)}`, values);
-    },
-  };
+      const lists = all
+        .slice(first, first + perStatement)
+        .map((row) => `(${names.map((column) => place(column, row[column], values)).join(', ')})`);
+      await send(store, `insert into ${from} (${names.map(sqlOf).join(', ')}) values ${lists.join(', ')}`, values);
+    }
+  }
+
+  async function remove(store: Store, where: Where<C> = {}): Promise<void> {
+    const values: unknown[] = [];
+    await send(store, `delete from ${from} ${whereOf(where, values)}`, values);
+  }
+
+  return { read, count, change, add, remove };
 }
 
 export async function send(store: Store, sql: string, values: unknown[] = []): Promise<object[]> {
@@ -196,8 +210,9 @@ export function grouped<Name extends string, Key extends string | null>(
   rows: readonly Record<Name, Key>[],
   name: Name,
 ) {
-  const values = [...new Set(rows.map((row) => row[name]))].toSorted();
-  return values.map((value) => ({ [name]: value, n: rows.filter((row) => row[name] === value).length }));
+  const groups = Map.groupBy(rows, (row) => row[name]);
+  const values = [...groups].toSorted(([a], [b]) => String(a).localeCompare(String(b)));
+  return values.map(([value, own]) => ({ [name]: value, n: own.length }));
 }
 
 /** The sum of a column. */

@@ -7,6 +7,21 @@ export async function lockEveryRow(store: Store, table: string, column: string):
   await send(store, `set lock_timeout = '10s'; ${update}; reset lock_timeout`);
 }
 
+/** Takes the lock of one row until the client's transaction ends. */
+export async function lockRow(client: Store, table: string, column: string, value: string): Promise<void> {
+  await send(client, `select from holdfast.${table} where ${column} = $1 for update`, [value]);
+}
+
+/** Nobody reads or writes them until the client's transaction ends. */
+export async function lockTables(client: Store, ...tables: string[]): Promise<void> {
+  await send(client, `lock table ${tables.map((table) => `holdfast.${table}`).join(', ')} in access exclusive mode`);
+}
+
+/** Without their rows, and those of the tables that refer to them. */
+export async function emptyTables(store: Store, ...tables: string[]): Promise<void> {
+  await send(store, `truncate ${tables.map((table) => `holdfast.${table}`).join(', ')} cascade`);
+}
+
 /** As before the migration that added this column. */
 export async function removeColumn(
   store: Store,

@@ -1,19 +1,16 @@
 import { newId } from '../../src/ids.ts';
 import { table } from './table.ts';
 
-export const { change: changeWorkers } = table(
+export const { read: readWorkers, change: changeWorkers } = table(
   'workers',
   'id',
   {
-    id: 'text',
-    name: 'text',
-    host: 'text',
-    pid: 'int',
-    roles: 'texts',
-    version: 'text',
-    lanes: 'json',
-    startedAt: 'time',
-    seenAt: 'time',
+    text: 'id name host version',
+    int: 'pid',
+    texts: 'roles',
+    json: 'lanes',
+    time: 'startedAt seenAt',
+    'int?': 'clockAheadMs',
   },
   {
     ordinary: () => ({

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { countInputs, readInputs } from '../rows/inputs.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -34,10 +35,10 @@ test('an idempotency key in many simultaneous requests makes one message (G2)', 
     Array.from({ length: 20 }, () => rig.accept(rig.input(sessionId, { idempotency }))),
   );
   const accepted = results.filter((one) => one.kind === 'accepted');
-  const [stored] = await rig.rows('select id from holdfast.inbox where session_id = $1', [sessionId]);
+  const [stored] = await readInputs(rig, { sessionId }, 'id');
   expect(accepted).toHaveLength(1);
   expect(results.filter((one) => one.kind === 'duplicate')).toEqual(
-    Array.from({ length: 19 }, () => ({ kind: 'duplicate', id: stored.id, by: 'idempotency' })),
+    Array.from({ length: 19 }, () => ({ kind: 'duplicate', id: stored!.id, by: 'idempotency' })),
   );
 });
 
@@ -47,7 +48,7 @@ test('the same idempotency key with another body is refused and writes nothing (
   await rig.accept(rig.input(sessionId, { idempotency }));
   const result = await rig.accept(rig.input(sessionId, { idempotency: { ...idempotency, sha256: 'two' } }));
   expect(result).toEqual({ kind: 'mismatch' });
-  expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
+  expect(await countInputs(rig, { sessionId })).toBe(1);
 });
 
 test('a platform message that is received again is a duplicate without a time limit (G2)', async () => {
@@ -68,7 +69,7 @@ test('a statement that is sent again after a COMMIT with an unknown outcome stor
   const first = await rig.accept(input);
   const again = await rig.accept(input);
   expect(again).toMatchObject({ kind: 'accepted', message: first.kind === 'accepted' ? first.message : null });
-  expect(await rig.rows('select 1 from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
+  expect(await countInputs(rig, { sessionId })).toBe(1);
 });
 
 test('a session whose inbox is full accepts nothing (G27)', async () => {
@@ -95,8 +96,8 @@ test('a message that arrives while the turn ends is never left without a ring (G
 test('text that a PostgreSQL text column cannot hold is stored unchanged in a body', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId, { body: '{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}' }));
-  const [row] = await rig.rows('select body::text as body from holdfast.inbox where session_id = $1', [sessionId]);
-  expect(row.body).toBe('{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}');
+  const [row] = await readInputs(rig, { sessionId }, 'bodyText');
+  expect(row?.bodyText).toBe('{"text":"nul \\u0000 lone \\ud800","b":1,"a":2}');
 });
 
 test('a message that is sent again because the answer of its commit was lost is stored once, and reported as accepted (G1, G23)', async () => {
@@ -108,5 +109,5 @@ test('a message that is sent again because the answer of its commit was lost is 
     message: { id: input.messageId, seq: 1 },
     after: { rings: [] },
   });
-  expect(await rig.rows('select id from holdfast.inbox where session_id = $1', [sessionId])).toHaveLength(1);
+  expect(await readInputs(rig, { sessionId }, 'id')).toHaveLength(1);
 });

@@ -4,6 +4,8 @@ import { addItems, beginUpload, deleteUpload, type NewBatch } from '../../src/st
 import { addFilePart, beginFile, deleteFile } from '../../src/store/client-files.ts';
 import type { SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { readBatchItems, readBatches } from '../rows/batches.ts';
+import { readClientFileParts } from '../rows/client-files.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -56,8 +58,8 @@ test('items that are stored while their upload is deleted are deleted with it', 
   await late.query('commit');
   late.release();
   await deleted;
-  expect(await rig.rows('select n from holdfast.batch_items where batch_id = $1', [id])).toEqual([]);
-  expect(await rig.rows('select id from holdfast.batches where id = $1', [id])).toEqual([]);
+  expect(await readBatchItems(rig, { batchId: id }, 'n')).toEqual([]);
+  expect(await readBatches(rig, { id }, 'id')).toEqual([]);
 });
 
 test('a part that is stored while its file is deleted is deleted with it', async () => {
@@ -79,5 +81,5 @@ test('a part that is stored while its file is deleted is deleted with it', async
   await late.query('commit');
   late.release();
   expect(await deleted).toBe(true);
-  expect(await rig.rows('select n from holdfast.client_file_parts where file_id = $1', [id])).toEqual([]);
+  expect(await readClientFileParts(rig, { fileId: id }, 'n')).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { SERVICE_HEALTH } from '../../src/store/views/service-health.ts';
 import { STATS } from '../../src/store/views/stats.ts';
 import { USAGE } from '../../src/store/views/usage.ts';
 import * as waiting from '../../src/store/views/waiting.ts';
-import { BATCH_ID, createManyRows, growingReads, SESSIONS } from './many-rows.ts';
+import { BATCH_ID, SESSIONS, createManyRows, growingReads } from '../rows/many-rows.ts';
 import type { StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;

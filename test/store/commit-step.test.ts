@@ -1,6 +1,7 @@
 // `commit-step`: one step in the middle of a turn, alone and in a statement with the steps of other turns.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { EntryId } from '../../src/core/ids.ts';
+import { readEntries } from '../rows/entries.ts';
 import { answer, createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -15,8 +16,7 @@ async function running() {
   return { sessionId, ...(await rig.opened(sessionId)) };
 }
 
-const entriesOf = (turnId: string) =>
-  rig.rows('select kind, seq::int from holdfast.entries where turn_id = $1 order by seq', [turnId]);
+const entriesOf = (turnId: string) => readEntries(rig, { turnId }, 'kind', 'seq');
 
 test('a step appends its entries after the prompt and returns the number of waiting messages', async () => {
   const { sessionId, turnId, write } = await running();

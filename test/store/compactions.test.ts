@@ -5,6 +5,11 @@ import { newId } from '../../src/ids.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
 import { createBeginCompaction, type CompactionBegin } from '../../src/store/journal/begin-compaction.ts';
 import { createWriteCompaction, type CompactionStep } from '../../src/store/journal/write-compaction.ts';
+import { readCompactions, readEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { addSystemEvents, readSystemEvents } from '../rows/system-events.ts';
+import { like } from '../rows/table.ts';
 import { answer, createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -54,10 +59,7 @@ function completed(journal: JournalWrite, compactionId: string, refresh: string 
 }
 
 function statesOf(sessionId: string) {
-  return rig.rows(
-    'select seq::int, kind, state, retired_seq::int from holdfast.entries where session_id = $1 order by seq',
-    [sessionId],
-  );
+  return readEntries(rig, { sessionId }, 'seq', 'kind', 'state', 'retiredSeq');
 }
 
 describe('a summary', () => {
@@ -68,20 +70,15 @@ describe('a summary', () => {
     const verdict = await write(completed(journal, started.compaction.id, 'rules'));
     expect(verdict).toMatchObject({ kind: 'ok', version: 1 });
     expect(await statesOf(sessionId)).toEqual([
-      { seq: 1, kind: 'prompt', state: 'active', retired_seq: null },
-      { seq: 2, kind: 'answer', state: 'compacted', retired_seq: 4 },
-      { seq: 3, kind: 'answer', state: 'active', retired_seq: null },
-      { seq: 4, kind: 'summary', state: 'active', retired_seq: null },
+      { seq: 1, kind: 'prompt', state: 'active', retiredSeq: null },
+      { seq: 2, kind: 'answer', state: 'compacted', retiredSeq: 4 },
+      { seq: 3, kind: 'answer', state: 'active', retiredSeq: null },
+      { seq: 4, kind: 'summary', state: 'active', retiredSeq: null },
     ]);
-    const [session] = await rig.rows(
-      'select entry_seq::int, context_tokens::int from holdfast.sessions where id = $1',
-      [sessionId],
-    );
-    expect(session).toEqual({ entry_seq: 4, context_tokens: 100 });
-    const [event] = await rig.rows('select text, is_trusted from holdfast.system_events where session_id = $1', [
-      sessionId,
-    ]);
-    expect(event).toEqual({ text: 'rules', is_trusted: true });
+    const [session] = await readSessions(rig, { id: sessionId }, 'entrySeq', 'contextTokens');
+    expect(session).toEqual({ entrySeq: 4, contextTokens: 100 });
+    const [event] = await readSystemEvents(rig, { sessionId }, 'text', 'isTrusted');
+    expect(event).toEqual({ text: 'rules', isTrusted: true });
   });
 
   test('is stored once when its statement is sent again, with one event (G23)', async () => {
@@ -93,12 +90,9 @@ describe('a summary', () => {
     const verdicts = [await write(done), await write(done)];
     expect(verdicts).toEqual([verdicts[0], verdicts[0]]);
     expect((await statesOf(sessionId)).filter(({ kind }) => kind === 'summary')).toHaveLength(1);
-    const told = await rig.rows(
-      `select type from holdfast.events where session_id = $1 and type like 'compaction.%' order by id`,
-      [sessionId],
-    );
+    const told = await readEvents(rig, { sessionId, type: like('compaction.%') }, 'type');
     expect(told.map(({ type }) => type)).toEqual(['compaction.started', 'compaction.ended']);
-    expect(await rig.rows('select id from holdfast.system_events where session_id = $1', [sessionId])).toHaveLength(1);
+    expect(await readSystemEvents(rig, { sessionId }, 'id')).toHaveLength(1);
   });
 
   test('is not written by a worker that lost the session (G7)', async () => {
@@ -121,7 +115,7 @@ describe('a summary', () => {
     await write(completed(after, second));
     const states = await statesOf(sessionId);
     expect(states.filter(({ kind }) => kind === 'summary')).toMatchObject([
-      { seq: 4, state: 'compacted', retired_seq: 5 },
+      { seq: 4, state: 'compacted', retiredSeq: 5 },
       { seq: 5, state: 'active' },
     ]);
   });
@@ -133,9 +127,7 @@ describe('an attempt', () => {
     await begin(beginning(journal));
     expect(await begin(beginning(journal))).toMatchObject({ kind: 'begun', attempt: 2 });
     expect(await begin(beginning(journal))).toMatchObject({ kind: 'exhausted' });
-    const rows = await rig.rows('select status, error from holdfast.compactions where turn_id = $1 order by id', [
-      turnId,
-    ]);
+    const rows = await readCompactions(rig, { turnId }, 'status', 'error');
     expect(rows).toMatchObject([
       { status: 'failed', error: { code: 'interrupted' } },
       { status: 'failed', error: { code: 'interrupted' } },
@@ -177,18 +169,12 @@ describe('an attempt', () => {
 test('when the queue of events is full, the rules replace the oldest (G14)', async () => {
   const { sessionId, write: journal } = await running();
   for (let n = 1; n <= 20; n += 1) {
-    await rig.rows('insert into holdfast.system_events (id, session_id, text) values ($1, $2, $3)', [
-      newId<string>(),
-      sessionId,
-      `event ${n}`,
-    ]);
+    await addSystemEvents(rig, { id: newId<string>(), sessionId, text: `event ${n}` });
   }
   const started = beginning(journal);
   await begin(started);
   await write(completed(journal, started.compaction.id, 'rules'));
-  const events = await rig.rows('select text, state from holdfast.system_events where session_id = $1 order by id', [
-    sessionId,
-  ]);
+  const events = await readSystemEvents(rig, { sessionId }, 'text', 'state');
   expect(events.filter(({ state }) => state === 'queued')).toHaveLength(20);
   expect(events[0]).toEqual({ text: 'event 1', state: 'dropped' });
 });

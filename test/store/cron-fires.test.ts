@@ -4,6 +4,12 @@ import { fireCrons } from '../../src/store/cron-fires.ts';
 import { readDueCrons } from '../../src/store/crons.ts';
 import { retireCrons } from '../../src/store/settle-fires.ts';
 import { fireDueCrons, giveNotices } from '../../workers/schedule-crons.ts';
+import { changeCrons, readCronFires, removeCronFires } from '../rows/crons.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { addSystemEvents, readSystemEvents } from '../rows/system-events.ts';
+import { earlier, not, now } from '../rows/table.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { again, configWith, fireAll, makeCron, schedulerParts, settleAll } from './cron-rig.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
@@ -14,28 +20,23 @@ shareAmongTests(async (onEnd) => {
   rig = made;
   onEnd(() => made.drop());
 });
-afterEach(() => rig.database.views.query('update holdfast.crons set is_enabled = false'));
+afterEach(() => changeCrons(rig.database.views, {}, { isEnabled: false }));
 
 const everySecond = { schedule: { kind: 'every', everyMs: 1000 }, payload: { kind: 'agentTurn', message: 'Tick.' } };
 
 function firesOf(id: string) {
-  return rig.rows('select * from holdfast.cron_fires where cron_id = $1 order by scheduled_for', [id]);
+  return readCronFires(rig, { cronId: id });
 }
 
-function inputsOf(id: string) {
-  return rig.rows(
-    `select i.* from holdfast.inbox i join holdfast.cron_fires f on f.message_id = i.id where f.cron_id = $1 order by i.seq`,
-    [id],
-  );
+async function inputsOf(id: string) {
+  const fires = await readCronFires(rig, { cronId: id, messageId: not(null) }, 'messageId');
+  return readInputs(rig, { id: fires.map(({ messageId }) => messageId!) });
 }
 
 /** Ends the runs of a cron, as turns or people would. */
 async function endRuns(id: string, status: string, error: object | null = null): Promise<void> {
-  await rig.database.views.query(
-    `update holdfast.inbox i set status = $2, error = $3, settled_at = clock_timestamp()
-     from holdfast.cron_fires f where f.cron_id = $1 and f.message_id = i.id and i.status in ('waiting', 'claimed')`,
-    [id, status, error === null ? null : JSON.stringify(error)],
-  );
+  const open = (await inputsOf(id)).filter((input) => ['waiting', 'claimed'].includes(input.status));
+  await changeInputs(rig, { id: open.map((input) => input.id) }, { status, error, settledAt: now });
 }
 
 test('a due slot becomes a fire, an input, a ring, an event and the next slot in one statement', async () => {
@@ -44,18 +45,16 @@ test('a due slot becomes a fire, an input, a ring, an event and the next slot in
   await fireAll(parts);
   const [fire] = await firesOf(cron.id);
   const [input] = await inputsOf(cron.id);
-  expect(fire).toMatchObject({ status: 'claimed', scheduled_for: new Date(cron.nextSlotMs!), slots: 1 });
-  expect(input).toMatchObject({ kind: 'cron', status: 'waiting', cause_key: expect.stringContaining(cron.id) });
+  expect(fire).toMatchObject({ status: 'claimed', scheduledFor: new Date(cron.nextSlotMs!), slots: 1 });
+  expect(input).toMatchObject({ kind: 'cron', status: 'waiting', causeKey: expect.stringContaining(cron.id) });
   expect(input?.['body']).toMatchObject({ text: `[cron:${cron.id} all] Tick.`, isFresh: true });
-  const [session] = await rig.rows('select * from holdfast.sessions where id = $1', [input?.['session_id']]);
+  const [session] = await readSessions(rig, { id: input?.['sessionId'] });
   expect(session).toMatchObject({ key: `agent:main:cron:${cron.id}`, kind: 'cron', lane: 'cron', waiting: 1 });
   expect(parts.rings).toEqual([
-    expect.objectContaining({ kind: 'cron', lane: 'cron', sessionId: input?.['session_id'] }),
+    expect.objectContaining({ kind: 'cron', lane: 'cron', sessionId: input?.['sessionId'] }),
   ]);
   expect((await again(rig.database, cron)).nextSlotMs).toBe(cron.nextSlotMs! + 1000);
-  const events = await rig.rows('select type, data from holdfast.events where session_id = $1 order by id', [
-    session?.['id'],
-  ]);
+  const events = await readEvents(rig, { sessionId: session?.['id'] }, 'type', 'data');
   expect(events.map(({ type }) => type)).toEqual(['cron.fired', 'message.accepted']);
   expect(events[0]?.['data']).toMatchObject({
     cronId: cron.id,
@@ -122,7 +121,7 @@ describe('missed slots', () => {
     expect(fires.slice(-fired)).toEqual(claimed);
     const passed = fires.slice(0, -fired);
     expect(passed.every((fire) => fire['status'] === status && fire['reason'] === reason)).toBe(true);
-    const times = fires.map((fire) => (fire['scheduled_for'] as Date).getTime());
+    const times = fires.map((fire) => (fire['scheduledFor'] as Date).getTime());
     expect(times).toEqual(times.map((_, at) => cron.nextSlotMs! + at * 1000));
     expect((await again(rig.database, cron)).nextSlotMs).toBe(times.at(-1)! + 1000);
   });
@@ -149,23 +148,16 @@ describe('system events', () => {
     const parts = schedulerParts(rig.database);
     await fireAll(parts);
     const [input] = await inputsOf(cron.id);
-    const events = await rig.rows('select * from holdfast.system_events where context_key = $1', [`cron:${cron.id}`]);
+    const events = await readSystemEvents(rig, { contextKey: `cron:${cron.id}` });
     expect(input).toMatchObject({ kind: 'heartbeat' });
-    expect(events).toEqual([
-      expect.objectContaining({ text: 'The kettle is hot.', is_trusted: true, state: 'queued' }),
-    ]);
+    expect(events).toEqual([expect.objectContaining({ text: 'The kettle is hot.', isTrusted: true, state: 'queued' })]);
     expect(input?.['body']).toMatchObject({ eventId: events[0]?.['id'], text: expect.stringContaining('reminder') });
     expect(parts.rings).toHaveLength(1);
     // The same line does not wait twice, and there is no second poll.
-    await rig.database.views.query(
-      'update holdfast.crons set due_at = clock_timestamp(), next_slot_at = clock_timestamp() where id = $1',
-      [cron.id],
-    );
+    await changeCrons(rig.database.views, { id: cron.id }, { dueAt: now, nextSlotAt: now });
     await fireAll(parts);
     expect((await firesOf(cron.id)).at(-1)).toMatchObject({ status: 'completed', reason: 'duplicate' });
-    expect(
-      await rig.rows('select id from holdfast.system_events where context_key = $1', [`cron:${cron.id}`]),
-    ).toHaveLength(1);
+    expect(await readSystemEvents(rig, { contextKey: `cron:${cron.id}` }, 'id')).toHaveLength(1);
   });
 
   test('with wake next-heartbeat only wait', async () => {
@@ -176,27 +168,23 @@ describe('system events', () => {
     );
     const parts = schedulerParts(rig.database);
     await fireAll(parts);
-    expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'completed', message_id: null })]);
+    expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'completed', messageId: null })]);
     expect(parts.rings).toEqual([]);
-    expect(
-      await rig.rows('select id from holdfast.system_events where context_key = $1', [`cron:${cron.id}`]),
-    ).toHaveLength(1);
+    expect(await readSystemEvents(rig, { contextKey: `cron:${cron.id}` }, 'id')).toHaveLength(1);
   });
 
   test('drop the oldest over the cap of twenty', async () => {
     const sessionId = await rig.session();
-    const [session] = await rig.rows('select key from holdfast.sessions where id = $1', [sessionId]);
-    await rig.database.views.query(
-      `insert into holdfast.system_events (id, session_id, text) select gen_random_uuid(), $1, 'line ' || n from generate_series(1, 25) n`,
-      [sessionId],
-    );
+    const [session] = await readSessions(rig, { id: sessionId }, 'key');
+    const lines = Array.from({ length: 25 }, (_, n) => ({ id: newId<string>(), sessionId, text: `line ${n + 1}` }));
+    await addSystemEvents(rig, ...lines);
     await makeCron(
       rig.database,
       { ...reminder, payload: { kind: 'systemEvent', text: 'last' }, target: `session:${session?.['key']}` },
       { dueAgoMs: 1000 },
     );
     await fireAll(schedulerParts(rig.database));
-    const rows = await rig.rows(`select state from holdfast.system_events where session_id = $1`, [sessionId]);
+    const rows = await readSystemEvents(rig, { sessionId }, 'state');
     expect(rows.filter(({ state }) => state === 'queued')).toHaveLength(20);
   });
 });
@@ -223,11 +211,8 @@ describe('the end of a run', () => {
     expect(resting.notBeforeMs! - endedMs).toBeGreaterThan(20_000);
     expect(await firesOf(cron.id)).toEqual([expect.objectContaining({ status: 'failed', reason: 'model_overloaded' })]);
     // Slots in the pause are skipped, as rows.
-    await rig.database.views.query(
-      `update holdfast.crons set next_slot_at = next_slot_at - interval '1 hour', due_at = due_at - interval '1 hour' where id = $1`,
-      [cron.id],
-    );
-    await rig.database.views.query(`delete from holdfast.cron_fires where cron_id = $1`, [cron.id]);
+    await changeCrons(rig.database.views, { id: cron.id }, { nextSlotAt: earlier('1 hour'), dueAt: earlier('1 hour') });
+    await removeCronFires(rig.database.views, { cronId: cron.id });
     await fireAll(parts);
     expect((await firesOf(cron.id)).every(({ status, reason }) => status === 'skipped' && reason === 'backoff')).toBe(
       true,
@@ -237,7 +222,7 @@ describe('the end of a run', () => {
   test('that failed ten times in a row disables the cron, with one notice', async () => {
     const parts = schedulerParts(rig.database);
     const cron = await makeCron(rig.database, { ...everySecond, name: 'broken' }, { dueAgoMs: 1000 });
-    await rig.database.views.query('update holdfast.crons set consecutive_errors = 9 where id = $1', [cron.id]);
+    await changeCrons(rig.database.views, { id: cron.id }, { consecutiveErrors: 9 });
     await fireAll(parts);
     await endRuns(cron.id, 'failed', { code: 'model_unauthorized', message: 'bad key' });
     await settleAll(parts);
@@ -246,9 +231,7 @@ describe('the end of a run', () => {
     const off = await again(rig.database, cron);
     expect(off).toMatchObject({ isEnabled: false, failures: 10 });
     expect(off.disabledReason).toContain('bad key');
-    const notices = await rig.rows('select text from holdfast.system_events where context_key = $1', [
-      `notice:${cron.id}`,
-    ]);
+    const notices = await readSystemEvents(rig, { contextKey: `notice:${cron.id}` }, 'text');
     expect(notices).toEqual([{ text: expect.stringContaining('"broken" was disabled') }]);
   });
 

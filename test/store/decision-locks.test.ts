@@ -7,6 +7,9 @@ import { newId } from '../../src/ids.ts';
 import { DISCARD_LETTERS } from '../../src/store/decide-dead-letters.ts';
 import { DISCARD_DELIVERY, REDRIVE_DELIVERY } from '../../src/store/decide-delivery.ts';
 import { claimDelivery, settleDelivery } from '../../src/store/outbox.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { lockRow } from '../rows/whole-tables.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -30,10 +33,7 @@ async function failedDelivery(): Promise<Letter> {
   const delivery = await claimDelivery(rig.database, { sessionId, owner: 'relay', leaseMs: 60_000 });
   const failed = { status: 'failed', lastStatus: 410, lastError: 'gone', delayMs: 0 } as const;
   await settleDelivery(rig.database, { delivery: delivery!, owner: 'relay', ...failed });
-  const [letter] = await rig.rows(
-    'select id, delivery_id as "deliveryId" from holdfast.dead_letters where delivery_id = $1',
-    [reply.id],
-  );
+  const [letter] = await readDeadLetters(rig, { deliveryId: reply.id }, 'id', 'deliveryId');
   return letter as Letter;
 }
 
@@ -59,7 +59,7 @@ test.each([
     const [first, second] = letters as [Letter, Letter];
     const [holder, all, one] = [await connected(), await connected(), await connected()];
     await holder.client.query('begin');
-    await holder.client.query('select from holdfast.dead_letters where id = $1 for update', [second.id]);
+    await lockRow(holder.client, 'dead_letters', 'id', second.id);
 
     const keyless = [null, null, null];
     const ids = letters.map(({ id }) => id);
@@ -73,11 +73,9 @@ test.each([
       { rows: [{ n: 2 }] },
       { rows: [{ is_changed: true }] },
     ]);
-    const states = `select l.state, d.status from holdfast.dead_letters l join holdfast.deliveries d on d.id = l.delivery_id
-      where l.id = any ($1) order by l.id`;
-    expect(await rig.rows(states, [ids])).toEqual([
-      { state: 'discarded', status: delivery },
-      { state: 'discarded', status: 'discarded' },
-    ]);
+    const states = await readDeadLetters(rig, { id: ids }, 'state', 'deliveryId');
+    expect(states.map(({ state }) => state)).toEqual(['discarded', 'discarded']);
+    const statuses = states.map(({ deliveryId }) => readDeliveries(rig, { id: deliveryId! }, 'status'));
+    expect((await Promise.all(statuses)).flat()).toEqual([{ status: delivery }, { status: 'discarded' }]);
   },
 );

@@ -2,6 +2,7 @@
 import type { SessionId, SessionKey } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { storeSpawn, type NewSpawn, type SpawnResult } from '../../src/store/spawn.ts';
+import { readSessions } from '../rows/sessions.ts';
 import type { StoreRig } from './store-rig.ts';
 
 /** An ordinary spawn from outside a turn. */
@@ -10,12 +11,10 @@ export async function spawnFrom(
   parentId: SessionId,
   { task = 'a task', label = null, ...more }: Partial<NewSpawn> & { task?: string; label?: string | null } = {},
 ): Promise<SpawnResult> {
-  const [row] = await rig.rows('select key, cardinality(ancestors) as depth from holdfast.sessions where id = $1', [
-    parentId,
-  ]);
-  const { key, depth } = row as { key: SessionKey; depth: number };
+  const [parent] = await readSessions(rig, { id: parentId }, 'key', 'ancestors');
+  const { key, ancestors } = parent!;
   return storeSpawn(rig.database, {
-    parent: { id: parentId, key, agentId: 'main', depth },
+    parent: { id: parentId, key: key as SessionKey, agentId: 'main', depth: ancestors.length },
     plan: {
       agentId: 'main',
       task,
@@ -46,7 +45,6 @@ export async function childOf(rig: StoreRig, parentId: SessionId): Promise<{ chi
 
 /** The counts in the row of a session. */
 export async function familyCounts(rig: StoreRig, sessionId: SessionId): Promise<unknown> {
-  const columns = 'waiting, live_children as children, live_descendants as descendants';
-  const [row] = await rig.rows(`select ${columns} from holdfast.sessions where id = $1`, [sessionId]);
-  return row;
+  const [row] = await readSessions(rig, { id: sessionId }, 'waiting', 'liveChildren', 'liveDescendants');
+  return row && { waiting: row.waiting, children: row.liveChildren, descendants: row.liveDescendants };
 }

@@ -2,6 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { DeliveryId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { readDoorbells } from '../rows/doorbells.ts';
+import { countEntries } from '../rows/entries.ts';
+import { countEvents } from '../rows/events.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readTurns } from '../rows/turns.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -17,21 +25,14 @@ async function running() {
   return { sessionId, messageId: input.messageId, ...(await rig.opened(sessionId)) };
 }
 
-const doorbellsOf = (sessionId: string) =>
-  rig.rows('select rings::int from holdfast.doorbells where session_id = $1', [sessionId]);
+const doorbellsOf = (sessionId: string) => readDoorbells(rig, { sessionId }, 'rings');
 
 test('an end settles the messages, releases the session and removes its doorbell', async () => {
   const { sessionId, messageId, turnId, write } = await running();
   expect(await rig.finishTurn(goodEnd(write))).toMatchObject({ kind: 'ok', after: { rings: [] } });
-  expect(await rig.rows('select status from holdfast.inbox where id = $1', [messageId])).toEqual([
-    { status: 'answered' },
-  ]);
-  expect(await rig.rows('select status, reply from holdfast.turns where id = $1', [turnId])).toEqual([
-    { status: 'completed', reply: 'reply' },
-  ]);
-  expect(await rig.rows('select owner, turn_id from holdfast.sessions where id = $1', [sessionId])).toEqual([
-    { owner: null, turn_id: null },
-  ]);
+  expect(await readInputs(rig, { id: messageId }, 'status')).toEqual([{ status: 'answered' }]);
+  expect(await readTurns(rig, { id: turnId }, 'status', 'reply')).toEqual([{ status: 'completed', reply: 'reply' }]);
+  expect(await readSessions(rig, { id: sessionId }, 'owner', 'turnId')).toEqual([{ owner: null, turnId: null }]);
   expect(await doorbellsOf(sessionId)).toEqual([]);
 });
 
@@ -42,24 +43,22 @@ test('a message that arrived during the turn keeps the doorbell and gets the nex
   const end = await rig.finishTurn(goodEnd(write));
   expect(end).toMatchObject({
     kind: 'ok',
-    after: { rings: [{ kind: 'followup', sessionId, lane: 'main', ringNo: before.rings + 1 }] },
+    after: { rings: [{ kind: 'followup', sessionId, lane: 'main', ringNo: before!.rings + 1 }] },
   });
-  expect(await doorbellsOf(sessionId)).toEqual([{ rings: before.rings + 1 }]);
+  expect(await doorbellsOf(sessionId)).toEqual([{ rings: before!.rings + 1 }]);
 });
 
 test('an end that is sent again is stored once, with one event (G23)', async () => {
   const { sessionId, turnId, write } = await running();
   const end = goodEnd(write);
   expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });
-  const stored = () =>
-    rig.rows(
-      `select (select count(*)::int from holdfast.entries where turn_id = $1) as entries,
-         (select count(*)::int from holdfast.events where session_id = $2 and type = 'turn.ended') as ended`,
-      [turnId, sessionId],
-    );
-  expect(await stored()).toEqual([{ entries: 2, ended: 1 }]);
+  const stored = async () => ({
+    entries: await countEntries(rig, { turnId }),
+    ended: await countEvents(rig, { sessionId, type: 'turn.ended' }),
+  });
+  expect(await stored()).toEqual({ entries: 2, ended: 1 });
   expect(await rig.finishTurn(end)).toMatchObject({ kind: 'ok' });
-  expect(await stored()).toEqual([{ entries: 2, ended: 1 }]);
+  expect(await stored()).toEqual({ entries: 2, ended: 1 });
 });
 
 test('replies go to the outbox in order, with one ring, and a failed end leaves a dead letter', async () => {
@@ -71,15 +70,11 @@ test('replies go to the outbox in order, with one ring, and a failed end leaves 
     goodEnd(write, { deliveries, deadLetter, status: 'failed', messageStatus: 'failed' }),
   );
   expect(end).toMatchObject({ kind: 'ok', after: { rings: [{ kind: 'deliver', ringNo: expect.any(Number) }] } });
-  expect(
-    await rig.rows('select id, seq::int from holdfast.deliveries where turn_id = $1 order by seq', [turnId]),
-  ).toEqual([
+  expect(await readDeliveries(rig, { turnId }, 'id', 'seq')).toEqual([
     { id: deliveries[0]?.id, seq: 1 },
     { id: deliveries[1]?.id, seq: 2 },
   ]);
-  expect(await rig.rows('select code, reason from holdfast.dead_letters where turn_id = $1', [turnId])).toEqual([
-    { code: 'a_code', reason: 'a reason' },
-  ]);
+  expect(await readDeadLetters(rig, { turnId }, 'code', 'reason')).toEqual([{ code: 'a_code', reason: 'a reason' }]);
 });
 
 test('a turn that gives its inputs back leaves them waiting in their order, once, if its end is sent twice (G1, G3, G23)', async () => {

@@ -2,6 +2,8 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../src/store/database.ts';
 import { createInbox } from '../../src/store/inbox.ts';
+import { removeDoorbells } from '../rows/doorbells.ts';
+import { readInputs } from '../rows/inputs.ts';
 import { startPostgresProxy } from '../servers/postgres-proxy.ts';
 import { createStoreRig } from './store-rig.ts';
 
@@ -17,14 +19,11 @@ test('a message over the cap is accepted and rung for even if the connection bre
   const sessionId = await rig.session();
   const queue = { mode: 'collect', cap: 1, drop: 'old' } as const;
   await accept(rig.input(sessionId, { queue }));
-  await rig.rows('delete from holdfast.doorbells');
+  await removeDoorbells(rig);
   const broken = proxy.arm({ when: 'before', at: 1, matches: ({ tag }) => tag === 'drop-overflow', hit: () => 'drop' });
   const accepted = await accept(rig.input(sessionId, { queue }));
   await broken.reached;
   expect(accepted.kind).toBe('accepted');
   expect(accepted.after?.rings).toMatchObject([{ kind: 'inbound', sessionId }]);
-  expect(await rig.rows('select status from holdfast.inbox order by seq')).toEqual([
-    { status: 'dropped' },
-    { status: 'waiting' },
-  ]);
+  expect(await readInputs(rig, {}, 'status')).toEqual([{ status: 'dropped' }, { status: 'waiting' }]);
 });

@@ -29,7 +29,8 @@ import { CAUSES, TURN_INPUTS } from '../../src/store/views/turn-inputs.ts';
 import { countQuery, countTurns, findTurnIds, pageQuery, type TurnFilter } from '../../src/store/views/turn-filter.ts';
 import { VIEW_TURNS } from '../../src/store/views/turns.ts';
 import { TAGGED_USAGE } from '../../src/store/views/usage.ts';
-import { createManyRows, growingReads } from './many-rows.ts';
+import { createManyRows, growingReads } from '../rows/many-rows.ts';
+import { addTurns, changeTurns, readTurns } from '../rows/turns.ts';
 import type { StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -181,14 +182,12 @@ test('the most expensive turns are looked for among 10,000, and the answer says 
 });
 
 test('a page of a rare filter ends after 20,000 rows, and the next one continues there', async () => {
-  const rare = await rig.rows(
-    `update holdfast.turns set worker = 'rare' where id = (select id from holdfast.turns order by id limit 1) returning id`,
-  );
-  await rig.rows(`insert into holdfast.turns select (jsonb_populate_record(t, jsonb_build_object('id', gen_random_uuid()))).*
-    from holdfast.turns t where t.worker <> 'rare' limit 100`);
+  const [rare] = await readTurns(rig, {}, 'id', 'sessionId');
+  await changeTurns(rig, { id: rare!.id }, { worker: 'rare' });
+  await addTurns(rig, ...Array.from({ length: 100 }, () => ({ sessionId: rare!.sessionId })));
   const first = await findTurnIds(views(), { worker: 'rare' }, page);
   expect(first.items).toEqual([]);
   expect(first.next).not.toBeNull();
   const second = await findTurnIds(views(), { worker: 'rare' }, { ...page, after: first.next });
-  expect(second).toEqual({ items: [rare[0]?.['id']], next: null });
+  expect(second).toEqual({ items: [rare!.id], next: null });
 });

@@ -3,6 +3,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { stopFamily } from '../../src/store/stop-family.ts';
+import { countEntries, readEntries } from '../rows/entries.ts';
+import { countEvents } from '../rows/events.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { countTurns } from '../rows/turns.ts';
 import { createStoreRig, newTurn, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -18,26 +23,20 @@ async function claimedWithMessage() {
   return { sessionId, messageId: input.messageId, claimed: await rig.claimed(sessionId), turnId: newId<TurnId>() };
 }
 
-const counts = (sessionId: string) =>
-  rig.rows(
-    `select (select count(*)::int from holdfast.turns where session_id = $1) as turns,
-       (select count(*)::int from holdfast.entries where session_id = $1) as entries,
-       (select count(*)::int from holdfast.events where session_id = $1) as events`,
-    [sessionId],
-  );
+const counts = async (sessionId: string) => ({
+  turns: await countTurns(rig, { sessionId }),
+  entries: await countEntries(rig, { sessionId }),
+  events: await countEvents(rig, { sessionId }),
+});
 
 test('an opening stores the turn and its prompt, claims its messages and empties the inbox', async () => {
   const { sessionId, messageId, claimed, turnId } = await claimedWithMessage();
   expect(await rig.openTurn(newTurn(claimed, turnId))).toMatchObject({ kind: 'ok' });
-  expect(
-    await rig.rows('select turn_id, waiting, entry_seq::int from holdfast.sessions where id = $1', [sessionId]),
-  ).toEqual([{ turn_id: turnId, waiting: 0, entry_seq: 1 }]);
-  expect(await rig.rows('select status, turn_id from holdfast.inbox where id = $1', [messageId])).toEqual([
-    { status: 'claimed', turn_id: turnId },
+  expect(await readSessions(rig, { id: sessionId }, 'turnId', 'waiting', 'entrySeq')).toEqual([
+    { turnId: turnId, waiting: 0, entrySeq: 1 },
   ]);
-  expect(await rig.rows('select kind, seq::int from holdfast.entries where turn_id = $1', [turnId])).toEqual([
-    { kind: 'prompt', seq: 1 },
-  ]);
+  expect(await readInputs(rig, { id: messageId }, 'status', 'turnId')).toEqual([{ status: 'claimed', turnId: turnId }]);
+  expect(await readEntries(rig, { turnId }, 'kind', 'seq')).toEqual([{ kind: 'prompt', seq: 1 }]);
 });
 
 test('an opening that is sent again is stored once (G23)', async () => {
@@ -63,5 +62,5 @@ test('a session that was stopped after the claim opens no turn (G24)', async () 
   } as const;
   await stopFamily(rig.database, stop);
   expect(await rig.openTurn(newTurn(claimed, turnId))).toEqual({ kind: 'stopped' });
-  expect(await counts(sessionId)).toMatchObject([{ turns: 0, entries: 0 }]);
+  expect(await counts(sessionId)).toMatchObject({ turns: 0, entries: 0 });
 });

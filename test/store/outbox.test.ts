@@ -10,6 +10,8 @@ import {
   type ClaimedDelivery,
   type DeliverySettlement,
 } from '../../src/store/outbox.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -43,8 +45,8 @@ const settle = (delivery: ClaimedDelivery | null, more: Partial<DeliverySettleme
     ...more,
   });
 
-const statusOf = async (id: unknown): Promise<unknown> =>
-  (await rig.rows('select status from holdfast.deliveries where id = $1', [id]))[0]?.status;
+const statusOf = async (id: string | undefined): Promise<unknown> =>
+  (await readDeliveries(rig, { id }, 'status'))[0]?.status;
 
 test('a later reply cannot be claimed before the earlier one is settled (G21)', async () => {
   const { sessionId, ids } = await withReplies(2);
@@ -73,7 +75,7 @@ test('after the lease another relay claims the reply, and the first one writes n
 test('a reply that fails permanently is a dead letter, and the next one is due', async () => {
   const { sessionId, ids } = await withReplies(2);
   await settle(await claim(sessionId), { status: 'failed', lastStatus: 410, lastError: 'gone' });
-  expect(await rig.rows('select kind, reason from holdfast.dead_letters where delivery_id = $1', [ids[0]])).toEqual([
+  expect(await readDeadLetters(rig, { deliveryId: ids[0] }, 'kind', 'reason')).toEqual([
     { kind: 'delivery', reason: 'gone' },
   ]);
   expect((await readDueDeliveries(rig.database)).rings.map((due) => due.sessionId)).toContain(sessionId);
@@ -88,11 +90,13 @@ test('a reply that is too old is not claimed: it expires, once, and is a dead le
   ]);
   expect((await readDueDeliveries(rig.database)).expired).toEqual([]);
   expect(await statusOf(ids[0])).toBe('expired');
-  const letters = 'select code, state, reason from holdfast.dead_letters where delivery_id = $1';
-  expect(await rig.rows(letters, [ids[0]])).toEqual([
+
+  expect(await readDeadLetters(rig, { deliveryId: ids[0] }, 'code', 'state', 'reason')).toEqual([
     { code: 'delivery_expired', state: 'open', reason: 'It expired before it could be sent.' },
   ]);
   expect(await redriveDelivery(rig.database.views, String(ids[0]))).toBe('done');
   expect(await statusOf(ids[0])).toBe('pending');
-  expect(await rig.rows(letters, [ids[0]])).toMatchObject([{ state: 'redriven' }]);
+  expect(await readDeadLetters(rig, { deliveryId: ids[0] }, 'code', 'state', 'reason')).toMatchObject([
+    { state: 'redriven' },
+  ]);
 });

@@ -5,6 +5,11 @@ import { abortSession, abortTurn } from '../../src/store/control.ts';
 import type { TurnPark } from '../../src/store/journal/park-turn.ts';
 import { viewStats } from '../../src/store/views/stats.ts';
 import { wake } from '../../src/store/wake.ts';
+import { changeDoorbells, countDoorbells, readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
+import { readEvents } from '../rows/events.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
+import { atMost, now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -26,12 +31,12 @@ const claim = (sessionId: SessionId) =>
   rig.claim({ sessionId, owner: 'next', leaseMs: 60_000, known: { version: -1, seq: 0 } });
 
 async function dueAt(sessionId: SessionId): Promise<Date> {
-  const [row] = await rig.rows('select due_at from holdfast.doorbells where session_id = $1', [sessionId]);
-  return (row as { due_at: Date }).due_at;
+  const [row] = await readDoorbells(rig, { sessionId }, 'dueAt');
+  return (row as { dueAt: Date }).dueAt;
 }
 
 async function turnOf(turnId: string): Promise<Record<string, unknown>> {
-  const [row] = await rig.rows('select * from holdfast.turns where id = $1', [turnId]);
+  const [row] = await readTurns(rig, { id: turnId });
   return row as Record<string, unknown>;
 }
 
@@ -39,16 +44,14 @@ describe('a parked turn', () => {
   test('holds no lock, keeps its reason, and is not claimed before its time (G33)', async () => {
     const { sessionId, turnId, park } = await openedTurn();
     expect(await rig.parkTurn(park)).toMatchObject({ kind: 'parked', after: { changed: [sessionId], rings: [] } });
-    const due = 'select round(extract(epoch from due_at - rung_at))::int as seconds from holdfast.doorbells';
-    expect(await rig.rows(`${due} where session_id = $1`, [sessionId])).toEqual([{ seconds: 60 }]);
-    const [session] = await rig.rows('select owner, lease_expires_at, turn_id from holdfast.sessions where id = $1', [
-      sessionId,
-    ]);
-    expect(session).toEqual({ owner: null, lease_expires_at: null, turn_id: turnId });
+    const [bell] = await readDoorbells(rig, { sessionId }, 'dueAt', 'rungAt');
+    expect(Math.round((Number(bell?.dueAt) - Number(bell?.rungAt)) / 1000)).toBe(60);
+    const [session] = await readSessions(rig, { id: sessionId }, 'owner', 'leaseExpiresAt', 'turnId');
+    expect(session).toEqual({ owner: null, leaseExpiresAt: null, turnId: turnId });
     expect(await turnOf(turnId)).toMatchObject({
       status: 'parked',
-      park_code: 'model_away',
-      park_by: 'anthropic',
+      parkCode: 'model_away',
+      parkBy: 'anthropic',
       parks: 1,
     });
     expect(await claim(sessionId)).toEqual({ kind: 'early', after: { changed: [], rings: [] } });
@@ -59,9 +62,7 @@ describe('a parked turn', () => {
     const events = [{ type: 'turn.parked' as const, data: { ...away } }];
     expect(await rig.parkTurn({ ...park, events })).toMatchObject({ kind: 'parked' });
     expect(await rig.parkTurn({ ...park, events })).toMatchObject({ kind: 'parked' });
-    const told = await rig.rows(`select type from holdfast.events where session_id = $1 and type = 'turn.parked'`, [
-      sessionId,
-    ]);
+    const told = await readEvents(rig, { sessionId, type: 'turn.parked' }, 'type');
     expect(told).toHaveLength(1);
   });
 
@@ -69,12 +70,12 @@ describe('a parked turn', () => {
     const { turnId, park } = await openedTurn();
     const fence = { ...park.fence, epoch: park.fence.epoch - 1 };
     expect(await rig.parkTurn({ ...park, fence })).toEqual({ kind: 'fenced' });
-    expect(await turnOf(turnId)).toMatchObject({ status: 'running', park_code: null });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'running', parkCode: null });
   });
 
   test('is due immediately when it was stopped before it was parked (G24)', async () => {
     const { sessionId, park } = await openedTurn();
-    await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
+    await changeSessions(rig, { id: sessionId }, { stopReason: 'stopped by the user' });
     expect(await rig.parkTurn(park)).toMatchObject({
       kind: 'parked',
       after: { rings: [{ kind: 'inbound', sessionId }] },
@@ -88,9 +89,7 @@ describe('a parked turn', () => {
   test('is due immediately when it is aborted (G24)', async () => {
     const { sessionId, park, turnId } = await openedTurn();
     await rig.parkTurn(park);
-    const [{ key } = { key: '' }] = (await rig.rows('select key from holdfast.sessions where id = $1', [
-      sessionId,
-    ])) as {
+    const [{ key } = { key: '' }] = (await readSessions(rig, { id: sessionId }, 'key')) as {
       key: string;
     }[];
     expect(await abortSession(rig.database, { sessionKey: key, keepQueued: true })).toMatchObject({
@@ -115,7 +114,7 @@ describe('a parked turn', () => {
 
   test.each(['park', 'release'] as const)('gets a doorbell with a %s when it has none', async (way) => {
     const { sessionId, park } = await openedTurn();
-    await rig.rows('delete from holdfast.doorbells where session_id = $1', [sessionId]);
+    await removeDoorbells(rig, { sessionId });
     if (way === 'park') await rig.parkTurn(park);
     else expect(await rig.release({ sessionId, epoch: park.fence.epoch })).toMatchObject({ after: { rings: [{}] } });
     const due = await dueAt(sessionId);
@@ -137,9 +136,9 @@ describe('a parked turn', () => {
     const epoch = again.kind === 'claimed' ? again.session.epoch : 0;
     const fence = { ...park.fence, epoch };
     await rig.commitStep({ ...park, fence, progress: { ...park.progress, calls: 2 } });
-    expect(await turnOf(turnId)).toMatchObject({ status: 'running', park_code: 'model_away' });
+    expect(await turnOf(turnId)).toMatchObject({ status: 'running', parkCode: 'model_away' });
     await rig.commitStep({ ...park, fence, progress: { ...park.progress, calls: 2, steps: 1 } });
-    expect(await turnOf(turnId)).toMatchObject({ park_code: null });
+    expect(await turnOf(turnId)).toMatchObject({ parkCode: null });
   });
 });
 
@@ -147,14 +146,11 @@ describe('a turn that is parked until an event', () => {
   async function parkedTurn(more: Partial<TurnPark> = {}) {
     const opened = await openedTurn();
     const outcome = await rig.parkTurn({ ...opened.park, delayMs: null, ...more });
-    const [{ key } = { key: '' }] = (await rig.rows('select key from holdfast.sessions where id = $1', [
-      opened.sessionId,
-    ])) as { key: string }[];
+    const [{ key } = { key: '' }] = (await readSessions(rig, { id: opened.sessionId }, 'key')) as { key: string }[];
     return { ...opened, outcome, key };
   }
 
-  const doorbellOf = (sessionId: SessionId) =>
-    rig.rows('select due_at <= clock_timestamp() as is_due from holdfast.doorbells where session_id = $1', [sessionId]);
+  const dueDoorbells = (sessionId: SessionId) => countDoorbells(rig, { sessionId, dueAt: atMost(now) });
 
   const depth = async (): Promise<number> => {
     const { queueDepth } = await viewStats(rig.database.views);
@@ -164,9 +160,9 @@ describe('a turn that is parked until an event', () => {
   test('holds no lock, has no doorbell, and no job claims it', async () => {
     const { sessionId, turnId, outcome } = await parkedTurn();
     expect(outcome).toMatchObject({ kind: 'parked', after: { changed: [sessionId], rings: [] } });
-    expect(await doorbellOf(sessionId)).toEqual([]);
+    expect(await countDoorbells(rig, { sessionId })).toBe(0);
     expect(await turnOf(turnId)).toMatchObject({ status: 'parked', attempt: 1 });
-    expect(await rig.rows('select owner from holdfast.sessions where id = $1', [sessionId])).toEqual([{ owner: null }]);
+    expect(await readSessions(rig, { id: sessionId }, 'owner')).toEqual([{ owner: null }]);
     expect(await claim(sessionId)).toEqual({ kind: 'idle' });
   });
 
@@ -176,8 +172,8 @@ describe('a turn that is parked until an event', () => {
     for (let sending = 1; sending <= 2; sending += 1) {
       expect(await rig.parkTurn({ ...park, delayMs: null, events })).toMatchObject({ kind: 'parked' });
     }
-    const sql = `select type from holdfast.events where session_id = $1 and type = 'turn.parked'`;
-    expect(await rig.rows(sql, [sessionId])).toHaveLength(1);
+
+    expect(await readEvents(rig, { sessionId, type: 'turn.parked' }, 'type')).toHaveLength(1);
   });
 
   test('is not counted in the depth of the queue', async () => {
@@ -189,9 +185,9 @@ describe('a turn that is parked until an event', () => {
 
   test('is due immediately when it was stopped before it was parked (G24)', async () => {
     const { sessionId, park } = await openedTurn();
-    await rig.rows(`update holdfast.sessions set stop_reason = 'stopped by the user' where id = $1`, [sessionId]);
+    await changeSessions(rig, { id: sessionId }, { stopReason: 'stopped by the user' });
     expect(await rig.parkTurn({ ...park, delayMs: null })).toMatchObject({ after: { rings: [{ sessionId }] } });
-    expect(await doorbellOf(sessionId)).toEqual([{ is_due: true }]);
+    expect(await dueDoorbells(sessionId)).toBe(1);
   });
 
   test('is due immediately when its session is aborted, and when the turn is (G24)', async () => {
@@ -202,7 +198,7 @@ describe('a turn that is parked until an event', () => {
     const stopped = await abortTurn(rig.database, { turnId: second.turnId });
     expect(stopped).toMatchObject({ kind: 'stopped', after: { rings: [{ sessionId: second.sessionId }] } });
     for (const { sessionId } of [first, second]) {
-      expect(await doorbellOf(sessionId)).toEqual([{ is_due: true }]);
+      expect(await dueDoorbells(sessionId)).toBe(1);
       expect(await claim(sessionId)).toMatchObject({ kind: 'claimed', openTurn: { attempt: 1 } });
     }
   });
@@ -222,7 +218,7 @@ describe('a turn that is parked until an event', () => {
     const { sessionId } = await parkedTurn();
     await rig.accept(rig.input(sessionId));
     await claim(sessionId);
-    await rig.rows(`update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1`, [sessionId]);
+    await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
     const known = { version: -1, seq: 0 };
     const third = await rig.claim({ sessionId, owner: 'third', leaseMs: 60_000, known });
     expect(third).toMatchObject({ kind: 'claimed', openTurn: { attempt: 2 } });
@@ -255,11 +251,11 @@ describe('when the provider answers again, parked turns', () => {
     const first = await openedTurn();
     const second = await openedTurn();
     for (const { park } of [first, second]) await rig.parkTurn({ ...park, reason: { ...away, by } });
-    const touch = 'update holdfast.doorbells set rung_at = clock_timestamp() where session_id = $1';
+
     const client = await rig.database.views.connect();
     await client.query('begin');
     await client.query(`set local deadlock_timeout = '10min'`);
-    await client.query(touch, [second.sessionId]);
+    await changeDoorbells(client, { sessionId: second.sessionId }, { rungAt: now });
     const woken = wake(rig.database, { code: 'model_away', by });
     const isWaiting = async (): Promise<unknown> =>
       (
@@ -269,7 +265,7 @@ describe('when the provider answers again, parked turns', () => {
       )[0]?.['n'];
     await expect.poll(isWaiting, { interval: 5 }).toBe(1);
     // Each now waits for the other; only the waking statement looks for deadlocks.
-    await client.query(touch, [first.sessionId]);
+    await changeDoorbells(client, { sessionId: first.sessionId }, { rungAt: now });
     await client.query('commit');
     client.release();
     await woken;

@@ -1,6 +1,7 @@
 // A round of the reconciler reads only due rows. The test compares the pages that its statement reads, not times.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { RECONCILE } from '../../src/store/reconcile.ts';
+import { addManyDoorbells, addManySessions } from '../rows/many-rows.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -16,30 +17,15 @@ test('a round of the reconciler reads at most twice as many pages with 100,000 p
     const [{ Plan: plan }] = (row as { 'QUERY PLAN': [{ Plan: Record<string, number> }] })['QUERY PLAN'];
     return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
   };
-  const addSessions = async (name: string, count: number): Promise<void> => {
-    await rig.rows(
-      `insert into holdfast.sessions (id, key, agent_id, kind, lane, turn_id)
-      select gen_random_uuid(), 'agent:main:' || $1 || n, 'main', 'main', 'main', gen_random_uuid() from generate_series(1, $2) as n`,
-      [name, count],
-    );
-  };
-  const addDoorbells = async (name: string, count: number, dueIn: string): Promise<void> => {
-    await rig.rows(
-      `insert into holdfast.doorbells (session_id, lane, rings, due_at)
-      select id, lane, 1, now() + $3::interval from holdfast.sessions where key like 'agent:main:' || $1 || '%' limit $2`,
-      [name, count, dueIn],
-    );
-    await rig.rows('analyze holdfast.doorbells, holdfast.sessions');
-  };
   // The sessions exist before, because the size of their table changes the plan.
-  await addSessions('due', 100);
-  await addSessions('parked', 100_000);
-  await addDoorbells('due', 100, '0 s');
+  await addManySessions(rig, 'due', 100);
+  await addManySessions(rig, 'parked', 100_000);
+  await addManyDoorbells(rig, 'due', 100, '0 s');
   // The first reading after a change sets hint bits and reads the catalogue.
   await pagesRead();
   const before = await pagesRead();
   // Half of them wait for a known time; the others have no doorbell.
-  await addDoorbells('parked', 50_000, '1 hour');
+  await addManyDoorbells(rig, 'parked', 50_000, '1 hour');
   await pagesRead();
   expect(await pagesRead()).toBeLessThanOrEqual(2 * before);
 });

@@ -2,6 +2,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { countRings, selectStaleRings } from '../../src/store/reconcile.ts';
+import { changeDoorbells } from '../rows/doorbells.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { ago, now } from '../rows/table.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -35,7 +38,7 @@ test('a session that a worker holds is not selected before its lease has expired
   const sessionId = await waiting();
   await rig.claimed(sessionId, 'worker-1', 60_000);
   expect(ids(await select(0))).not.toContain(sessionId);
-  await rig.rows(`update holdfast.sessions set lease_expires_at = now() where id = $1`, [sessionId]);
+  await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
   const { stale } = await select(60_000);
   expect(stale.find((ring) => ring.sessionId === sessionId)).toMatchObject({ isAbandoned: true });
 });
@@ -43,11 +46,7 @@ test('a session that a worker holds is not selected before its lease has expired
 test('a lane gets as many as it has room for, oldest first', async () => {
   await select(0);
   const [older] = [await waiting(), await waiting()];
-  await rig.rows(
-    `update holdfast.doorbells set rung_at = now() - interval '1 hour', due_at = now() - interval '2 hours'
-    where session_id = $1`,
-    [older],
-  );
+  await changeDoorbells(rig, { sessionId: older }, { rungAt: ago('1 hour'), dueAt: ago('2 hours') });
   expect(ids(await select(0, 1))).toEqual([older]);
 });
 

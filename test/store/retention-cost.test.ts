@@ -2,7 +2,11 @@
 // that PostgreSQL reads for one statement, which must complete the pass.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
-import { createManyRows } from './many-rows.ts';
+import { newId } from '../../src/ids.ts';
+import { addEndedTranscripts } from '../rows/entries.ts';
+import { addIdempotencyKeys } from '../rows/keys.ts';
+import { createManyRows } from '../rows/many-rows.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
 import type { StoreRig } from './store-rig.ts';
 
 const KEPT = 20_000;
@@ -14,11 +18,12 @@ const KEEP_MS = 40 * 365 * 86_400_000;
 let rig: StoreRig;
 beforeAll(async () => {
   rig = await createManyRows();
-  await rig.rows(`insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id)
-    select 'POST /v1/messages', gen_random_uuid(), md5(n::text), gen_random_uuid() from generate_series(1, ${KEPT}) as n`);
-  await rig.rows(`update holdfast.sessions set transcript_no = ${KEPT}`);
-  await rig.rows(`insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq)
-    select s.id, n, n from holdfast.sessions s, generate_series(1, 10) as n`);
+  const keys = Array.from({ length: KEPT }, () => ({ key: newId<string>(), resourceId: newId<string>() }));
+  await addIdempotencyKeys(rig, ...keys.map((key) => ({ scope: 'POST /v1/messages', requestSha256: key.key, ...key })));
+  await changeSessions(rig, {}, { transcriptNo: KEPT });
+  const sessions = await readSessions(rig, {}, 'id');
+  const ended = Array.from({ length: 10 }, (_, n) => ({ transcriptNo: n + 1, lastSeq: n + 1 }));
+  await addEndedTranscripts(rig, ...sessions.flatMap(({ id }) => ended.map((row) => ({ sessionId: id, ...row }))));
   await rig.rows('vacuum analyze');
   await beginRetention(rig.database);
 });

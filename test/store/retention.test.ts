@@ -3,6 +3,30 @@ import { expect, test } from 'vitest';
 import { RETENTION_LATE_MS, retentionFinding } from '../../src/cli/doctor/database-checks.ts';
 import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
 import { TABLES_DELETED_ELSEWHERE, TABLES_KEPT } from '../../src/store/retention/kept-tables.ts';
+import { newId } from '../../src/ids.ts';
+import { addCostReservations } from '../rows/budgets.ts';
+import { addModelCalls, addToolCalls, readModelCalls, readToolCalls } from '../rows/calls.ts';
+import { addDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
+import { addDeliveries, readDeliveries } from '../rows/deliveries.ts';
+import { addYields } from '../rows/doorbells.ts';
+import {
+  addCompactions,
+  addEndedTranscripts,
+  addEntries,
+  countEndedTranscripts,
+  countEntries,
+} from '../rows/entries.ts';
+import { addEvents, removeEvents } from '../rows/events.ts';
+import { addInputs, changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
+import { addIdempotencyKeys, readIdempotencyKeys } from '../rows/keys.ts';
+import { addProcesses } from '../rows/processes.ts';
+import { addProviderRequests } from '../rows/provider-batches.ts';
+import { changeRetention } from '../rows/retention.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { addSystemEvents, readSystemEvents } from '../rows/system-events.ts';
+import { ago, earlier, now } from '../rows/table.ts';
+import { addTurns, countTurns, readTurns } from '../rows/turns.ts';
+import { lockRow } from '../rows/whole-tables.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -22,7 +46,7 @@ async function pass(kind: string, keepMs = KEEP_MS): Promise<number> {
   await beginRetention(rig.database);
   const found = RETENTION_KINDS.find((each) => each.kind === kind);
   if (found === undefined) throw new Error(`There is no kind ${kind}.`);
-  await rig.database.views.query('update holdfast.retention set completed_at = null where kind = $1', [kind]);
+  await changeRetention(rig.database.views, { kind }, { completedAt: null });
   for (let n = 0; n < 100; n += 1) {
     const step = await found(rig.database, keepMs);
     if (step === null) throw new Error('Another process holds the pass.');
@@ -44,127 +68,147 @@ async function oldTurn({ days = 100, isOpen = false, status = 'answered' } = {})
   const id = idOf(days, made);
   const messageId = idOf(days, made + 100_000);
   const ended = isOpen ? null : new Date(NOW_MS - days * DAY_MS);
-  await rig.database.views.query(
-    `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, reply, queued_at, claimed_at, ended_at)
-     values ($1, $2, 'message', 'main', $3, 1, 'w', 'm', 1, 's', 't', 'the reply', now(), now(), $4)`,
-    [id, sessionId, isOpen ? 'running' : 'completed', ended],
-  );
-  await rig.database.views.query(
-    `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route, turn_id, settled_at, received_at)
-     values ($1, $2, 1, 'message', $3, '{"text":"hello"}', 'r', $4, $5, coalesce($5, now()))`,
-    [messageId, sessionId, isOpen ? 'claimed' : status, id, ended],
-  );
-  await rig.database.views.query(
-    `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at) values ($1, 1, 1, 1, 1, 'ok', now(), now())`,
-    [id],
-  );
-  await rig.database.views.query(
-    `insert into holdfast.tool_calls (turn_id, step, ordinal, call_id, name, is_idempotent, status, epoch) values ($1, 1, 1, 'c', 'read', true, 'done', 1)`,
-    [id],
-  );
-  await rig.database.views.query(
-    `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id) values ($1, 1, $2, 1, 'prompt', 'user', '[]', $3)`,
-    [sessionId, idOf(days, made + 200_000), id],
-  );
+  await addTurns(rig.database.views, {
+    id,
+    sessionId,
+    kind: 'message',
+    lane: 'main',
+    status: isOpen ? 'running' : 'completed',
+    epoch: 1,
+    worker: 'w',
+    model: 'm',
+    promptSeq: 1,
+    systemSha256: 's',
+    toolsSha256: 't',
+    reply: 'the reply',
+    queuedAt: now,
+    claimedAt: now,
+    endedAt: ended,
+  });
+  const received = { id: messageId, sessionId, seq: 1, receivedAt: ended ?? now };
+  await addInputs(rig, { ...received, status: isOpen ? 'claimed' : status, turnId: id, settledAt: ended });
+  await addModelCalls(rig.database.views, {
+    turnId: id,
+    callNo: 1,
+    step: 1,
+    epoch: 1,
+    untilSeq: 1,
+    status: 'ok',
+    startedAt: now,
+    endedAt: now,
+  });
+  await addToolCalls(rig.database.views, {
+    turnId: id,
+    step: 1,
+    ordinal: 1,
+    callId: 'c',
+    name: 'read',
+    isIdempotent: true,
+    status: 'done',
+    epoch: 1,
+  });
+  await addEntries(rig.database.views, {
+    sessionId,
+    seq: 1,
+    id: idOf(days, made + 200_000),
+    transcriptNo: 1,
+    kind: 'prompt',
+    role: 'user',
+    content: [],
+    turnId: id,
+  });
   return { id, sessionId, messageId };
 }
 
-const ids = async (table: string, column = 'id'): Promise<unknown[]> =>
-  (await rig.rows(`select ${column} as id from holdfast.${table}`)).map((row) => row['id']);
+const turnIds = (rows: readonly { turnId: string }[]): string[] => rows.map(({ turnId }) => turnId);
+const ids = (rows: readonly { id: string }[]): string[] => rows.map(({ id }) => id);
 
 test('a turn that ended long ago is deleted with its calls; its message keeps the reply, and its entries stay', async () => {
   const old = await oldTurn();
   const young = await oldTurn({ days: 10 });
   expect(await pass('turns')).toBe(1);
-  expect(await ids('turns')).toEqual([young.id]);
-  expect(await ids('model_calls', 'turn_id')).toEqual([young.id]);
-  expect(await ids('tool_calls', 'turn_id')).toEqual([young.id]);
-  expect(await rig.rows('select reply from holdfast.inbox where id = $1', [old.messageId])).toEqual([
-    { reply: 'the reply' },
-  ]);
-  expect(await rig.rows('select 1 from holdfast.entries where session_id = $1', [old.sessionId])).toHaveLength(1);
+  expect(ids(await readTurns(rig))).toEqual([young.id]);
+  expect(turnIds(await readModelCalls(rig))).toEqual([young.id]);
+  expect(turnIds(await readToolCalls(rig))).toEqual([young.id]);
+  expect(await readInputs(rig, { id: old.messageId }, 'reply')).toEqual([{ reply: 'the reply' }]);
+  expect(await countEntries(rig, { sessionId: old.sessionId })).toBe(1);
 });
 
-// The ways in which open work can need an ended turn, one statement each.
+// After all that the tests write.
+const NEWEST_EVENT = Number.MAX_SAFE_INTEGER;
+
+// The ways in which open work can need an ended turn, one write each.
 test.each([
-  ['that is open (G3)', { isOpen: true }, null],
-  ['that its session has claimed', {}, 'update holdfast.sessions set turn_id = $1 where id = $2'],
-  [
-    'with an open dead letter',
-    {},
-    `insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason) values (gen_random_uuid(), 'turn', $2, $1, 'c', 'r')`,
-  ],
-  [
-    'with a delivery that is not sent',
-    {},
-    `insert into holdfast.deliveries (id, session_id, turn_id, seq, channel, target, payload, expires_at) values (gen_random_uuid(), $2, $1, 1, 'webhook', '{}', '{}', now())`,
-  ],
-  [
-    'that waits for its children',
-    {},
-    `insert into holdfast.yields (session_id, turn_id, epoch, seconds, due_at) values ($2, $1, 1, 1, now())`,
-  ],
+  ['that is open (G3)', { isOpen: true }],
+  ['that its session has claimed', {}, ({ turnId, sessionId }) => changeSessions(rig, { id: sessionId }, { turnId })],
+  ['with an open dead letter', {}, (of) => addDeadLetters(rig, of)],
+  ['with a delivery that is not sent', {}, (of) => addDeliveries(rig, of)],
+  ['that waits for its children', {}, (of) => addYields(rig, { ...of, epoch: 1, seconds: 1, dueAt: now })],
   [
     'with a reservation',
     {},
-    `insert into holdfast.cost_reservations (turn_id, call_no, budget_id, starts_at, session_id, epoch, micros) values ($1, 1, gen_random_uuid(), now(), $2, 1, 1)`,
+    (of) =>
+      addCostReservations(rig, { ...of, callNo: 1, budgetId: newId<string>(), startsAt: now, epoch: 1, micros: 1 }),
   ],
   [
     'with a request in a batch of the provider',
     {},
-    `insert into holdfast.provider_requests (turn_id, call_no, session_id, model, params_bytes, params_sha256, leave_at) values ($1, 1, $2, 'm', 1, 's', now())`,
+    (of) => addProviderRequests(rig, { ...of, callNo: 1, model: 'm', paramsBytes: 1, paramsSha256: 's', leaveAt: now }),
   ],
   [
     'with a compaction that runs',
     {},
-    `insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, attempt, tokens_before) values (gen_random_uuid(), $2, 1, $1, 'manual', 1, 1)`,
+    (of) => addCompactions(rig, { ...of, transcriptNo: 1, reason: 'manual', attempt: 1, tokensBefore: 1 }),
   ],
-  [
-    'with a command in the background',
-    {},
-    `insert into holdfast.processes (id, session_id, turn_id, cause_key, command, workdir, worker, lease_expires_at, machine) values (gen_random_uuid(), $2, $1, 'k', 'c', '/', 'w', now(), 'm')`,
-  ],
-  [
-    'whose message waits again',
-    {},
-    `update holdfast.inbox set status = 'waiting' where turn_id = $1 and session_id = $2`,
-  ],
+  ['with a command in the background', {}, (of) => addProcesses(rig, { ...of, causeKey: 'k' })],
+  ['whose message waits again', {}, (of) => changeInputs(rig, of, { status: 'waiting' })],
   [
     'whose end the roll-ups have not counted',
     {},
-    `with one as (insert into holdfast.events (id, session_id, turn_id, type, data, created_at) values (9000000000000000000, $2, $1, 'turn.ended', '{}', now() - interval '200 days'))
-     select 1`,
+    (of) => addEvents(rig, { ...of, id: NEWEST_EVENT, type: 'turn.ended', data: {}, createdAt: ago('200 days') }),
   ],
-])('a turn %s stays', async (_name, how, sql) => {
-  const turn = await oldTurn(how);
-  if (sql !== null) {
-    const values = sql.includes('$1') && sql.includes('$2') ? [turn.id, turn.sessionId] : [turn.id];
-    await rig.database.views.query(sql, values);
-  }
-  await pass('turns');
-  expect(await rig.rows('select 1 from holdfast.turns where id = $1', [turn.id])).toHaveLength(1);
-  await rig.database.views.query(`delete from holdfast.events where id = 9000000000000000000`);
-});
+] as [string, object, ((of: { turnId: string; sessionId: string }) => Promise<void>)?][])(
+  'a turn %s stays',
+  async (_name, how, needIt) => {
+    const turn = await oldTurn(how);
+    await needIt?.({ turnId: turn.id, sessionId: turn.sessionId });
+    await pass('turns');
+    expect(await countTurns(rig, { id: turn.id })).toBe(1);
+    await removeEvents(rig.database.views, { id: NEWEST_EVENT });
+  },
+);
 
 test('messages are deleted only when nothing of their session needs them', async () => {
   const only = await oldTurn();
   const first = await oldTurn();
-  await rig.database.views.query(
-    `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route) values ($1, $2, 2, 'message', 'waiting', '{}', 'r')`,
-    [idOf(1, 900_000), first.sessionId],
-  );
+  await addInputs(rig.database.views, {
+    id: idOf(1, 900_000),
+    sessionId: first.sessionId,
+    seq: 2,
+    kind: 'message',
+    status: 'waiting',
+    body: {},
+    route: 'r',
+  });
   const keyed = await oldTurn();
-  await rig.database.views.query(
-    `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route) values ($1, $2, 2, 'message', 'waiting', '{}', 'r')`,
-    [idOf(1, 900_001), keyed.sessionId],
-  );
-  await rig.database.views.query(`update holdfast.inbox set answer = '{}' where id = $1`, [keyed.messageId]);
-  await rig.database.views.query(
-    `insert into holdfast.idempotency_keys (scope, key, request_sha256, resource_id, created_at) values ('s', 'k', 'x', $1, now() - interval '100 days')`,
-    [keyed.messageId],
-  );
-  const left = async (id: string): Promise<number> =>
-    (await rig.rows('select 1 from holdfast.inbox where id = $1', [id])).length;
+  await addInputs(rig.database.views, {
+    id: idOf(1, 900_001),
+    sessionId: keyed.sessionId,
+    seq: 2,
+    kind: 'message',
+    status: 'waiting',
+    body: {},
+    route: 'r',
+  });
+  await changeInputs(rig.database.views, { id: keyed.messageId }, { answer: {} });
+  await addIdempotencyKeys(rig.database.views, {
+    scope: 's',
+    key: 'k',
+    requestSha256: 'x',
+    resourceId: keyed.messageId,
+    createdAt: ago('100 days'),
+  });
+  const left = async (id: string): Promise<number> => await countInputs(rig, { id });
   await pass('messages');
   expect([await left(only.messageId), await left(first.messageId), await left(keyed.messageId)]).toEqual([1, 0, 1]);
   // The key is deleted first, then its message (G2).
@@ -175,75 +219,73 @@ test('messages are deleted only when nothing of their session needs them', async
 
 test('a transcript that a reset ended is deleted in parts, and the current one stays', async () => {
   const { sessionId } = await oldTurn();
-  await rig.database.views.query('update holdfast.sessions set transcript_no = 2 where id = $1', [sessionId]);
-  await rig.database.views.query(
-    `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
-     select $1, n, gen_random_uuid(), case when n <= 4500 then 1 else 2 end, 'answer', 'assistant', '[]', gen_random_uuid() from generate_series(2, 4510) n`,
-    [sessionId],
-  );
-  await rig.database.views.query(
-    `insert into holdfast.ended_transcripts (session_id, transcript_no, last_seq, ended_at) values ($1, 1, 4500, now() - interval '100 days')`,
-    [sessionId],
-  );
+  await changeSessions(rig.database.views, { id: sessionId }, { transcriptNo: 2 });
+  const answer = { sessionId, kind: 'answer', role: 'assistant', content: [], turnId: newId<string>() };
+  const seqs = Array.from({ length: 4509 }, (_, n) => n + 2);
+  await addEntries(rig, ...seqs.map((seq) => ({ ...answer, seq, transcriptNo: seq <= 4500 ? 1 : 2 })));
+  await addEndedTranscripts(rig.database.views, {
+    sessionId,
+    transcriptNo: 1,
+    lastSeq: 4500,
+    endedAt: ago('100 days'),
+  });
   expect(await pass('transcripts')).toBe(4500);
-  expect(await rig.rows('select count(*)::int as n from holdfast.entries where session_id = $1', [sessionId])).toEqual([
-    { n: 10 },
-  ]);
-  expect(await rig.rows('select 1 from holdfast.ended_transcripts where session_id = $1', [sessionId])).toEqual([]);
+  expect(await countEntries(rig, { sessionId })).toBe(10);
+  expect(await countEndedTranscripts(rig, { sessionId })).toBe(0);
 });
 
 test('keys of one moment are all deleted, also by a pass that a version from before migration 0047 began', async () => {
-  await rig.rows(
-    `insert into holdfast.idempotency_keys (scope, key, request_sha256, created_at)
-     select 'moment', n::text, 'x', now() - interval '100 days' from generate_series(1, 2500) as n`,
-  );
+  const key = { scope: 'moment', requestSha256: 'x', createdAt: new Date(NOW_MS - 100 * DAY_MS) };
+  await addIdempotencyKeys(rig, ...Array.from({ length: 2500 }, (_, n) => ({ ...key, key: String(n + 1) })));
   await beginRetention(rig.database);
-  await rig.rows(
-    `update holdfast.retention set position = '["moment","7"]', cutoff_at = now() - interval '90 days' where kind = 'idempotencyKeys'`,
-  );
+  await changeRetention(rig, { kind: 'idempotencyKeys' }, { position: '["moment","7"]', cutoffAt: ago('90 days') });
   await pass('idempotencyKeys');
-  expect(await rig.rows(`select key from holdfast.idempotency_keys where scope = 'moment'`)).toEqual([]);
+  expect(await readIdempotencyKeys(rig, { scope: 'moment' }, 'key')).toEqual([]);
 });
 
 test('deliveries, dead letters, system events and commands that have ended long ago are deleted, and open ones stay', async () => {
   const { sessionId } = await oldTurn();
   const statuses = ['sent', 'failed', 'unknown', 'pending'];
   for (const [n, status] of statuses.entries()) {
-    await rig.database.views.query(
-      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at, settled_at)
-       values ($1, $2, $3, 'webhook', '{}', '{}', $4, now(), case when $4 <> 'pending' then now() - interval '100 days' end)`,
-      [idOf(100, 700_000 + n), sessionId, 10 + n, status],
-    );
+    const settledAt = status === 'pending' ? null : ago('100 days');
+    await addDeliveries(rig, { id: idOf(100, 700_000 + n), sessionId, seq: 10 + n, status, settledAt });
   }
   for (const [n, state] of ['open', 'discarded'].entries()) {
-    await rig.database.views.query(
-      `insert into holdfast.dead_letters (id, kind, session_id, delivery_id, code, reason, state, settled_at)
-       values ($1, 'delivery', $2, $3, 'c', 'r', $4, case when $4 <> 'open' then now() - interval '100 days' end)`,
-      [idOf(100, 710_000 + n), sessionId, n === 0 ? idOf(100, 700_001) : null, state],
-    );
-    await rig.database.views.query(
-      `insert into holdfast.system_events (id, session_id, text, state, settled_at) values ($1, $2, 't', $3, now() - interval '100 days')`,
-      [idOf(100, 720_000 + n), sessionId, ['queued', 'consumed'][n]],
-    );
+    const deliveryId = n === 0 ? idOf(100, 700_001) : null;
+    const settledAt = state === 'open' ? null : ago('100 days');
+    await addDeadLetters(rig, {
+      id: idOf(100, 710_000 + n),
+      kind: 'delivery',
+      sessionId,
+      deliveryId,
+      state,
+      settledAt,
+    });
+    await addSystemEvents(rig.database.views, {
+      id: idOf(100, 720_000 + n),
+      sessionId,
+      text: 't',
+      state: ['queued', 'consumed'][n]!,
+      settledAt: ago('100 days'),
+    });
   }
   for (const kind of ['deliveries', 'deadLetters', 'systemEvents', 'processes']) await pass(kind);
-  const of = (table: string): Promise<unknown[]> =>
-    rig.rows(`select * from holdfast.${table} where session_id = $1 order by id`, [sessionId]);
-  expect((await of('deliveries')).map((row) => (row as { status: string }).status)).toEqual([
-    'failed',
-    'unknown',
-    'pending',
+  expect(await readDeliveries(rig, { sessionId }, 'status')).toEqual([
+    { status: 'failed' },
+    { status: 'unknown' },
+    { status: 'pending' },
   ]);
-  expect((await of('dead_letters')).map((row) => (row as { state: string }).state)).toEqual(['open']);
-  expect((await of('system_events')).map((row) => (row as { state: string }).state)).toEqual(['queued']);
+  expect(await readDeadLetters(rig, { sessionId }, 'state')).toEqual([{ state: 'open' }]);
+  expect(await readSystemEvents(rig, { sessionId }, 'state')).toEqual([{ state: 'queued' }]);
 });
 
 test('one process deletes at a time, and an interrupted pass is continued', async () => {
   await oldTurn();
   await pass('turns');
-  await rig.database.views.query(
-    `update holdfast.retention set completed_at = null, position = $1, cutoff_at = now() - interval '90 days' where kind = 'turns'`,
-    [idOf(95, 0)],
+  await changeRetention(
+    rig.database.views,
+    { kind: 'turns' },
+    { completedAt: null, position: idOf(95, 0), cutoffAt: ago('90 days') },
   );
   const before = await oldTurn({ days: 99 });
   const after = await oldTurn({ days: 93 });
@@ -251,17 +293,17 @@ test('one process deletes at a time, and an interrupted pass is continued', asyn
   const turns = RETENTION_KINDS[0];
   try {
     await other.query('begin');
-    await other.query(`select from holdfast.retention where kind = 'turns' for update`);
+    await lockRow(other, 'retention', 'kind', 'turns');
     expect(await turns(rig.database, KEEP_MS)).toBeNull();
   } finally {
     await other.query('rollback');
     other.release();
   }
   await turns(rig.database, KEEP_MS);
-  const left = await rig.rows('select id from holdfast.turns where id = any ($1::uuid[])', [[before.id, after.id]]);
+  const left = await readTurns(rig, { id: [before.id, after.id] }, 'id');
   expect(left).toEqual([{ id: before.id }]);
   await pass('turns');
-  expect(await rig.rows('select id from holdfast.turns where id = $1', [before.id])).toEqual([]);
+  expect(await readTurns(rig, { id: before.id }, 'id')).toEqual([]);
 });
 
 /** The tables whose rows the passes delete. */
@@ -289,7 +331,7 @@ test('the doctor names the kinds whose deletion is late, and none that is not co
   await pass('deliveries');
   expect(await retentionFinding(rig.url, config)).toMatchObject({ status: 'ok' });
   // As if no scheduler had run for two days.
-  await rig.rows(`update holdfast.retention set completed_to = completed_to - interval '2 days'`);
+  await changeRetention(rig, {}, { completedTo: earlier('2 days') });
   expect(await retentionFinding(rig.url, config)).toMatchObject({
     status: 'warning',
     reason: expect.stringContaining(`turns by ${(2 * RETENTION_LATE_MS) / 3_600_000} h`),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { retryTurn } from '../../src/store/retry-turn.ts';
+import { readEntries } from '../rows/entries.ts';
 import { createStoreRig, goodEnd, newTurn, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -37,12 +38,8 @@ test('a turn whose session is claimed for the next one is not undone: its messag
   const next = newId<TurnId>();
   expect(await rig.openTurn(newTurn(taken, next))).toMatchObject({ kind: 'ok' });
   // The new turn continues the transcript on which its prompt was built.
-  const entries = await rig.rows(
-    `select e.turn_id, e.state, e.parent_seq is not null as has_parent from holdfast.entries e where e.session_id = $1 order by e.seq`,
-    [sessionId],
-  );
-  expect(entries).toEqual([
-    { turn_id: turnId, state: 'active', has_parent: false },
-    { turn_id: next, state: 'active', has_parent: true },
+  expect(await readEntries(rig, { sessionId }, 'turnId', 'state', 'parentSeq')).toEqual([
+    { turnId, state: 'active', parentSeq: null },
+    { turnId: next, state: 'active', parentSeq: expect.any(Number) },
   ]);
 });

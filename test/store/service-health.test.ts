@@ -5,6 +5,18 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readServiceHealth } from '../../src/store/views/service-health.ts';
 import { reportWorker } from '../../src/store/workers/report-worker.ts';
 import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
+import { newId } from '../../src/ids.ts';
+import { addBatches } from '../rows/batches.ts';
+import { addBudgets } from '../rows/budgets.ts';
+import { addCrons } from '../rows/crons.ts';
+import { addDeliveries, changeDeliveries } from '../rows/deliveries.ts';
+import { addDoorbells } from '../rows/doorbells.ts';
+import { addInputs } from '../rows/inputs.ts';
+import { addPauses, removePauses } from '../rows/pauses.ts';
+import { ago, ahead, now } from '../rows/table.ts';
+import { addTurns } from '../rows/turns.ts';
+import { emptyTables } from '../rows/whole-tables.ts';
+import { changeWorkers, readWorkers } from '../rows/workers.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -12,9 +24,7 @@ beforeAll(async () => {
   rig = await createStoreRig();
 });
 afterAll(() => rig.drop());
-beforeEach(() =>
-  rig.rows('truncate holdfast.workers, holdfast.doorbells, holdfast.crons, holdfast.inbox, holdfast.batches cascade'),
-);
+beforeEach(() => emptyTables(rig, 'workers', 'doorbells', 'crons', 'inbox', 'batches'));
 
 /** Without the effects of other tests on the same server. */
 async function troubles() {
@@ -42,29 +52,32 @@ async function report(more: Process = {}): Promise<string> {
 
 test('due work has no worker until a process with slots in its lane reports', async () => {
   for (const id of [await rig.session(), await rig.session()])
-    await rig.rows(
-      `insert into holdfast.doorbells (session_id, lane, due_at, rings) values ($1, 'main', now() - interval '10 seconds', 1)`,
-      [id],
-    );
+    await addDoorbells(rig, { sessionId: id, lane: 'main', dueAt: ago('10 seconds'), rings: 1 });
   await report({ slots: 0 });
   expect(await troubles()).toEqual(['no_worker main 2']);
-  await rig.rows(`insert into holdfast.pauses (id, lane, paused_by) values ($1, 'main', 'admin')`, [randomUUID()]);
+  await addPauses(rig, { id: randomUUID(), lane: 'main', pausedBy: 'admin' });
   expect(await troubles()).toEqual(['paused lane main 1']);
-  await rig.rows('truncate holdfast.pauses');
+  await removePauses(rig);
   const id = await report();
   expect(await troubles()).toEqual([]);
-  await rig.rows(`update holdfast.workers set seen_at = now() - interval '1 minute' where id = $1`, [id]);
+  await changeWorkers(rig, { id }, { seenAt: ago('1 minute') });
   expect(await troubles()).toEqual(['no_worker main 2']);
 });
 
 test('what turns are parked for is reported: a provider that is away, a limit of one after a while, and a budget', async () => {
   await report();
   const budget = randomUUID();
-  await rig.rows(
-    `insert into holdfast.budgets (id, origin, scope, per, zone, limit_micros, warn_percent, action, is_strict)
-     values ($1, 'api', 'all', 'day', 'UTC', 1, 80, 'pause', false)`,
-    [budget],
-  );
+  await addBudgets(rig, {
+    id: budget,
+    origin: 'api',
+    scope: 'all',
+    per: 'day',
+    zone: 'UTC',
+    limitMicros: 1,
+    warnPercent: 80,
+    action: 'pause',
+    isStrict: false,
+  });
   const parks = [
     ['model_away', 'anthropic', '0'],
     ['model_away', 'anthropic', '1 hour'],
@@ -73,14 +86,11 @@ test('what turns are parked for is reported: a provider that is away, a limit of
     ['retry_wait', 'google', '0'],
     ['budget_reached', budget, '0'],
     ['provider_batch', 'anthropic', '1 hour'],
-  ];
-  for (const [code, by, ago] of parks)
-    await rig.rows(
-      `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256, queued_at, claimed_at,
-         park_code, park_text, park_by, park_since)
-       values (gen_random_uuid(), gen_random_uuid(), 'message', 'main', 'parked', 1, 'w', 'm', 1, 's', 't', now(), now(), $1, '', $2, now() - $3::interval)`,
-      [code, by, ago],
-    );
+  ] as const;
+  for (const [parkCode, parkBy, span] of parks) {
+    const parked = { status: 'parked', parkCode, parkText: '', parkBy, parkSince: ago(span) };
+    await addTurns(rig, { sessionId: newId<string>(), ...parked });
+  }
   expect((await troubles()).toSorted()).toEqual([
     'budget_reached all per day 1',
     'model_away anthropic 2',
@@ -88,7 +98,7 @@ test('what turns are parked for is reported: a provider that is away, a limit of
   ]);
   const { parkedTurns } = await readScrapeFigures(rig.database.reads);
   expect(parkedTurns).toMatchObject({ model_away: 2, rate_limited: 1, provider_batch: 1 });
-  await rig.rows('truncate holdfast.turns, holdfast.budgets cascade');
+  await emptyTables(rig, 'turns', 'budgets');
 });
 
 test('processes that cannot reach the queue are reported together', async () => {
@@ -99,11 +109,16 @@ test('processes that cannot reach the queue are reported together', async () => 
 });
 
 test('crons have no scheduler until one reports', async () => {
-  await rig.rows(
-    `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, next_slot_at)
-     values ($1, 'c', 'main', 'api', '{}', 'main', '{}', now())`,
-    [randomUUID()],
-  );
+  await addCrons(rig, {
+    id: randomUUID(),
+    name: 'c',
+    agentId: 'main',
+    origin: 'api',
+    schedule: {},
+    target: 'main',
+    payload: {},
+    nextSlotAt: now,
+  });
   await report();
   expect(await troubles()).toEqual(['no_scheduler scheduler 1']);
   await report({ roles: ['scheduler'] });
@@ -113,16 +128,14 @@ test('crons have no scheduler until one reports', async () => {
 test('a due delayed message and a running batch have no scheduler until one reports', async () => {
   await report();
   const sessionId = await rig.session();
-  await rig.rows(
-    `insert into holdfast.inbox (id, session_id, seq, kind, body, route, status, deliver_at)
-     select gen_random_uuid(), $1, n + 2, 'message', '{}', '', 'delayed', now() + n * interval '1 minute' from unnest(array[-1, 1]) as n`,
-    [sessionId],
+  const delayed = { sessionId, status: 'delayed' };
+  await addInputs(
+    rig,
+    { ...delayed, seq: 1, deliverAt: ago('1 minute') },
+    { ...delayed, seq: 3, deliverAt: ahead('1 minute') },
   );
   expect(await troubles()).toEqual(['no_scheduler scheduler 1']);
-  await rig.rows(
-    `insert into holdfast.batches (id, status, agent_id, defaults, concurrency, max_failure_percent, format, created_by)
-     select gen_random_uuid(), s, 'main', '{}', 1, 50, 'holdfast', 'test' from unnest(array['running', 'paused', 'ended']) as s`,
-  );
+  await addBatches(rig, { status: 'running' }, { status: 'paused' }, { status: 'ended' });
   expect(await troubles()).toEqual(['no_scheduler scheduler 2']);
   await report({ roles: ['scheduler'] });
   expect(await troubles()).toEqual([]);
@@ -131,7 +144,7 @@ test('a due delayed message and a running batch have no scheduler until one repo
 test('a stalled reconciler, differing versions and a wrong clock are reported with the process', async () => {
   await report({ name: 'stuck', isReconcilerStalled: true });
   const id = await report({ name: 'late', version: '2.0.0' });
-  await rig.rows('update holdfast.workers set clock_ahead_ms = -6000 where id = $1', [id]);
+  await changeWorkers(rig, { id }, { clockAheadMs: -6000 });
   expect(await troubles()).toEqual([
     'reconciler_stalled stuck 1',
     'versions_differ 1.0.0, 2.0.0 2',
@@ -141,32 +154,33 @@ test('a stalled reconciler, differing versions and a wrong clock are reported wi
 
 test('a process reports how far its clock is ahead of the clock of the database', async () => {
   await report();
-  const [row] = await rig.rows('select abs(clock_ahead_ms) < 1000 as agrees from holdfast.workers');
-  expect(row).toEqual({ agrees: true });
+  const [row] = await readWorkers(rig, {}, 'clockAheadMs');
+  expect(Math.abs(row!.clockAheadMs!)).toBeLessThan(1000);
 });
 
 test('the outbox has stalled when the oldest delivery of a session is overdue', async () => {
   const session = await rig.session();
-  const insert = (seq: number, due: string) =>
-    rig.rows(
-      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, due_at, expires_at)
-       values ($1, $2, $3, 'webhook', '{}', '{}', now() + $4::interval, now() + interval '1 hour')`,
-      [randomUUID(), session, seq, due],
-    );
+  const insert = (seq: number, due: string) => addDeliveries(rig, { sessionId: session, seq, dueAt: ahead(due) });
   await insert(1, '1 hour');
   await insert(2, '-1 minute');
   expect(await troubles(), 'the first one is repeated later').toEqual([]);
-  await rig.rows(`update holdfast.deliveries set due_at = now() - interval '1 minute' where seq = 1`);
+  await changeDeliveries(rig, { seq: 1 }, { dueAt: ago('1 minute') });
   expect(await troubles()).toEqual(['outbox_stalled webhook 1']);
 });
 
 test('a receiver that fails is named after its first failure, once for all of its deliveries, until it has accepted them', async () => {
-  await rig.rows(
-    `update holdfast.deliveries set attempts = 1, last_error = 'HTTP 500', due_at = now() + interval '5 s',
-       target = '{"url":"https://me:secret@hooks.example:8443/replies?key=secret"}'`,
+  await changeDeliveries(
+    rig,
+    {},
+    {
+      attempts: 1,
+      lastError: 'HTTP 500',
+      dueAt: ahead('5 s'),
+      target: { url: 'https://me:secret@hooks.example:8443/replies?key=secret' },
+    },
   );
   expect(await troubles()).toEqual(['deliveries_failing webhook hooks.example:8443 2']);
-  await rig.rows(`update holdfast.deliveries set status = 'sent'`);
+  await changeDeliveries(rig, {}, { status: 'sent' });
   expect(await troubles()).toEqual([]);
 });
 

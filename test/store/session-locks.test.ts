@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TurnId } from '../../src/core/ids.ts';
 import { newId } from '../../src/ids.ts';
 import { renewLocks } from '../../src/store/session-locks.ts';
+import { readEntries } from '../rows/entries.ts';
+import { countSessions, expireLeases } from '../rows/sessions.ts';
+import { above, ahead } from '../rows/table.ts';
 import { answer, createStoreRig, goodEnd, newTurn, writeAfter, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -12,10 +15,7 @@ afterAll(() => rig.drop());
 
 /** Makes a lease expire without waiting for it. */
 async function expire(sessionId: string): Promise<void> {
-  await rig.database.views.query(
-    "update holdfast.sessions set lease_expires_at = clock_timestamp() - interval '1 second' where id = $1",
-    [sessionId],
-  );
+  await expireLeases(rig.database.views, { id: sessionId });
 }
 
 test('of many workers that claim simultaneously one gets the session (G7)', async () => {
@@ -54,7 +54,7 @@ test('every claim raises the epoch, and only the newest may write (G7)', async (
   expect(await rig.release({ sessionId, epoch: zombie.taken.session.epoch })).toEqual({
     after: { changed: [], rings: [] },
   });
-  const entries = await rig.rows('select kind from holdfast.entries where session_id = $1', [sessionId]);
+  const entries = await readEntries(rig, { sessionId }, 'kind');
   expect(entries).toEqual([{ kind: 'prompt' }]);
 });
 
@@ -71,11 +71,7 @@ test('the lease is judged by the clock of the database (G8)', async () => {
   const sessionId = await rig.session();
   await rig.accept(rig.input(sessionId));
   await rig.claimed(sessionId, 'holder', 60_000);
-  const [row] = await rig.rows(
-    'select lease_expires_at - clock_timestamp() as left from holdfast.sessions where id = $1',
-    [sessionId],
-  );
-  expect(row.left.seconds).toBeGreaterThan(50);
+  expect(await countSessions(rig, { id: sessionId, leaseExpiresAt: above(ahead('50 seconds')) })).toBe(1);
 });
 
 test('a crashed worker is counted when the next one claims its turn, a released turn is not (G17)', async () => {
@@ -127,9 +123,7 @@ test('a write that is sent again after an unknown COMMIT is in the journal once 
   const next = writeAfter(taken, turnId);
   const end = goodEnd({ ...next, fence: { ...next.fence, baseSeq: next.fence.baseSeq + 1 } });
   expect([await rig.finishTurn(end), await rig.finishTurn(end)]).toMatchObject([{ kind: 'ok' }, { kind: 'ok' }]);
-  const entries = await rig.rows('select seq::int, kind from holdfast.entries where session_id = $1 order by seq', [
-    sessionId,
-  ]);
+  const entries = await readEntries(rig, { sessionId }, 'seq', 'kind');
   expect(entries).toEqual([
     { seq: 1, kind: 'prompt' },
     { seq: 2, kind: 'answer' },

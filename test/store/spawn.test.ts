@@ -1,5 +1,8 @@
 // `spawn`: one statement creates the session of a subagent, its run, its first input and the ring.
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readSubagentRuns } from '../rows/subagents.ts';
 import { childOf, familyCounts, spawnFrom } from './family-builders.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
@@ -14,13 +17,11 @@ test('a spawn creates the session, its run, its first input and its ring, and up
   const spawned = await spawnFrom(rig, parentId);
   expect(spawned).toMatchObject({ kind: 'spawned', after: { rings: [{ kind: 'inbound', lane: 'subagent' }] } });
   const { childId, runId } = spawned as { childId: string; runId: string };
-  expect(await rig.rows('select parent_id, run_id, waiting from holdfast.sessions where id = $1', [childId])).toEqual([
-    { parent_id: parentId, run_id: runId, waiting: 1 },
+  expect(await readSessions(rig, { id: childId }, 'parentId', 'runId', 'waiting')).toEqual([
+    { parentId: parentId, runId: runId, waiting: 1 },
   ]);
-  expect(await rig.rows('select status, task from holdfast.subagent_runs where id = $1', [runId])).toEqual([
-    { status: 'running', task: 'a task' },
-  ]);
-  expect(await rig.rows('select kind, status from holdfast.inbox where session_id = $1', [childId])).toEqual([
+  expect(await readSubagentRuns(rig, { id: runId }, 'status', 'task')).toEqual([{ status: 'running', task: 'a task' }]);
+  expect(await readInputs(rig, { sessionId: childId }, 'kind', 'status')).toEqual([
     { kind: 'message', status: 'waiting' },
   ]);
   expect(await familyCounts(rig, parentId)).toMatchObject({ children: 1, descendants: 1 });

@@ -7,6 +7,11 @@ import { stopFamily, type FamilyStop } from '../../src/store/stop-family.ts';
 import { steerRun } from '../../src/store/subagents.ts';
 import type { JournalWrite } from '../../src/store/journal.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { countSessions, readSessions } from '../rows/sessions.ts';
+import { readSubagentRuns } from '../rows/subagents.ts';
+import { not } from '../rows/table.ts';
+import { lockRow } from '../rows/whole-tables.ts';
 import { childOf, familyCounts } from './family-builders.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
@@ -29,7 +34,7 @@ const stop = (sessionId: SessionId, more: Partial<FamilyStop> = {}) =>
   });
 
 const statusOf = async (runId: string): Promise<unknown> =>
-  (await rig.rows('select status from holdfast.subagent_runs where id = $1', [runId]))[0]?.status;
+  (await readSubagentRuns(rig, { id: runId }, 'status'))[0]?.status;
 
 test('a stop signals the running turn, cancels waiting messages and ends the runs below (G18, G24)', async () => {
   const sessionId = await rig.session();
@@ -42,16 +47,11 @@ test('a stop signals the running turn, cancels waiting messages and ends the run
   const stopped = await stop(sessionId);
   // Of the session's own messages one waited; those of the sessions below are not counted.
   expect(stopped).toMatchObject({ kind: 'stopped', aborted: turnId, cancelled: 1, runs: 2 });
-  expect(
-    await rig.rows('select stop_reason is not null as is_stopping from holdfast.sessions where id = $1', [sessionId]),
-  ).toEqual([{ is_stopping: true }]);
-  expect(await rig.rows('select status from holdfast.inbox where id = $1', [late.messageId])).toEqual([
-    { status: 'cancelled' },
-  ]);
+  expect(await countSessions(rig, { id: sessionId, stopReason: not(null) })).toBe(1);
+  expect(await readInputs(rig, { id: late.messageId }, 'status')).toEqual([{ status: 'cancelled' }]);
   for (const { childId } of [child, grandchild]) {
-    expect(await rig.rows('select distinct status from holdfast.inbox where session_id = $1', [childId])).toEqual([
-      { status: 'cancelled' },
-    ]);
+    const statuses = (await readInputs(rig, { sessionId: childId }, 'status')).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set(['cancelled']));
   }
   expect(await Promise.all([child, grandchild].map(({ runId }) => statusOf(runId)))).toEqual(['killed', 'killed']);
   expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
@@ -65,9 +65,7 @@ test('a stop of a subagent does not affect its siblings and notifies the session
   expect([...(stopped.after?.settled?.keys() ?? [])]).toEqual(expect.arrayContaining([sessionId, child.childId]));
   expect(await statusOf(sister.runId)).toBe('running');
   expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 1, children: 1, descendants: 1 });
-  expect(await rig.rows('select kind from holdfast.inbox where session_id = $1', [sessionId])).toEqual([
-    { kind: 'announcement' },
-  ]);
+  expect(await readInputs(rig, { sessionId }, 'kind')).toEqual([{ kind: 'announcement' }]);
 });
 
 test('a run that has ended is not stopped again', async () => {
@@ -91,18 +89,15 @@ test('a run that is stopped alone leaves the runs below it, whose ends reach the
   await stop(below.childId, { runId: below.runId });
   expect(await familyCounts(rig, sessionId)).toEqual({ waiting: 2, children: 0, descendants: 0 });
   expect(await familyCounts(rig, middle.childId)).toEqual({ waiting: 0, children: 0, descendants: 0 });
-  const announced = await rig.rows(
-    `select cause_key from holdfast.inbox where session_id = $1 and kind = 'announcement' order by seq`,
-    [sessionId],
-  );
-  expect(announced).toEqual([{ cause_key: `announce:${middle.runId}` }, { cause_key: `announce:${below.runId}` }]);
+  const announced = await readInputs(rig, { sessionId, kind: 'announcement' }, 'causeKey');
+  expect(announced).toEqual([{ causeKey: `announce:${middle.runId}` }, { causeKey: `announce:${below.runId}` }]);
 });
 
 /** Starts the writes one after the other while they all wait for the row of a session, and then lets them run in this order. */
 async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>)[]): Promise<void> {
   const client = await rig.database.views.connect();
   await client.query('begin');
-  await client.query('select from holdfast.sessions where id = $1 for update', [sessionId]);
+  await lockRow(client, 'sessions', 'id', sessionId);
   const waiting = async (): Promise<unknown> =>
     (
       await rig.rows(
@@ -119,8 +114,7 @@ async function queuedOn(sessionId: SessionId, ...writes: (() => Promise<unknown>
   await Promise.all(running);
 }
 
-const inboxOf = (sessionId: SessionId) =>
-  rig.rows('select kind, status from holdfast.inbox where session_id = $1 order by seq', [sessionId]);
+const inboxOf = (sessionId: SessionId) => readInputs(rig, { sessionId }, 'kind', 'status');
 
 test('a result that arrives while its recipient is stopped alone is cancelled with its other messages (G24)', async () => {
   const sessionId = await rig.session();
@@ -177,14 +171,11 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     const { childId, runId } = await childOf(rig, await rig.session());
     const { write } = await rig.opened(childId);
     const progress = { ...write.progress, inputTokens: 10, outputTokens: 2, costMicros: 700 };
-    const figuresOf = (table: string, id: string) =>
-      rig.rows(`select input_tokens::int, output_tokens::int, cost_micros::int from holdfast.${table} where id = $1`, [
-        id,
-      ]);
-    return { childId, runId, write: { ...write, progress }, figuresOf };
+    return { childId, runId, write: { ...write, progress } };
   }
 
-  const SPENT = [{ input_tokens: 10, output_tokens: 2, cost_micros: 700 }];
+  const FIGURES = ['inputTokens', 'outputTokens', 'costMicros'] as const;
+  const SPENT = [{ inputTokens: 10, outputTokens: 2, costMicros: 700 }];
 
   const areWaiting = (statement: string) => () =>
     rig.rows(
@@ -193,20 +184,18 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     );
 
   test.each(ends)('$name, before the end', async ({ end, more }) => {
-    const { childId, runId, write, figuresOf } = await working();
+    const { childId, runId, write } = await working();
     await stop(childId, { runId });
-    expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({
-      kind: 'ok',
-    });
-    expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
+    expect(await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }))).toMatchObject({ kind: 'ok' });
+    expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
   });
 
   test.each(ends)('$name, while the end waits for the stop', async ({ end, more }) => {
-    const { childId, runId, write, figuresOf } = await working();
+    const { childId, runId, write } = await working();
     const other = await rig.database.views.connect();
     await other.query('begin');
-    await other.query('select 1 from holdfast.sessions where id = $1 for update', [childId]);
+    await lockRow(other, 'sessions', 'id', childId);
     const stopped = stop(childId, { runId });
     await expect.poll(areWaiting('lock-family'), { interval: 5 }).toHaveLength(1);
     const finished = rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
@@ -215,16 +204,16 @@ describe('a run that is stopped while its turn ends has the figures of that turn
     other.release();
     expect(await stopped).toMatchObject({ kind: 'stopped', runs: 1 });
     expect(await finished).toMatchObject({ kind: 'ok' });
-    expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
-    expect(await figuresOf('sessions', childId)).toEqual(SPENT);
+    expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
+    expect(await readSessions(rig, { id: childId }, ...FIGURES)).toEqual(SPENT);
     expect(await statusOf(runId)).toBe('killed');
   });
 
   test.each(ends)('$name, after the end', async ({ end, more }) => {
-    const { childId, runId, write, figuresOf } = await working();
+    const { childId, runId, write } = await working();
     await rig.finishTurn(goodEnd(write, { ...more, effects: leftBy(write, runId, end) }));
     await stop(childId, { runId });
-    expect(await figuresOf('subagent_runs', runId)).toEqual(SPENT);
-    expect(await figuresOf('sessions', childId)).toEqual(SPENT);
+    expect(await readSubagentRuns(rig, { id: runId }, ...FIGURES)).toEqual(SPENT);
+    expect(await readSessions(rig, { id: childId }, ...FIGURES)).toEqual(SPENT);
   });
 });

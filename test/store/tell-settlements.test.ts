@@ -6,6 +6,8 @@ import type { JournalWrite, ModelCallRow, ToolIntent } from '../../src/store/jou
 import type { Settlements } from '../../src/store/journal/tell-settlements.ts';
 import type { TurnEnd } from '../../src/store/journal/turn-end.ts';
 import { viewSettlements } from '../../src/store/views/settlements.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
 import { answer, createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -152,7 +154,7 @@ test('an end that had to wait for its session reports nothing, because it cannot
   const client = await rig.database.views.connect();
   try {
     await client.query('begin');
-    await client.query('update holdfast.sessions set updated_at = clock_timestamp() where id = $1', [sessionId]);
+    await changeSessions(client, { id: sessionId }, { updatedAt: now });
     const told = toldBy(goodEnd(next, { isAwaited: true }));
     const locked = `select query from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock' and query like '%finish-turn%'`;

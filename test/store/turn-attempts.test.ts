@@ -1,6 +1,9 @@
 // The attempts of a turn, from claims by the statement that makes them.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { viewTurn } from '../../src/store/views/turns.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { now } from '../rows/table.ts';
+import { countTurnAttempts } from '../rows/turns.ts';
 import { createStoreRig, goodEnd, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -18,7 +21,7 @@ test('a turn that no other worker has claimed has one attempt and no row for it'
   await rig.finishTurn(goodEnd(write));
   const turn = await see(turnId);
   expect(turn.attempts).toMatchObject([{ attempt: 1, endedAt: turn.endedAt, how: null }]);
-  expect(await rig.rows('select 1 from holdfast.turn_attempts where turn_id = $1', [turnId])).toEqual([]);
+  expect(await countTurnAttempts(rig, { turnId })).toBe(0);
   expect(turn.spans.map(({ kind }) => kind)).toContain('accept');
 });
 
@@ -30,7 +33,7 @@ test('a turn shows how each of its attempts ended, and no span of it is negative
   await rig.parkTurn({ ...write, reason, delayMs: 0, notBeforeMs: 0, parks: 1 });
   expect((await see(turnId)).spans.at(-1)).toMatchObject({ kind: 'rate.wait', endedAt: null });
   await rig.claimed(sessionId, 'worker-2');
-  await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
+  await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
   const third = await rig.claimed(sessionId, 'worker-3');
   await rig.release({ sessionId, epoch: third.session.epoch });
   await rig.claimed(sessionId, 'worker-4');

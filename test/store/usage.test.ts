@@ -10,6 +10,22 @@ import { readScrapeFigures } from '../../src/store/views/scrape-figures.ts';
 import { viewStats } from '../../src/store/views/stats.ts';
 import type { UsageGroup } from '../../src/core/usage-steps.ts';
 import { viewUsage } from '../../src/store/views/usage.ts';
+import { readModelCalls } from '../rows/calls.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { changeEvents, countEvents } from '../rows/events.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { addSessions, readSessions } from '../rows/sessions.ts';
+import { earlier, grouped, not, replaced, sumOf } from '../rows/table.ts';
+import { countTurns, readTurns } from '../rows/turns.ts';
+import {
+  changeRollUpCursor,
+  changeUsageBuckets,
+  readRollUpCursor,
+  readUncounted,
+  readUsageBuckets,
+  removeRowCounts,
+  removeUsageBuckets,
+} from '../rows/usage.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createTurnRig, type TurnRig } from '../turn/turn-rig.ts';
@@ -43,9 +59,7 @@ async function playAll(): Promise<void> {
   await play('unpriced', '[[reply: yes]]', 'anthropic/scripted-1');
   await play('bad', '[[error: 400]]');
   await play('again', '[[error: 400 times=1]] [[reply: better]]');
-  const [failed] = await rig.rows(
-    `select t.id from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where s.key = 'agent:main:again'`,
-  );
+  const [failed] = await readTurns(rig, { sessionKey: 'agent:main:again' }, 'id');
   expect(await retryTurn(rig.database, String(failed?.['id']))).toMatchObject({ kind: 'ok' });
   const worker = rig.worker();
   await worker.run('again');
@@ -60,29 +74,29 @@ const byGroup = (group: UsageGroup | null = null, by: 'hour' | 'day' | 'minute' 
 
 /** The same sums from the rows, by model. */
 async function journalByModel(): Promise<Record<string, unknown>[]> {
-  return await rig.rows(
-    `select model as "group", count(*)::int as calls, count(*) filter (where status = 'failed')::int as failures,
-       count(*) filter (where cost_micros is null)::int as "unpricedCalls", sum(input_tokens)::int as "inputTokens",
-       sum(output_tokens)::int as "outputTokens", sum(cost_micros)::int as "costMicros"
-     from holdfast.model_calls group by model order by model`,
-  );
+  const groups = Map.groupBy(await readModelCalls(rig), ({ model }) => model);
+  return [...groups]
+    .toSorted(([one], [other]) => String(one).localeCompare(String(other)))
+    .map(([group, calls]) => ({
+      group,
+      calls: calls.length,
+      failures: calls.filter(({ status }) => status === 'failed').length,
+      unpricedCalls: calls.filter(({ costMicros }) => costMicros === null).length,
+      inputTokens: sumOf(calls, 'inputTokens'),
+      outputTokens: sumOf(calls, 'outputTokens'),
+      costMicros: calls.every(({ costMicros }) => costMicros === null) ? null : sumOf(calls, 'costMicros'),
+    }));
 }
 
 /** The counts of the rows themselves. */
 async function countedRows() {
-  const counts = async (table: string) =>
-    Object.fromEntries(
-      (await rig.rows(`select status, count(*)::int as count from holdfast.${table} group by status`)).map((row) => [
-        row['status'],
-        row['count'],
-      ]),
-    );
-  const [sessions] = await rig.rows('select count(*)::int as count from holdfast.sessions');
+  const byStatus = (rows: { status: string }[]) =>
+    Object.fromEntries(grouped(rows, 'status').map(({ status, n }) => [status, n]));
   return {
-    sessions: sessions?.['count'],
-    messages: await counts('inbox'),
-    turns: await counts('turns'),
-    deliveries: await counts('deliveries'),
+    sessions: (await readSessions(rig, {}, 'id')).length,
+    messages: byStatus(await readInputs(rig, {}, 'status')),
+    turns: byStatus(await readTurns(rig, {}, 'status')),
+    deliveries: byStatus(await readDeliveries(rig, {}, 'status')),
   };
 }
 
@@ -91,20 +105,18 @@ async function expectExact(): Promise<void> {
   expect(journal.length).toBeGreaterThan(1);
   expect(await byGroup('model')).toMatchObject(journal);
   const [all] = await byGroup();
-  expect(all?.turns).toBe((await rig.rows('select from holdfast.turns where ended_at is not null')).length);
+  expect(all?.turns).toBe(await countTurns(rig, { endedAt: not(null) }));
   expect(all).toMatchObject({ group: null, simulated: true });
   expect(await viewStats(views)).toMatchObject(await countedRows());
-  const unpriced = await rig.rows(
-    'select model, count(*)::int as count from holdfast.model_calls where cost_micros is null group by model',
-  );
+  const unpriced = grouped(await readModelCalls(rig, { costMicros: null }, 'model'), 'model');
   expect(unpriced.length).toBeGreaterThan(0);
   const { unpricedCalls } = await readScrapeFigures(views);
-  expect(unpricedCalls).toEqual(Object.fromEntries(unpriced.map(({ model, count }) => [model, count])));
+  expect(unpricedCalls).toEqual(Object.fromEntries(unpriced.map(({ model, n }) => [model, n])));
 }
 
-const unread = () => rig.rows('select from holdfast.events e, holdfast.roll_up_cursor c where e.id > c.after_id');
+const unread = () => readUncounted(rig);
 
-const buckets = () => rig.rows('select * from holdfast.usage_buckets order by size, starts_at, model, kind');
+const buckets = () => readUsageBuckets(rig);
 
 describe('usage and counts', () => {
   beforeAll(async () => {
@@ -141,10 +153,7 @@ describe('usage and counts', () => {
     await slow.query('select pg_current_xact_id()');
     await play('beside', '[[reply: ok]]');
     await rollUp(rig.database);
-    const [cursor] = await rig.rows(
-      'select after_id < (select max(id) from holdfast.events) as is_behind from holdfast.roll_up_cursor',
-    );
-    expect(cursor).toEqual({ is_behind: true });
+    expect(await unread()).not.toEqual([]);
     await expectExact();
     await slow.query('commit');
     slow.release();
@@ -160,7 +169,7 @@ describe('usage and counts', () => {
     expect((await unread()).length).toBe(before);
     await rollUpAll(rig.database);
     await trimEvents(rig.database, 0);
-    expect(await rig.rows("select from holdfast.events where type <> 'log.trimmed'")).toEqual([]);
+    expect(await countEvents(rig, { type: not('log.trimmed') })).toBe(0);
     await expectExact();
   });
 
@@ -170,9 +179,7 @@ describe('usage and counts', () => {
     const calls = sum(await byGroup());
     expect(sum(await byGroup('agent', 'minute'))).toBe(calls);
     expect(sum(await byGroup('kind', 'hour'))).toBe(calls);
-    await rig.rows(
-      `update holdfast.usage_buckets set starts_at = starts_at - interval '49 hours' where size = 'minute'`,
-    );
+    await changeUsageBuckets(rig, { size: 'minute' }, { startsAt: earlier('49 hours') });
     expect(await trimUsage(rig.database)).toBe(false);
     expect(await byGroup(null, 'minute')).toEqual([]);
     expect(sum(await byGroup(null, 'hour'))).toBe(calls);
@@ -180,9 +187,11 @@ describe('usage and counts', () => {
 
   test('read an event with characters that PostgreSQL cannot hold in a text', async () => {
     await play('odd', '[[reply: ok]]');
-    await rig.rows(
-      String.raw`update holdfast.events e set data = replace(e.data::text, '"status":', '"odd":"\u0000 \ud800 \\u0000","status":')::json
-       from holdfast.roll_up_cursor c where e.id > c.after_id and e.type in ('model.ended', 'turn.ended')`,
+    const ends = (await unread()).filter(({ type }) => ['model.ended', 'turn.ended'].includes(type));
+    await changeEvents(
+      rig,
+      { id: ends.map(({ id }) => id) },
+      { data: replaced('"status":', String.raw`"odd":"\u0000 \ud800 \\u0000","status":`) },
     );
     await expectExact();
     await rollUpAll(rig.database);
@@ -191,11 +200,9 @@ describe('usage and counts', () => {
 
   test('include the rows from before the upgrade, once', async () => {
     const before = await byGroup('model');
-    await rig.rows('delete from holdfast.usage_buckets');
-    await rig.rows('delete from holdfast.row_counts');
-    await rig.rows(
-      'update holdfast.roll_up_cursor set after_id = 0, counted_at = null, sessions = 0, sessions_to = null',
-    );
+    await removeUsageBuckets(rig);
+    await removeRowCounts(rig);
+    await changeRollUpCursor(rig, {}, { afterId: 0, countedAt: null, sessions: 0, sessionsTo: null });
     await play('rolling', '[[reply: ok]]');
     // Not counted yet: the statistics count the rows, as before the upgrade.
     expect(await viewStats(views)).toMatchObject(await countedRows());
@@ -215,14 +222,14 @@ describe('usage and counts', () => {
 
   test('count sessions by their ids, once they are ten minutes old', async () => {
     await countSessions(rig.database);
-    expect(await rig.rows('select sessions::int from holdfast.roll_up_cursor')).toEqual([{ sessions: 0 }]);
-    await rig.rows(
-      `insert into holdfast.sessions (id, key, agent_id, kind, lane)
-       select ('0190' || lpad(to_hex(n), 4, '0') || '-0000-7000-8000-000000000000')::uuid, 'agent:main:old-' || n, 'main', 'main', 'main'
-       from generate_series(1, 50) as n`,
-    );
+    expect(await readRollUpCursor(rig, {}, 'sessions')).toEqual([{ sessions: 0 }]);
+    const old = Array.from({ length: 50 }, (_, n) => ({
+      id: `0190${n.toString(16).padStart(4, '0')}-0000-7000-8000-000000000000`,
+      key: `agent:main:old-${n}`,
+    }));
+    await addSessions(rig, ...old);
     await countSessions(rig.database);
-    expect(await rig.rows('select sessions::int from holdfast.roll_up_cursor')).toEqual([{ sessions: 50 }]);
+    expect(await readRollUpCursor(rig, {}, 'sessions')).toEqual([{ sessions: 50 }]);
     await expectExact();
   });
 });

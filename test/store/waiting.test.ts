@@ -8,6 +8,13 @@ import { viewLockedSession } from '../../src/store/views/sessions.ts';
 import { viewTurn } from '../../src/store/views/turns.ts';
 import { listWaiting } from '../../src/store/views/waiting.ts';
 import { reportWorker } from '../../src/store/workers/report-worker.ts';
+import { addBatchItems } from '../rows/batches.ts';
+import { addYields, changeDoorbells } from '../rows/doorbells.ts';
+import { addInputs } from '../rows/inputs.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { ago, ahead, now } from '../rows/table.ts';
+import { emptyTables } from '../rows/whole-tables.ts';
+import { changeWorkers } from '../rows/workers.ts';
 import { createStoreRig, type StoreRig } from './store-rig.ts';
 
 let rig: StoreRig;
@@ -16,9 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig.drop());
 beforeEach(async () => {
-  await rig.rows(
-    'truncate holdfast.workers, holdfast.inbox, holdfast.sessions, holdfast.doorbells, holdfast.turns, holdfast.yields cascade',
-  );
+  await emptyTables(rig, 'workers', 'inbox', 'sessions', 'doorbells', 'turns', 'yields');
 });
 
 const views = () => rig.database.views;
@@ -31,8 +36,7 @@ async function report(name: string, more: { slots?: number; isQueueAway?: boolea
   await reportWorker(rig.database, identity, { lanes: { main: { slots, inUse: 0 } }, ...facts });
 }
 
-const silence = (name: string) =>
-  rig.rows(`update holdfast.workers set seen_at = clock_timestamp() - interval '1 minute' where name = $1`, [name]);
+const silence = (name: string) => changeWorkers(rig, { name }, { seenAt: ago('1 minute') });
 
 /** Stores a message and returns its id. */
 async function send(sessionId: SessionId): Promise<string> {
@@ -91,13 +95,11 @@ describe('a message waits', () => {
     // A slot is free, and the job was enqueued just now: it is fetched in its turn.
     await report('another');
     expect(await whyOf(id)).toMatchObject({ code: 'lane_full', by: 'main' });
-    await rig.rows(
-      `update holdfast.doorbells set due_at = now() - interval '1 minute', rung_at = now() - interval '1 minute'`,
-    );
+    await changeDoorbells(rig, {}, { dueAt: ago('1 minute'), rungAt: ago('1 minute') });
     expect(await whyOf(id)).toMatchObject({ code: 'ring_lost' });
     // With more due sessions than slots, it is an ordinary backlog.
     for (const session of [await rig.session(), await rig.session()]) await send(session);
-    await rig.rows(`update holdfast.doorbells set rung_at = now() - interval '1 minute'`);
+    await changeDoorbells(rig, {}, { rungAt: ago('1 minute') });
     expect(await whyOf(id)).toMatchObject({ code: 'lane_full', by: 'main' });
   });
 
@@ -116,9 +118,9 @@ describe('a message waits', () => {
     await silence('worker-2');
     expect(await whyOf(id)).toMatchObject({ code: 'no_worker', by: 'main' });
     expect((await viewTurn(views(), turnId))?.why).toMatchObject({ code: 'no_worker', by: 'main' });
-    await rig.rows(`update holdfast.workers set seen_at = clock_timestamp() where name = 'worker-2'`);
+    await changeWorkers(rig, { name: 'worker-2' }, { seenAt: now });
     expect((await viewTurn(views(), turnId))?.why).toMatchObject({ code: 'lock_of_lost_worker' });
-    await rig.rows('update holdfast.sessions set lease_expires_at = clock_timestamp() where id = $1', [sessionId]);
+    await changeSessions(rig, { id: sessionId }, { leaseExpiresAt: now });
     expect(await whyOf(id)).toMatchObject({ code: 'lock_of_lost_worker', by: 'worker-1', until: null });
     await rig.claimed(sessionId, 'worker-2');
     expect(await whyOf(id)).toMatchObject({ code: 'session_busy', by: turnId });
@@ -143,7 +145,7 @@ describe('a message waits', () => {
     const [{ sessionKey } = { sessionKey: '' }] = items;
     expect(await idsOf({ sessionKey })).toEqual([claimed, id]);
     expect((await viewLockedSession(views(), sessionKey))?.why).toMatchObject(reason);
-    await rig.rows('update holdfast.doorbells set due_at = clock_timestamp() where session_id = $1', [sessionId]);
+    await changeDoorbells(rig, { sessionId }, { dueAt: now });
     await rig.claimed(sessionId, 'worker-1');
     expect(await whyOf(id)).toMatchObject({ code: 'session_busy' });
     expect(await whyOf(claimed)).toBeNull();
@@ -156,16 +158,11 @@ describe('a message waits', () => {
     const sessionId = await rig.session();
     const id = await send(sessionId);
     expect(await whyOf(id)).toMatchObject({ code: 'queue_unreachable' });
-    await rig.rows(`update holdfast.doorbells set due_at = clock_timestamp() + interval '1 minute'`);
+    await changeDoorbells(rig, {}, { dueAt: ahead('1 minute') });
     expect(await whyOf(id)).toMatchObject({ code: 'delayed', until: expect.any(String) });
-    await rig.rows(
-      `insert into holdfast.yields (session_id, turn_id, epoch, seconds, due_at) values ($1, $1, 0, 60, clock_timestamp() + interval '1 minute')`,
-      [sessionId],
-    );
+    await addYields(rig, { sessionId, turnId: sessionId, epoch: 0, seconds: 60, dueAt: ahead('1 minute') });
     expect(await whyOf(id)).toMatchObject({ code: 'yielded', until: expect.any(String) });
-    await rig.rows(
-      `update holdfast.doorbells set quiet_ms = 60000, gather_until = clock_timestamp() + interval '1 hour'`,
-    );
+    await changeDoorbells(rig, {}, { quietMs: 60000, gatherUntil: ahead('1 hour') });
     expect(await whyOf(id)).toMatchObject({ code: 'gathering', until: expect.any(String) });
   });
 });
@@ -192,21 +189,23 @@ test('the waiting messages of a batch are those in flight that no turn has claim
   const [sessionId, batchId] = [await rig.session(), newId<string>()];
   const id = await send(sessionId);
   await send(sessionId);
-  await rig.rows(
-    `insert into holdfast.batch_items (batch_id, n, session_key, is_own_session, is_ready, body, status, message_id)
-     values ($1, 1, 'k', true, true, '{}', 'fed', $2)`,
-    [batchId, id],
-  );
+  await addBatchItems(rig, {
+    batchId,
+    n: 1,
+    sessionKey: 'k',
+    isOwnSession: true,
+    isReady: true,
+    body: {},
+    status: 'fed',
+    messageId: id,
+  });
   expect(await idsOf({ batchId })).toEqual([id]);
   expect(await idsOf({ batchId: newId<string>() })).toEqual([]);
 });
 
 test('more than 10,000 waiting messages are counted as 10,000', async () => {
   const sessionId = await rig.session();
-  await rig.rows(
-    `insert into holdfast.inbox (id, session_id, seq, kind, body, route) select gen_random_uuid(), $1, n, 'message', '{}', '' from generate_series(1, 10001) n`,
-    [sessionId],
-  );
+  await addInputs(rig, ...Array.from({ length: 10_001 }, (_, n) => ({ sessionId, seq: n + 1 })));
   const page = await listWaiting(views(), {}, { limit: 1, after: null });
   expect(page).toMatchObject({ count: 10_000, isCapped: true });
 });

@@ -7,11 +7,10 @@ import { eventsOfBody } from '../../src/core/stream/stream-event.ts';
 import type { TransportCall } from '../../src/model/transport.ts';
 import { readTransport } from '../../src/plugins/read-transport.ts';
 import { pluginsWith } from '../plugins/plugins-with.ts';
-import { changeDoorbells, readDoorbells } from '../rows/doorbells.ts';
+import { changeDoorbells, readDueSessions } from '../rows/doorbells.ts';
 import { countInputs, readInputs } from '../rows/inputs.ts';
 import { changeModelBlocks } from '../rows/pauses.ts';
-import { readSessions } from '../rows/sessions.ts';
-import { above, atMost, earlier, grouped, now } from '../rows/table.ts';
+import { above, earlier, grouped, now } from '../rows/table.ts';
 import { changeTurns } from '../rows/turns.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { createTurnRig, type TurnRig } from './turn-rig.ts';
@@ -70,13 +69,10 @@ test(
     };
     /** Each worker looks at its share of the sessions that are due, as many concurrently as it has slots. */
     const look = async (living: readonly Worker[]): Promise<void> => {
-      const due = await readDoorbells(rig, { dueAt: atMost(now) }, 'sessionId', 'dueAt');
-      const free = await readSessions(rig, { id: due.map(({ sessionId }) => sessionId), owner: null }, 'id', 'key');
-      const dueMs = (id: string) => Number(due.find(({ sessionId }) => sessionId === id)?.dueAt);
-      const keys = free.toSorted((a, b) => dueMs(a.id) - dueMs(b.id)).map(({ key }) => key.replace('agent:main:', ''));
-      for (let from = 0; from < keys.length; from += SLOTS * living.length) {
-        const some = keys.slice(from, from + SLOTS * living.length);
-        await Promise.all(some.map(async (name, index) => living[index % living.length]?.run(name)));
+      const due = await readDueSessions(rig);
+      for (let from = 0; from < due.length; from += SLOTS * living.length) {
+        const some = due.slice(from, from + SLOTS * living.length);
+        await Promise.all(some.map(async (id, index) => living[index % living.length]?.runSession(id)));
       }
     };
 

@@ -36,7 +36,7 @@ function results(name: string): string {
 async function inboxOf(id: SessionId): Promise<Record<string, unknown>[]> {
   const inputs = await readInputs(rig, { sessionId: id }, 'kind', 'status', 'mode', 'body');
   return inputs.map(({ body, ...input }) => {
-    const { text = null, exchange, deliver = null } = body as InboundMessage & { exchange?: { turn: number } };
+    const { text, exchange, deliver = null } = body as InboundMessage & { exchange?: { turn: number } };
     return { ...input, text, turn: exchange?.turn ?? null, deliver };
   });
 }

@@ -1,7 +1,7 @@
 // A database with many rows of every kind, and the plans of its queries, for tests that no query reads a whole growing table.
 import type { PoolClient } from 'pg';
 import { rollUp, countSessions } from '../../src/store/usage/roll-up.ts';
-import { createStoreRig } from './store-rig.ts';
+import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
 /** Tables that grow with messages and turns. */
 const GROWING = [
@@ -93,4 +93,23 @@ interface PlanNode {
 function readsOf(plan: PlanNode): { node: string; table: string | undefined }[] {
   const own = { node: plan['Node Type'], table: plan['Relation Name'] };
   return [own, ...(plan.Plans ?? []).flatMap(readsOf)];
+}
+
+/** Sessions with an open turn, whose keys begin with this name. */
+export async function addManySessions(rig: StoreRig, name: string, count: number): Promise<void> {
+  await rig.rows(
+    `insert into holdfast.sessions (id, key, agent_id, kind, lane, turn_id)
+     select gen_random_uuid(), 'agent:main:' || $1 || n, 'main', 'main', 'main', gen_random_uuid() from generate_series(1, $2) as n`,
+    [name, count],
+  );
+}
+
+/** Doorbells of some of these sessions. */
+export async function addManyDoorbells(rig: StoreRig, name: string, count: number, dueIn: string): Promise<void> {
+  await rig.rows(
+    `insert into holdfast.doorbells (session_id, lane, rings, due_at)
+     select id, lane, 1, now() + $3::interval from holdfast.sessions where key like 'agent:main:' || $1 || '%' limit $2`,
+    [name, count, dueIn],
+  );
+  await rig.rows('analyze holdfast.doorbells, holdfast.sessions');
 }

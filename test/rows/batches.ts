@@ -1,0 +1,45 @@
+import { newId } from '../../src/ids.ts';
+import { table } from './table.ts';
+
+export const { read: readBatches, add: addBatches } = table(
+  'batches',
+  'id',
+  {
+    text: 'id status via agentId fallback cache format createdBy recent',
+    'text?': 'name outcome pauseReason pauseDetail model',
+    'time?': 'deadlineAt startedAt endedAt probeAt',
+    json: 'defaults',
+    int: 'concurrency weight maxFailurePercent reservedMicros revision itemCount answered silent failed cancelled expired inputTokens outputTokens cacheReadTokens cacheWriteTokens unpricedCalls',
+    'int?': 'pilot maxCostMicros costMicros ratePerMinute',
+    bool: 'isSimulated',
+    time: 'createdAt',
+    'json?': 'choice',
+  },
+  {
+    ordinary: () => ({
+      id: newId<string>(),
+      agentId: 'main',
+      defaults: {},
+      concurrency: 1,
+      maxFailurePercent: 50,
+      format: 'holdfast',
+      createdBy: 'test',
+    }),
+  },
+);
+
+export const { read: readBatchItems, add: addBatchItems } = table(
+  'batch_items',
+  'batch_id, n',
+  {
+    text: 'batchId sessionKey status',
+    int: 'n attempt inputTokens outputTokens cacheReadTokens cacheWriteTokens',
+    'text?': 'customId sessionId messageId turnId errorCode code',
+    bool: 'isOwnSession isReady',
+    'int?': 'afterN costMicros',
+    json: 'body',
+    'json?': 'error',
+    'time?': 'endedAt',
+  },
+  { computed: { code: "error ->> 'code'" } },
+);

@@ -1,0 +1,24 @@
+import { newId } from '../../src/ids.ts';
+import { now, table } from './table.ts';
+
+export const { add: addProcesses } = table(
+  'processes',
+  'id',
+  {
+    text: 'id sessionId turnId causeKey command workdir status worker machine',
+    time: 'leaseExpiresAt startedAt',
+    'int?': 'pid exitCode',
+    'text?': 'reason',
+    'time?': 'endedAt',
+  },
+  {
+    ordinary: () => ({
+      id: newId<string>(),
+      command: 'c',
+      workdir: '/',
+      worker: 'w',
+      leaseExpiresAt: now,
+      machine: 'm',
+    }),
+  },
+);
