@@ -4,6 +4,12 @@ import { newId } from '../../src/ids.ts';
 import { carryOutItem } from '../../src/service/bulk-action.ts';
 import { leaseBulkItems } from '../../src/store/bulk/bulk-actions.ts';
 import { runBulkRound } from '../../src/service/bulk-action.ts';
+import { readBulkActionItems } from '../rows/bulk-actions.ts';
+import { readEvents } from '../rows/events.ts';
+import { addInputs, changeInputs, countInputs } from '../rows/inputs.ts';
+import { addSessions, changeSessions } from '../rows/sessions.ts';
+import { having, like, not, now } from '../rows/table.ts';
+import { addTurns, removeTurns } from '../rows/turns.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -34,26 +40,20 @@ async function failed(session: string, isMended = true): Promise<{ turnId: strin
   await rig.work(session);
   const { id: messageId, turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
   if (isMended) {
-    await rig.rows(`update holdfast.inbox set body = '{"text": "[[reply: ok]]"}' where id = $1`, [messageId]);
+    await changeInputs(rig, { id: messageId }, { body: { text: '[[reply: ok]]' } });
   }
   return { turnId, messageId };
 }
 
 /** This many sessions with a failed turn each, inserted as rows. */
 async function manyFailed(name: string, count: number): Promise<void> {
-  const ids = Array.from({ length: count }, () => [newId<string>(), newId<string>(), newId<string>()]);
-  await holder.rig.rows(
-    `with new as (select value ->> 0 as session_id, value ->> 1 as turn_id, value ->> 2 as message_id, n
-      from json_array_elements($1::json) with ordinality as each (value, n)),
-    made_sessions as (insert into holdfast.sessions (id, key, agent_id, kind, lane, inbox_seq)
-      select session_id::uuid, 'agent:main:' || $2 || n, 'main', 'main', 'main', 1 from new),
-    made_turns as (insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256,
-        tools_sha256, queued_at, claimed_at, ended_at)
-      select turn_id::uuid, session_id::uuid, 'message', 'cron', 'failed', 1, 'w', 'm', 1, '', '', now(), now(), now() from new)
-    insert into holdfast.inbox (id, session_id, seq, kind, body, route, status, turn_id, settled_at)
-    select message_id::uuid, session_id::uuid, 1, 'message', '{"text": "x"}', '', 'failed', turn_id::uuid, now() from new`,
-    [JSON.stringify(ids), name],
-  );
+  const { rig } = holder;
+  const ids = Array.from({ length: count }, () => [newId<string>(), newId<string>(), newId<string>()] as const);
+  await addSessions(rig, ...ids.map(([id], n) => ({ id, key: `agent:main:${name}${n + 1}`, inboxSeq: 1 })));
+  const failed = { status: 'failed', lane: 'cron', endedAt: now };
+  await addTurns(rig, ...ids.map(([sessionId, id]) => ({ id, sessionId, ...failed })));
+  const settled = { seq: 1, status: 'failed', settledAt: now };
+  await addInputs(rig, ...ids.map(([sessionId, turnId, id]) => ({ id, sessionId, turnId, ...settled })));
 }
 
 describe('a bulk retry of 1,284 turns', () => {
@@ -77,26 +77,21 @@ describe('a bulk retry of 1,284 turns', () => {
     const stopped = (await holder.rig.post(`/v1/bulk-actions/${action.id}/cancel`)).body;
     expect(stopped).toMatchObject({ status: 'cancelled', total: 1284, done: 400, skipped: 884, failed: 0 });
     expect(await round()).toBe(false);
-    const [waiting] = await holder.rig.rows(
-      `select count(*)::int as n from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
-       where s.key like 'agent:main:many-%' and i.status = 'waiting'`,
-    );
-    expect(waiting?.['n']).toBe(400);
-    const [counts] = await holder.rig.rows(
-      `select count(*)::int as n, count(distinct subject)::int as subjects from holdfast.bulk_action_items
-       where action_id = $1 and status <> 'pending'`,
-      [action.id],
-    );
-    expect(counts).toEqual({ n: 1284, subjects: 1284 });
+    const many = { sessionKey: like('agent:main:many-%'), status: 'waiting' };
+    expect(await countInputs(holder.rig, many)).toBe(400);
+    const items = await readBulkActionItems(holder.rig, { actionId: action.id, status: not('pending') }, 'subject');
+    expect(items).toHaveLength(1284);
+    expect(new Set(items.map(({ subject }) => subject)).size).toBe(1284);
     expect(await itemsOf(action.id, '&status=skipped')).toMatchObject(
       Array.from({ length: 200 }, () => ({ reason: 'The action was cancelled.' })),
     );
-    const events = await holder.rig.rows(
-      `select data from holdfast.events where type = 'bulk.progress' and data ->> 'bulkActionId' = $1 order by id`,
-      [action.id],
+    const events = await readEvents(
+      holder.rig,
+      { type: 'bulk.progress', data: having({ bulkActionId: action.id }) },
+      'data',
     );
     expect(events.at(-1)?.['data']).toMatchObject({ status: 'cancelled', done: 400, skipped: 884 });
-    await holder.rig.rows(`delete from holdfast.turns where lane = 'cron'`);
+    await removeTurns(holder.rig, { lane: 'cron' });
   });
 });
 
@@ -127,7 +122,7 @@ describe('an item', () => {
     const action = await submit({ action: 'retry', target: 'turns', filter: { lane: 'cron', status: ['failed'] } });
     while ((await Promise.all([round(), round()])).includes(true));
     expect(await actionOf(action.id)).toMatchObject({ status: 'completed', done: 30, skipped: 0 });
-    await holder.rig.rows(`delete from holdfast.turns where lane = 'cron'`);
+    await removeTurns(holder.rig, { lane: 'cron' });
   });
 });
 
@@ -136,10 +131,10 @@ describe('waiting messages', () => {
     const { rig } = holder;
     const { body } = await rig.post('/v1/sessions/crowd/messages', { text: 'one' });
     const second = (await rig.post('/v1/sessions/crowd/messages', { text: 'two' })).body;
-    await rig.rows(`update holdfast.sessions set owner = 'a worker' where key = 'agent:main:crowd'`);
+    await changeSessions(rig, { key: 'agent:main:crowd' }, { owner: 'a worker' });
     const taken = await submit({ action: 'cancel', target: 'messages', ids: [body.message.id] });
     expect(await workOff(taken.id)).toMatchObject({ done: 0, skipped: 1 });
-    await rig.rows(`update holdfast.sessions set owner = null where key = 'agent:main:crowd'`);
+    await changeSessions(rig, { key: 'agent:main:crowd' }, { owner: null });
 
     const action = await submit({
       action: 'cancel',

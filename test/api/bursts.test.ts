@@ -1,5 +1,8 @@
 // More messages than one turn takes: how a session handles them under each overflow policy, as a client sees it.
 import { describe, expect, test } from 'vitest';
+import { readEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { grouped } from '../rows/table.ts';
 import type { JsonAnswer } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -28,20 +31,12 @@ async function workAll(session: string): Promise<void> {
 
 /** The texts of a burst in the prompts of a session, in their order, turn by turn. */
 async function promptsOf(session: string): Promise<string[][]> {
-  const rows = await holder.rig.rows(
-    `select e.content from holdfast.entries e join holdfast.sessions s on s.id = e.session_id
-     where s.key = $1 and e.role = 'user' order by e.seq`,
-    [`agent:main:${session}`],
-  );
+  const rows = await readEntries(holder.rig, { sessionKey: `agent:main:${session}`, role: 'user' }, 'content');
   return rows.map(({ content }) => JSON.stringify(content).match(/burst-\d+\./g) ?? []);
 }
 
 async function statusesOf(session: string): Promise<Record<string, unknown>[]> {
-  return holder.rig.rows(
-    `select i.status, count(*)::int as n from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id
-     where s.key = $1 group by 1 order by 1`,
-    [`agent:main:${session}`],
-  );
+  return grouped(await readInputs(holder.rig, { sessionKey: `agent:main:${session}` }, 'status'), 'status');
 }
 
 describe('a burst of 100 messages', () => {

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { changeCrons } from '../rows/crons.ts';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { ahead, having } from '../rows/table.ts';
 import { schedulerParts, fireAll, settleAll } from '../store/cron-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -57,10 +61,8 @@ describe('a cron', () => {
     expect(cron.tools).toEqual(tools);
     const run = await holder.rig.post(`/v1/crons/${cron.id}/run`, {});
     expect(run.status).toBe(202);
-    const bodies = await holder.rig.rows(
-      `select body -> 'options' as options from holdfast.inbox where body ->> 'cronId' = '${cron.id}'`,
-    );
-    expect(bodies).toEqual([{ options: { tools } }]);
+    const inputs = await readInputs(holder.rig, { body: having({ cronId: cron.id }) }, 'options');
+    expect(inputs).toEqual([{ options: { tools } }]);
     await holder.rig.work(`agent:main:cron:${cron.id}`);
     const changed = await holder.rig.ask('PATCH', `/v1/crons/${cron.id}`, { payload: { name: 'other' } });
     expect(changed.body.tools).toEqual(tools);
@@ -147,9 +149,7 @@ describe('a cron', () => {
     const paused = await make({ ...daily, enabled: false });
     await rig.post(`/v1/crons/${cron.id}/run`);
     await rig.work(`agent:main:cron:${cron.id}`);
-    await rig.rows(`update holdfast.crons set not_before = clock_timestamp() + interval '1 hour' where id = $1`, [
-      cron.id,
-    ]);
+    await changeCrons(rig, { id: cron.id }, { notBefore: ahead('1 hour') });
     const { body } = await rig.get(`/v1/crons/summaries?ids=${cron.id},${paused.id},${newId()}`);
     const cost = { costUsd: 0.004, costMicros: 4000 };
     expect(body.items).toMatchObject([
@@ -181,7 +181,7 @@ describe('a cron', () => {
     const hourly = { kind: 'every', everyMs: 3_600_000, anchor: '2026-01-01T00:00:00Z' };
     const cron = await make({ name: 'resting', schedule: hourly, payload: { kind: 'agentTurn', message: 'x' } });
     const restMs = Date.parse(cron.nextSlotAt) + 5_400_000;
-    await rig.rows('update holdfast.crons set not_before = $2 where id = $1', [cron.id, new Date(restMs)]);
+    await changeCrons(rig, { id: cron.id }, { notBefore: new Date(restMs) });
     const first = new Date(Date.parse(cron.nextSlotAt) + 2 * 3_600_000).toISOString();
     const { nextSlotAt, nextRunAt } = (await rig.get(`/v1/crons/${cron.id}`)).body;
     expect(nextSlotAt).toBe(first);
@@ -295,7 +295,7 @@ describe('a tick', () => {
     expect(rig.turns.scripted.requests).toHaveLength(requests + 1);
     expect((await firesOf(second.id))[0].status).toBe('completed');
     await settleAll(parts);
-    expect(await rig.rows(`select status from holdfast.inbox where status = 'waiting'`)).toEqual([]);
+    expect(await readInputs(rig, { status: 'waiting' }, 'status')).toEqual([]);
   });
 
   test('is delivered to the address of its cron', async () => {
@@ -304,10 +304,7 @@ describe('a tick', () => {
       const cron = await make({ ...daily, delivery, payload: { kind: 'agentTurn', message: 'Go. [[reply: Gone.]]' } });
       await rig.post(`/v1/crons/${cron.id}/run`);
       await rig.work(`agent:main:cron:${cron.id}`);
-      return rig.rows(
-        'select target from holdfast.deliveries d join holdfast.sessions s on s.id = d.session_id where s.key = $1',
-        [`agent:main:cron:${cron.id}`],
-      );
+      return readDeliveries(rig, { sessionKey: `agent:main:cron:${cron.id}` }, 'target');
     };
     expect(await run({ url: 'http://127.0.0.1:9/hook' })).toEqual([{ target: { url: 'http://127.0.0.1:9/hook' } }]);
     expect(await run({ mode: 'none' })).toEqual([]);

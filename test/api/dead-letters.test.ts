@@ -1,6 +1,10 @@
 // Failed turns as dead letters (G17): each can be found by its code and retried once, whatever its session has done since.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addDeadLetters } from '../rows/dead-letters.ts';
+import { addDeliveries } from '../rows/deliveries.ts';
+import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
+import { now, replaced } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -16,11 +20,7 @@ async function failed(session: string, text: string, more: object = {}) {
   const message = (await rig.get(`/v1/messages/${body.message.id}`)).body;
   expect(message.status).toBe('failed');
   // The cause is repaired.
-  await rig.rows('update holdfast.inbox set body = replace(body::text, $2, $3)::json where id = $1', [
-    message.id,
-    JSON.stringify(failing).slice(1, -1),
-    'mended',
-  ]);
+  await changeInputs(rig, { id: message.id }, { body: replaced(JSON.stringify(failing).slice(1, -1), 'mended') });
   return { messageId: String(message.id), turnId: String(message.turnId), code: String(message.error.code) };
 }
 
@@ -70,12 +70,8 @@ describe('a failed turn', () => {
     await rig.work('moved');
     expect(await messageOf(id)).toMatchObject({ status: 'answered', reply: 'late, but here', retryOf: messageId });
     expect(await messageOf(messageId)).toMatchObject({ status: 'failed' });
-    const [row] = await rig.rows(
-      `select old.body::text = again.body::text and old.route = again.route as is_same
-       from holdfast.inbox old, holdfast.inbox again where old.id = $1 and again.id = $2`,
-      [messageId, id],
-    );
-    expect(row).toEqual({ is_same: true });
+    const [old] = await readInputs(rig, { id: messageId }, 'bodyText', 'route');
+    expect(await readInputs(rig, { id }, 'bodyText', 'route')).toEqual([old]);
     // The entries in between stay where they were.
     const { items } = (await rig.get('/v1/sessions/moved/transcript')).body;
     const texts = JSON.stringify(items);
@@ -89,8 +85,7 @@ describe('a failed turn', () => {
     await say('at-once', '[[reply: something else]]');
     const answers = await Promise.all([1, 2, 3, 4].map(() => rig.post(`/v1/turns/${turnId}/retry`)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([202, 409, 409, 409]);
-    const copies = await rig.rows('select 1 from holdfast.inbox where cause_key = $1', [`retry:${messageId}`]);
-    expect(copies).toHaveLength(1);
+    expect(await countInputs(rig, { causeKey: `retry:${messageId}` })).toBe(1);
   });
 });
 
@@ -100,10 +95,7 @@ describe('redriving by code', () => {
     const first = await failed('redrive-1', failsOnce('one'));
     const second = await failed('redrive-2', failsOnce('two'));
     await say('redrive-2', '[[reply: something else]]');
-    await rig.rows(
-      `insert into holdfast.dead_letters (id, kind, code, reason) values ($1, 'announcement', 'parent_gone', 'x')`,
-      [newId()],
-    );
+    await addDeadLetters(rig, { id: newId(), kind: 'announcement', code: 'parent_gone', reason: 'x' });
     const ids = [...(await lettersOf(first.turnId)), ...(await lettersOf(second.turnId))].map(({ id }) => id);
     const headers = { 'idempotency-key': 'redrive-1' };
     const redriven = await rig.post('/v1/dead-letters/redrive', { ids, kind: 'turn', code: first.code }, headers);
@@ -130,16 +122,24 @@ test('discarding by code closes the letters and discards their deliveries', asyn
   const { rig } = holder;
   const sessionId = await rig.turns.sessionOf('discarded');
   const [letterId, deliveryId] = [newId<string>(), newId<string>()];
-  await rig.rows(
-    `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
-     values ($1, $2, 1, 'webhook', '{"url":"https://example.org/"}', '{"text":"hi"}', 'failed', now())`,
-    [deliveryId, sessionId],
-  );
-  await rig.rows(
-    `insert into holdfast.dead_letters (id, kind, session_id, delivery_id, code, reason)
-     values ($1, 'delivery', $2, $3, 'delivery_failed', '500')`,
-    [letterId, sessionId, deliveryId],
-  );
+  await addDeliveries(rig, {
+    id: deliveryId,
+    sessionId,
+    seq: 1,
+    channel: 'webhook',
+    target: { url: 'https://example.org/' },
+    payload: { text: 'hi' },
+    status: 'failed',
+    expiresAt: now,
+  });
+  await addDeadLetters(rig, {
+    id: letterId,
+    kind: 'delivery',
+    sessionId,
+    deliveryId,
+    code: 'delivery_failed',
+    reason: '500',
+  });
   expect((await rig.post('/v1/dead-letters/discard', { code: 'delivery_failed' })).body).toEqual({ discarded: 1 });
   expect((await rig.post('/v1/dead-letters/discard', { code: 'delivery_failed' })).body).toEqual({ discarded: 0 });
   expect((await rig.get('/v1/deliveries?session=discarded')).body.items).toMatchObject([{ status: 'discarded' }]);
@@ -148,14 +148,13 @@ test('discarding by code closes the letters and discards their deliveries', asyn
 describe('the list of dead letters', () => {
   test('has of each group the letters of the last 24 hours by hour, and is filtered by code', async () => {
     const { rig } = holder;
-    const id = (hours: number): string =>
-      `(lpad(to_hex((extract(epoch from now() - interval '${hours} hours') * 1000)::bigint), 12, '0') || '7000800000000000000' || n)::uuid`;
-    const made = async (code: string, count: number, hours: number): Promise<void> =>
-      void (await rig.rows(
-        `insert into holdfast.dead_letters (id, kind, code, reason, created_at)
-         select ${id(hours)}, 'turn', $1, 'r', now() - interval '${hours} hours' from generate_series(1, ${count}) as n`,
-        [code],
-      ));
+    const nowMs = Date.now();
+    const made = (code: string, count: number, hours: number): Promise<void> => {
+      const createdAt = new Date(nowMs - hours * 3_600_000);
+      const hex = createdAt.getTime().toString(16).padStart(12, '0');
+      const idOf = (n: number) => `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-00000000000${n}`;
+      return addDeadLetters(rig, ...Array.from({ length: count }, (_, n) => ({ id: idOf(n), code, createdAt })));
+    };
     await made('trend_a', 3, 0);
     await made('trend_a', 2, 5);
     await made('trend_a', 1, 30);
@@ -166,10 +165,7 @@ describe('the list of dead letters', () => {
     expect(counts).toHaveLength(24);
     expect(counts.filter((count: number) => count > 0)).toEqual([2, 3]);
     expect(Date.parse(startsAt) % 3_600_000).toBe(0);
-    const [row] = await rig.rows(
-      `select created_at as at from holdfast.dead_letters where code = 'trend_a' order by id desc limit 1 offset 3`,
-    );
-    const hour = Math.floor((new Date(String(row?.['at'])).getTime() - Date.parse(startsAt)) / 3_600_000);
+    const hour = Math.floor((nowMs - 5 * 3_600_000 - Date.parse(startsAt)) / 3_600_000);
     expect(counts[hour]).toBe(2);
     expect((await rig.get('/v1/dead-letters?code=trend_c')).body.items).toEqual([]);
     expect((await rig.get('/v1/dead-letters?code=')).status).toBe(400);

@@ -2,6 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { deliverDue } from '../../src/service/deliver-delayed.ts';
+import { addInputs, changeInputs, readInputs, removeInputs } from '../rows/inputs.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { ago } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ limits: { waitingPerSession: 3 } });
@@ -18,10 +21,7 @@ const pathOf = (session: string): string => `/v1/sessions/${session}/messages`;
 /** Makes these messages due, in this order. */
 async function becomeDue(...ids: string[]): Promise<void> {
   for (const [at, id] of ids.entries())
-    await holder.rig.rows(
-      `update holdfast.inbox set deliver_at = clock_timestamp() - interval '1 minute' + $2 * interval '1 second' where id = $1`,
-      [id, at],
-    );
+    await changeInputs(holder.rig, { id }, { deliverAt: ago(`${60 - at} seconds`) });
 }
 
 const deliver = () => deliverDue(holder.rig.context.service);
@@ -91,10 +91,7 @@ describe('a message with deliverAt', () => {
       ids.push((await rig.post(pathOf(session), { text, deliverAt: LATER })).body.message.id);
     await becomeDue(...ids.toReversed());
     await Promise.all([deliver(), deliver(), deliver()]);
-    const rows = await rig.rows(
-      `select body ->> 'text' as text, status from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by seq`,
-      [`agent:main:${session}`],
-    );
+    const rows = await readInputs(rig, { sessionKey: `agent:main:${session}` }, 'text', 'status');
     expect(rows).toEqual(['a', 'b', 'c'].map((text) => ({ text, status: 'waiting' })));
     expect((await rig.get(`/v1/sessions/${session}`)).body.waitingMessages).toBe(3);
     // A fourth does not fit, and arrives when there is room.
@@ -112,19 +109,16 @@ describe('a message with deliverAt', () => {
     const { rig } = holder;
     const full = newSession();
     const first = await rig.post(pathOf(full), { text: 'a', deliverAt: LATER });
-    await rig.rows(
-      `insert into holdfast.inbox (id, session_id, seq, kind, body, route, status, deliver_at)
-        select gen_random_uuid(), session_id, seq + n, kind, body, route, 'delayed', clock_timestamp() - interval '1 hour'
-        from holdfast.inbox, generate_series(1, 150) as n where id = $1`,
-      [first.body.message.id],
-    );
-    await rig.rows(`update holdfast.sessions set inbox_seq = 200, waiting = 3 where key = $1`, [`agent:main:${full}`]);
+    const [input] = await readInputs(rig, { id: first.body.message.id }, 'sessionId', 'seq', 'body', 'route');
+    const due = { ...input, status: 'delayed', deliverAt: ago('1 hour') };
+    await addInputs(rig, ...Array.from({ length: 150 }, (_, n) => ({ ...due, seq: input!.seq + n + 1 })));
+    await changeSessions(rig, { key: `agent:main:${full}` }, { inboxSeq: 200, waiting: 3 });
     const session = newSession();
     const { body } = await rig.post(pathOf(session), { text: 'b', deliverAt: LATER });
     await becomeDue(body.message.id);
     await deliver();
     expect((await rig.get(`/v1/messages/${body.message.id}`)).body.why.code).toBe('no_worker');
-    await rig.rows(`delete from holdfast.inbox where status = 'delayed' and body ->> 'text' = 'a'`);
+    await removeInputs(rig, { status: 'delayed', text: 'a' });
   });
 
   test('is stored once per key and platform id, and can be cancelled (G2)', async () => {

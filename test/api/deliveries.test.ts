@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { claimDelivery, settleDelivery } from '../../src/store/outbox.ts';
 import type { SessionId } from '../../src/core/ids.ts';
+import { changeDeliveries, readDeliveries } from '../rows/deliveries.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -13,11 +14,7 @@ async function delivered(session: string): Promise<{ id: string; turnId: string;
   const deliver = { url: 'http://127.0.0.1:9/replies' };
   await rig.post(`/v1/sessions/${session}/messages`, { text: '[[reply: Hello.]]', deliver });
   await rig.work(session);
-  const [row] = await rig.rows(
-    `select d.id, d.turn_id as "turnId", d.session_id as "sessionId" from holdfast.deliveries d
-     join holdfast.sessions s on s.id = d.session_id where s.key = $1`,
-    [`agent:main:${session}`],
-  );
+  const [row] = await readDeliveries(rig, { sessionKey: `agent:main:${session}` }, 'id', 'turnId', 'sessionId');
   return row as { id: string; turnId: string; sessionId: string };
 }
 
@@ -52,7 +49,7 @@ describe('deliveries', () => {
   });
 
   test('are counted by status, with the time of the oldest', async () => {
-    await holder.rig.rows(`update holdfast.deliveries set status = 'sent'`);
+    await changeDeliveries(holder.rig, {}, { status: 'sent' });
     const one = await delivered('counted');
     await delivered('counted-too');
     await fail(one.sessionId, 'failed', 500);

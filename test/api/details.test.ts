@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { changeToolCalls } from '../rows/calls.ts';
+import { addEntries, removeEntries } from '../rows/entries.ts';
+import { addSessions, changeSessions, readSessions } from '../rows/sessions.ts';
+import { addSubagentRuns } from '../rows/subagents.ts';
+import { now } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -13,14 +18,19 @@ async function turnOf(session: string, text: string) {
 }
 
 /** Gives the session entries whose only part is this text. */
-async function addEntries(session: string, texts: string[]): Promise<void> {
+async function giveEntries(session: string, texts: string[]): Promise<void> {
   const sessionId = await holder.rig.turns.sessionOf(session);
   for (const [index, text] of texts.entries()) {
-    await holder.rig.rows(
-      `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
-       values ($1, $2, $3, 1, 'answer', 'assistant', $4, $3)`,
-      [sessionId, 100 + index, newId(), JSON.stringify([{ type: 'text', text }])],
-    );
+    await addEntries(holder.rig, {
+      sessionId,
+      seq: 100 + index,
+      id: newId(),
+      transcriptNo: 1,
+      kind: 'answer',
+      role: 'assistant',
+      content: [{ type: 'text', text }],
+      turnId: newId(),
+    });
   }
 }
 
@@ -28,7 +38,7 @@ describe('a transcript with partChars', () => {
   test('has the beginning of long parts, and their pieces make the whole text', async () => {
     const { rig } = holder;
     const text = `${'a'.repeat(7)}🎈${'b'.repeat(20)}\n"end"`;
-    await addEntries('agent:main:cut:+1@x', [text]);
+    await giveEntries('agent:main:cut:+1@x', [text]);
     const url = '/v1/sessions/cut:+1@x/transcript';
     const [entry] = (await rig.get(`${url}?partChars=8`)).body.items;
     const [part] = entry.content;
@@ -48,7 +58,7 @@ describe('a transcript with partChars', () => {
     const { rig } = holder;
     const texts = Array.from({ length: 40 }, (_, n) => `${n}:`.padEnd(20_000, 'x'));
     texts[20] = '20:'.padEnd(5_000_000, 'x');
-    await addEntries('large-pages', texts);
+    await giveEntries('large-pages', texts);
     const seen: string[] = [];
     const sizes: number[] = [];
     let cursor: string | null = '';
@@ -88,9 +98,9 @@ describe('a call of a tool', () => {
     const { rig } = holder;
     const turn = await turnOf('unfinished', 'do [[tool: echo {}]] [[reply: done]]');
     const [{ callId }] = turn.steps[0].tools;
-    await rig.rows(`delete from holdfast.entries where turn_id = $1 and kind = 'results'`, [turn.id]);
+    await removeEntries(rig, { turnId: turn.id, kind: 'results' });
     const kept = JSON.stringify({ content: 'kept \u0000', isError: true });
-    await rig.rows('update holdfast.tool_calls set result = $2 where turn_id = $1', [turn.id, kept]);
+    await changeToolCalls(rig, { turnId: turn.id }, { result: kept });
     const { body } = await rig.get(`/v1/turns/${turn.id}/tools/${callId}`);
     expect(body).toMatchObject({ arguments: '{}', result: { text: 'kept \u0000', isError: true } });
   });
@@ -105,16 +115,21 @@ describe('a family', () => {
       (await rig.post(`/v1/sessions/${parent}/spawn`, { task, mode: 'session' })).body.childSessionKey as string;
     const one = await spawn('boss', `${priced} [[reply: one]]`);
     const two = await spawn('boss', `${priced} [[reply: two]]`);
-    await rig.rows(
-      `insert into holdfast.sessions (id, key, agent_id, kind, lane, parent_id, ancestors)
-       select gen_random_uuid(), $2, 'main', 'subagent', 'subagent', id, ancestors || id from holdfast.sessions where key = $1`,
-      [one, 'agent:main:subagent:below'],
-    );
-    await rig.rows(
-      `insert into holdfast.subagent_runs (id, parent_id, child_id, root_id, depth, task, status, input_tokens, output_tokens, cost_micros, ended_at)
-       select $2, c.parent_id, c.id, c.ancestors[1], 2, 'deep', 'ok', 30, 3, 500, now() from holdfast.sessions c where c.key = $1`,
-      ['agent:main:subagent:below', newId()],
-    );
+    const [parentRow] = await readSessions(rig, { key: one }, 'id', 'ancestors');
+    const { id: parentId, ancestors } = parentRow!;
+    const child = { id: newId<string>(), key: 'agent:main:subagent:below', kind: 'subagent', lane: 'subagent' };
+    await addSessions(rig, { ...child, parentId, ancestors: [...ancestors, parentId] });
+    const used = { inputTokens: 30, outputTokens: 3, costMicros: 500 };
+    const run = {
+      parentId,
+      childId: child.id,
+      rootId: ancestors[0]!,
+      depth: 2,
+      task: 'deep',
+      status: 'ok',
+      endedAt: now,
+    };
+    await addSubagentRuns(rig, { id: newId<string>(), ...run, ...used });
     for (const key of [one, two]) await rig.work(key);
     const { body } = await rig.get(`/v1/sessions/${two}/family`);
     const own = { tokens: { input: 1000, output: 200 }, costMicros: 4000, costUsd: 0.004, simulated: true };
@@ -174,7 +189,7 @@ describe('a family', () => {
     await rig.work(quiet.childSessionKey);
     expect((await named(quiet.runId)).announcement).toMatchObject({ ...told, how: 'notSent', status: 'silent' });
 
-    await rig.rows(`update holdfast.sessions set archived_at = now() where key = 'agent:main:announced'`);
+    await changeSessions(rig, { key: 'agent:main:announced' }, { archivedAt: now });
     await rig.work(lost.childSessionKey);
     expect((await named(lost.runId)).announcement).toEqual({
       how: 'noRecipient',

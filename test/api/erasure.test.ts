@@ -6,6 +6,14 @@ import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { fenceSessions } from '../../src/store/erasure/erase-sessions.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { addDeadLetters } from '../rows/dead-letters.ts';
+import { addCompactions } from '../rows/entries.ts';
+import { addInputs, changeInputs } from '../rows/inputs.ts';
+import { addProcessInputs, addProcesses } from '../rows/processes.ts';
+import { addProviderRequests } from '../rows/provider-batches.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { having, now } from '../rows/table.ts';
+import { countTurns } from '../rows/turns.ts';
 import { tablesWith as findWord } from './tables-with.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -47,29 +55,34 @@ async function makeSession(name: string, word: string): Promise<string> {
   const sessionId = sent.body.session.id as string;
   const turnId = (await rig.get(`/v1/turns?session=${name}`)).body.items[0].id as string;
   const processId = newId<string>();
-  await rig.rows(
-    `insert into holdfast.processes (id, session_id, turn_id, cause_key, command, workdir, status, worker, lease_expires_at, machine, output_tail)
-     values ($1, $2, $3, $4, $5, '/', 'exited', 'w', now(), 'm', $5)`,
-    [processId, sessionId, turnId, `${turnId}:c`, word],
-  );
-  await rig.rows(
-    `insert into holdfast.process_inputs (process_id, cause_key, data, is_last) values ($1, $2, $3, true)`,
-    [processId, `${turnId}:i`, word],
-  );
-  await rig.rows(
-    `insert into holdfast.dead_letters (id, kind, session_id, turn_id, code, reason) values ($1, 'turn', $2, $3, 'c', $4)`,
-    [newId(), sessionId, turnId, word],
-  );
-  await rig.rows(
-    `insert into holdfast.provider_requests (turn_id, call_no, session_id, model, status, params_bytes, params_sha256, error, leave_at)
-     values ($1, 9, $2, 'm', 'dropped', 1, 'x', json_build_object('message', $3::text), now())`,
-    [turnId, sessionId, word],
-  );
-  await rig.rows(
-    `insert into holdfast.compactions (id, session_id, transcript_no, turn_id, reason, status, attempt, summary, tokens_before)
-     values ($1, $2, 1, $3, 'manual', 'completed', 1, $4, 1)`,
-    [newId(), sessionId, turnId, word],
-  );
+  await addProcesses(rig, {
+    id: processId,
+    sessionId,
+    turnId,
+    causeKey: `${turnId}:c`,
+    command: word,
+    workdir: '/',
+    status: 'exited',
+    worker: 'w',
+    leaseExpiresAt: now,
+    machine: 'm',
+    outputTail: word,
+  });
+  await addProcessInputs(rig, { processId, causeKey: `${turnId}:i`, data: word, isLast: true });
+  await addDeadLetters(rig, { id: newId(), kind: 'turn', sessionId, turnId, code: 'c', reason: word });
+  const request = { turnId, callNo: 9, sessionId, model: 'm', status: 'dropped', paramsBytes: 1, paramsSha256: 'x' };
+  await addProviderRequests(rig, { ...request, error: { message: word }, leaveAt: now });
+  await addCompactions(rig, {
+    id: newId(),
+    sessionId,
+    transcriptNo: 1,
+    turnId,
+    reason: 'manual',
+    status: 'completed',
+    attempt: 1,
+    summary: word,
+    tokensBefore: 1,
+  });
   const folder = join(rig.config.runtime.dataDir, 'processes', processId);
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, '0'), word);
@@ -145,8 +158,7 @@ test('an erasure stops the running turn, and what is sent afterwards begins a ne
   const sent = await rig.post('/v1/sessions/busy/messages', { text: 'heron [[stall: after=0]]' });
   const working = rig.work('busy');
   await waitUntil('the turn runs', SOON_MS, async () => {
-    const rows = await rig.rows(`select 1 from holdfast.turns where session_id = $1`, [sent.body.session.id]);
-    return rows.length > 0;
+    return (await countTurns(rig, { sessionId: sent.body.session.id })) > 0;
   });
   await rig.post('/v1/sessions/busy/messages', { text: 'heron waits' });
   const erased = await rig.ask('DELETE', '/v1/sessions/busy');
@@ -173,14 +185,16 @@ test('a person is found among more messages than one statement reads', async () 
   const { rig } = holder;
   await rig.post('/v1/sessions/first-of-many/messages', { text: 'x', sender: { id: 'eve' } });
   await rig.post('/v1/sessions/shared-of-many/messages', { text: 'x', sender: { id: 'eve' } });
-  await rig.rows(`insert into holdfast.inbox (id, session_id, seq, kind, status, body, route)
-    select gen_random_uuid(), s.id, 10 + n, 'message', 'answered', '{"sender":{"id":"eve"}}', '' from holdfast.sessions s, generate_series(1, 4500) n
-    where s.key = 'agent:main:shared-of-many'`);
+  const [shared] = await readSessions(rig, { key: 'agent:main:shared-of-many' }, 'id');
+  const answered = { sessionId: shared!.id, status: 'answered', body: { sender: { id: 'eve' } } };
+  await addInputs(rig, ...Array.from({ length: 4500 }, (_, n) => ({ ...answered, seq: 11 + n })));
   await rig.post('/v1/sessions/shared-of-many/messages', { text: 'x', sender: { id: 'ben' } });
-  await rig.rows(`update holdfast.inbox set id = 'ffffffff-ffff-7fff-8fff-ffffffffffff', seq = 9999
-    where session_id = (select id from holdfast.sessions where key = 'agent:main:first-of-many')`);
-  await rig.rows(`update holdfast.inbox set seq = 9999 where body -> 'sender' ->> 'id' = 'ben'
-    and session_id = (select id from holdfast.sessions where key = 'agent:main:shared-of-many')`);
+  await changeInputs(
+    rig,
+    { sessionKey: 'agent:main:first-of-many' },
+    { id: 'ffffffff-ffff-7fff-8fff-ffffffffffff', seq: 9999 },
+  );
+  await changeInputs(rig, { sessionId: shared!.id, body: having({ sender: { id: 'ben' } }) }, { seq: 9999 });
   expect((await rig.ask('DELETE', '/v1/subjects/eve?dryRun=true')).body).toMatchObject({
     sessions: [{ key: 'agent:main:first-of-many' }],
     shared: ['agent:main:shared-of-many'],

@@ -5,6 +5,9 @@ import { newId } from '../../src/ids.ts';
 import type { ApiRig } from './api-rig.ts';
 import { openEvents, type ReceivedEvent } from './event-client.ts';
 import { liveEvent } from '../../src/contract/events.ts';
+import { addEvents, idInTransaction, readEvents, removeEvents } from '../rows/events.ts';
+import { now } from '../rows/table.ts';
+import { addTurns, readTurns } from '../rows/turns.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ limits: { eventStreams: 20 } });
@@ -20,12 +23,8 @@ async function tell(session: string, marks: number[], type = 'tool.started'): Pr
   const { rig } = holder;
   const sessionId = await rig.turns.sessionOf(session);
   for (let from = 0; from < marks.length; from += TOLD_AT_ONCE) {
-    await rig.rows(
-      `insert into holdfast.events (id, session_id, type, data)
-       select (pg_current_xact_id()::text::bigint << 16) + n, $1, $2, jsonb_build_object('mark', mark)
-       from unnest($3::int[]) with ordinality as told (mark, n)`,
-      [sessionId, type, marks.slice(from, from + TOLD_AT_ONCE)],
-    );
+    const some = marks.slice(from, from + TOLD_AT_ONCE);
+    await addEvents(rig, ...some.map((mark, n) => ({ id: idInTransaction(n + 1), sessionId, type, data: { mark } })));
   }
 }
 
@@ -98,17 +97,23 @@ describe('the stream of a turn', () => {
     const { rig } = holder;
     const sessionId = await rig.turns.sessionOf('live');
     const turnId = newId<string>();
-    await rig.rows(
-      `insert into holdfast.turns (id, session_id, kind, lane, status, epoch, worker, model, prompt_seq, system_sha256, tools_sha256,
-         queued_at, claimed_at) values ($1, $2, 'message', 'main', 'running', 1, 'w', 'm', 1, '', '', now(), now())`,
-      [turnId, sessionId],
-    );
+    await addTurns(rig, {
+      id: turnId,
+      sessionId,
+      kind: 'message',
+      lane: 'main',
+      status: 'running',
+      epoch: 1,
+      worker: 'w',
+      model: 'm',
+      promptSeq: 1,
+      systemSha256: '',
+      toolsSha256: '',
+      queuedAt: now,
+      claimedAt: now,
+    });
     const happen = (type: string): Promise<unknown> =>
-      rig.rows(
-        `insert into holdfast.events (id, session_id, turn_id, type, data)
-         values ((pg_current_xact_id()::text::bigint << 16) + 1, $1, $2, $3, '{}')`,
-        [sessionId, turnId, type],
-      );
+      addEvents(rig, { id: idInTransaction(1), sessionId, turnId, type, data: {} });
     await happen('turn.started');
     const client = await openEvents(`${url}/v1/turns/${turnId}/events`);
     await client.until((events) => events.length === 1);
@@ -123,15 +128,12 @@ describe('the stream of a turn', () => {
     const { rig } = holder;
     const turnId = await startTurn(rig, 'late-end', '[[reply: x]]');
     // A transaction older than the end of the turn holds the horizon back.
-    const [end] = await rig.rows("select id from holdfast.events where turn_id = $1 and type = 'turn.ended'", [turnId]);
-    await rig.rows('delete from holdfast.events where id = $1', [end?.['id']]);
+    const [end] = await readEvents(rig, { turnId, type: 'turn.ended' }, 'id');
+    await removeEvents(rig, { id: end?.['id'] });
     const older = await connect(rig);
     await older.query('begin; select pg_current_xact_id()');
-    await rig.rows(
-      `insert into holdfast.events (id, session_id, turn_id, type, data)
-       select (pg_current_xact_id()::text::bigint << 16) + 1, session_id, id, 'turn.ended', '{}' from holdfast.turns where id = $1`,
-      [turnId],
-    );
+    const [turn] = await readTurns(rig, { id: turnId }, 'sessionId');
+    await addEvents(rig, { id: idInTransaction(1), ...turn, turnId, type: 'turn.ended', data: {} });
     const client = await openEvents(`${url}/v1/turns/${turnId}/events`);
     await client.until((events) => events.some((event) => event.type === 'turn.started'));
     expect(client.events.some((event) => event.type === 'turn.ended')).toBe(false);
@@ -172,11 +174,7 @@ describe('the stream of everything', () => {
     const sessionId = await rig.turns.sessionOf('order');
     const slow = await connect(rig);
     await slow.query('begin');
-    await slow.query(
-      `insert into holdfast.events (id, session_id, type, data)
-       values ((pg_current_xact_id()::text::bigint << 16) + 1, $1, 'tool.started', '{"mark":1}')`,
-      [sessionId],
-    );
+    await addEvents(slow, { id: idInTransaction(1), sessionId, type: 'tool.started', data: { mark: 1 } });
     await tell('order', [2, 3]);
     const before = client.events.length;
     await slow.query('commit');
@@ -241,10 +239,10 @@ test('events match the schemas of their types in the document', async () => {
   await say('/stop');
   await rig.post('/v1/sessions/shapes/reset', {});
   await rig.post('/v1/agents/main/heartbeat', {});
-  const rows = await rig.rows(
-    `select e.type, e.turn_id as "turnId", s.key as "sessionKey", e.data from holdfast.events e
-     join holdfast.sessions s on s.id = e.session_id where s.key in ('agent:main:shapes', 'agent:main:main')`,
-  );
+  const keys = ['agent:main:shapes', 'agent:main:main'];
+  const ofKey = async (sessionKey: string) =>
+    (await readEvents(rig, { sessionKey }, 'type', 'turnId', 'data')).map((event) => ({ ...event, sessionKey }));
+  const rows = (await Promise.all(keys.map(ofKey))).flat();
   const types = new Set(rows.map(({ type }) => type));
   for (const type of [
     'turn.ended',

@@ -3,6 +3,8 @@
 import { expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { exportPages, findExportedSession } from '../../src/store/views/session-export.ts';
+import { addEntries } from '../rows/entries.ts';
+import { addInputs } from '../rows/inputs.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -64,17 +66,11 @@ test('an export has the session, all transcripts, messages, turns with their cal
 test('an export reads pages of at most 200 records, and of 4 MB or one record', async () => {
   const { rig } = holder;
   const sessionId = (await rig.post('/v1/sessions/long/messages', { text: 'x' })).body.session.id;
-  await rig.rows(
-    `insert into holdfast.inbox (id, session_id, seq, kind, status, body, route)
-     select gen_random_uuid(), $1, n, 'message', 'answered', '{"text":"m"}', '' from generate_series(2, 450) as n`,
-    [sessionId],
-  );
-  await rig.rows(
-    `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
-     select $1, n, gen_random_uuid(), 1, 'prompt', 'user', json_build_array(json_build_object('type', 'text', 'text', repeat('x', 3000000))), $2
-     from generate_series(1, 3) as n`,
-    [sessionId, newId()],
-  );
+  const answered = { sessionId, status: 'answered' };
+  await addInputs(rig, ...Array.from({ length: 449 }, (_, n) => ({ ...answered, seq: n + 2 })));
+  const content = [{ type: 'text', text: 'x'.repeat(3_000_000) }];
+  const prompt = { sessionId, kind: 'prompt', role: 'user', content, turnId: newId<string>() };
+  await addEntries(rig, { ...prompt, seq: 1 }, { ...prompt, seq: 2 }, { ...prompt, seq: 3 });
   const session = await findExportedSession(rig.context.views, 'agent:main:long');
   const sizes: Record<string, number[]> = {};
   // The session was just made.

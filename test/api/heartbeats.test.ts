@@ -1,4 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { readDeliveries } from '../rows/deliveries.ts';
+import { changeInputs, readInputs } from '../rows/inputs.ts';
+import { withFields } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -22,11 +25,11 @@ async function prunedEntries() {
 
 /** Makes the next answer of the main session this one. */
 async function answerWith(text: string): Promise<void> {
-  await holder.rig.rows(
-    `update holdfast.inbox set body = jsonb_set(body::jsonb, '{text}', to_jsonb((body ->> 'text') || $1::text))::json
-    where kind = 'heartbeat' and status = 'waiting'`,
-    [` [[reply: ${text}]]`],
-  );
+  const waiting = { kind: 'heartbeat', status: 'waiting' };
+  for (const input of await readInputs(holder.rig, waiting, 'id', 'text')) {
+    const body = withFields({ text: `${input.text} [[reply: ${text}]]` });
+    await changeInputs(holder.rig, { id: input.id }, { body });
+  }
 }
 
 describe('a requested poll', () => {
@@ -131,7 +134,7 @@ describe('a requested poll', () => {
   });
 
   test('is sent to no channel when the target is none', async () => {
-    expect(await holder.rig.rows(`select id from holdfast.deliveries`)).toEqual([]);
+    expect(await readDeliveries(holder.rig, {}, 'id')).toEqual([]);
   });
 
   test('of an unknown agent is refused', async () => {

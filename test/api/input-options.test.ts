@@ -1,6 +1,10 @@
 // The options of inputs over HTTP: what is refused, and what a turn gets.
 import { describe, expect, test } from 'vitest';
 import { batchRig } from '../batches/batch-rig.ts';
+import { endGathering } from '../rows/doorbells.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { having } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -92,7 +96,7 @@ describe('tags', () => {
     const spawned = await rig.post('/v1/sessions/parent/spawn', { task: 'count', tags: { ...tags, kind: 'count' } });
     const { childSessionKey } = spawned.body;
     await rig.work(childSessionKey.replace('agent:main:', ''));
-    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now()');
+    await endGathering(rig);
     await rig.work('parent');
     const turns = (await rig.get('/v1/turns?tag=customer:43')).body.items;
     expect(turns.map(({ kind, tags: shown }: { kind: string; tags: object }) => [kind, shown])).toEqual([
@@ -120,10 +124,9 @@ describe('tags', () => {
     const body = { model: 'agent:main', messages: [{ role: 'user', content: 'hello' }], metadata: { customer: '44' } };
     const answering = rig.post('/v1/chat/completions', body);
     await expect.poll(() => idsOf('/v1/messages?tag=customer:44')).toHaveLength(1);
-    const [session] = await rig.rows(
-      `select s.key from holdfast.sessions s join holdfast.inbox i on i.session_id = s.id where i.tags @> '{"customer": "44"}'`,
-    );
-    await rig.work(String(session?.['key']));
+    const [input] = await readInputs(rig, { tags: having({ customer: '44' }) }, 'sessionId');
+    const [session] = await readSessions(rig, { id: input!.sessionId }, 'key');
+    await rig.work(session!.key);
     expect((await answering).status).toBe(200);
     expect(await idsOf('/v1/turns?tag=customer:44')).toHaveLength(1);
   });

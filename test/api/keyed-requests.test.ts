@@ -5,6 +5,8 @@ import { describe, expect, test } from 'vitest';
 import { ROUTES } from '../../src/api/route-table.ts';
 import type { Ground, KeyedAnswer } from '../crash/rig/keyed-ground.ts';
 import { KEYED_SCENARIOS } from '../crash/rig/keyed-scenarios.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { changeIdempotencyKeys } from '../rows/keys.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -38,7 +40,7 @@ describe.each(KEYED_SCENARIOS)('$name with an Idempotency-Key', ({ prepare, secr
     const key = randomUUID();
     const send = (): Promise<KeyedAnswer> => ground.post(request.path, request.body, key);
     expect(await send()).toMatchObject({ status: request.status, isReplay: false });
-    await ground.rows('update holdfast.idempotency_keys set status = null, response = null where key = $1', [key]);
+    await changeIdempotencyKeys(ground, { key }, { status: null, response: null });
     await request.meanwhile?.();
     const again = await send();
     expect(again).toMatchObject({ status: request.status, isReplay: true });
@@ -73,10 +75,7 @@ test('a chat command cancels only what was accepted before it, also when it wait
   const after = await say('after');
   expect((await say('/stop', 'stop')).body).toEqual(stopped.body);
   expect(after.body.message.seq).toBe(3);
-  const rows = await ground.rows(
-    `select i.seq::int, i.status from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = $1 order by i.seq`,
-    [`agent:main:${session}`],
-  );
+  const rows = await readInputs(ground, { sessionKey: `agent:main:${session}` }, 'seq', 'status');
   expect(rows).toEqual([
     { seq: 1, status: 'cancelled' },
     { seq: 2, status: 'answered' },

@@ -1,8 +1,11 @@
 // API keys with roles, and the audit log.
+import { tablesWith } from './tables-with.ts';
 import { describe, expect, test } from 'vitest';
 import { KEY_ROLES, type KeyRole } from '../../src/core/access/key-role.ts';
 import { ROUTES } from '../../src/api/route-table.ts';
 import { roleOf } from '../../src/api/route.ts';
+import { changeApiKeys } from '../rows/keys.ts';
+import { ago } from '../rows/table.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
@@ -85,11 +88,7 @@ describe('a created key', () => {
     expect(revoked.body).toMatchObject({ name: 'night-shift', revokedAt: expect.any(String) });
     expect((await ask()).status).toBe(401);
 
-    const tables = await holder.rig.rows(
-      `select json_agg(k)::text || (select json_agg(a)::text from holdfast.audit a) || coalesce((select json_agg(i)::text
-        from holdfast.idempotency_keys i), '') as text from holdfast.api_keys k`,
-    );
-    expect(tables[0]?.['text']).not.toContain(key);
+    expect(await tablesWith((sql, values) => holder.rig.rows(sql, values), key)).toEqual({});
     expect(holder.rig.logLines.join('')).not.toContain(key);
   });
 
@@ -108,7 +107,7 @@ describe('a created key', () => {
     expect((await holder.rig.get('/v1/turns', bearer(key))).status).toBe(200);
     const taken = await holder.rig.post('/v1/keys', { name: 'guest', role: 'viewer' });
     expect(taken).toMatchObject({ status: 409, body: { code: 'conflict' } });
-    await holder.rig.rows(`update holdfast.api_keys set expires_at = now() - interval '1 second' where id = '${id}'`);
+    await changeApiKeys(holder.rig, { id: `${id}` }, { expiresAt: ago('1 second') });
     await eventually(async () => (await holder.rig.get('/v1/turns', bearer(key))).status).toBe(401);
     await makeKey('guest', 'operator');
   });

@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { readInputs } from '../rows/inputs.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
@@ -27,7 +28,7 @@ describe('an inbound message', () => {
       session: { key: `agent:main:${session}`, status: 'waiting', waitingMessages: 1 },
       disposition: 'queued',
     });
-    const rows = await rig.rows('select body, status from holdfast.inbox where id = $1', [answer.body.message.id]);
+    const rows = await readInputs(rig, { id: answer.body.message.id }, 'body', 'status');
     expect(rows).toEqual([{ body: { text: 'hello', sender: { name: 'Ada' } }, status: 'waiting' }]);
     expect((await rig.get(`/v1/messages/${answer.body.message.id}`)).body).toEqual({
       ...answer.body.message,
@@ -39,7 +40,7 @@ describe('an inbound message', () => {
     const { rig } = holder;
     const header = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
     const { body } = await rig.post(pathOf(newSession()), { text: 'hello' }, header);
-    const rows = await rig.rows('select traceparent from holdfast.inbox where id = $1', [body.message.id]);
+    const rows = await readInputs(rig, { id: body.message.id }, 'traceparent');
     expect(rows).toEqual([{ traceparent: null }]);
   });
 
@@ -67,10 +68,9 @@ describe('an inbound message', () => {
     const session = newSession();
     await rig.post(pathOf(session), { text: 'a', timestamp: '2026-02-27T01:56:00+01:00' });
     await rig.post(pathOf(session), { text: 'b', timestamp: 1_772_153_760_000 });
-    const rows = await rig.rows(
-      "select body ->> 'timestamp' as at from holdfast.inbox where body ->> 'text' in ('a', 'b')",
-    );
-    expect(rows).toEqual([{ at: '1772153760000' }, { at: '1772153760000' }]);
+    const inputs = await readInputs(rig, { sessionKey: `agent:main:${session}`, text: ['a', 'b'] }, 'body');
+    const at = { body: expect.objectContaining({ timestamp: 1_772_153_760_000 }) };
+    expect(inputs).toEqual([at, at]);
   });
 
   test('over the cap of its session is refused with 429 and Retry-After, and not written (G27)', async () => {
@@ -270,10 +270,7 @@ test.each(['waiting', 'claimed,waiting', 'answered', 'silent,failed,cancelled,dr
       found.push(...page.body.items.map(({ id }) => id));
       cursor = page.body.nextCursor;
     }
-    const rows = await rig.rows(
-      `select id from holdfast.inbox where status = any (string_to_array($1, ',')) order by id desc`,
-      [status],
-    );
-    expect(found).toEqual(rows.map(({ id }) => id));
+    const inputs = await readInputs(rig, { status: status.split(',') }, 'id');
+    expect(found).toEqual(inputs.map(({ id }) => id).toSorted((a, b) => b.localeCompare(a)));
   },
 );

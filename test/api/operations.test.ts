@@ -1,4 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { changeDoorbells } from '../rows/doorbells.ts';
+import { addProviderBatches } from '../rows/provider-batches.ts';
+import { ago } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 let isQueueUp: boolean;
@@ -88,10 +91,7 @@ describe('metrics', () => {
     await rig.post('/v1/sessions/dear/messages', { text: '[[reply: yes]]', model: 'anthropic/mystery-1' });
     await rig.work('dear');
     await rig.post('/v1/batches', { items: [{ text: 'one' }, { text: 'two' }] });
-    await rig.rows(
-      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256)
-       values ('01900000-0000-7000-8000-000000000001', 'a', 'submitted', 1, 1, 's'), ('01900000-0000-7000-8000-000000000002', 'a', 'read', 1, 1, 's')`,
-    );
+    await addProviderBatches(rig, { status: 'submitted' }, { status: 'read' });
     const text = (await rig.get('/metrics')).body as string;
     expect(text).toContain('# TYPE holdfast_model_calls_unpriced_total counter\n');
     for (const line of [
@@ -114,7 +114,7 @@ describe('metrics', () => {
 test('readyz is degraded when no process does the pending work, and names none (G31)', async () => {
   const { rig } = holder;
   await rig.post('/v1/sessions/unserved/messages', { text: 'hello' });
-  await rig.rows(`update holdfast.doorbells set due_at = now() - interval '1 minute'`);
+  await changeDoorbells(rig, {}, { dueAt: ago('1 minute') });
   const answer = await rig.get('/readyz');
   expect(answer).toMatchObject({ status: 200, body: { status: 'degraded' } });
   expect(answer.body.troubles).toContain('no_worker');

@@ -2,7 +2,25 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { rollUp, sampleMinute, trimUsage } from '../../src/store/usage/roll-up.ts';
-import { USAGE_SUMS } from '../../src/store/usage/usage-rows.ts';
+import { addCronFires, addCrons, readCrons } from '../rows/crons.ts';
+import { addDeadLetters, removeDeadLetters } from '../rows/dead-letters.ts';
+import { addDeliveries } from '../rows/deliveries.ts';
+import { addDoorbells, removeDoorbells } from '../rows/doorbells.ts';
+import { removeEvents } from '../rows/events.ts';
+import { changeInputs } from '../rows/inputs.ts';
+import { addModelBlocks, addPauses, removeModelBlocks } from '../rows/pauses.ts';
+import { addProviderBatches } from '../rows/provider-batches.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { ago, ahead, earlier, now } from '../rows/table.ts';
+import { changeTurns } from '../rows/turns.ts';
+import {
+  addUsageBuckets,
+  changeMinuteSamples,
+  changeUsageBuckets,
+  countMinuteSamples,
+  removeUsageBuckets,
+} from '../rows/usage.ts';
+import { addWorkers, removeWorkers } from '../rows/workers.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 let monotonicMs = 0;
@@ -25,12 +43,9 @@ describe('GET /v1/overview', () => {
     const { rig } = holder;
     await play('seen', '[[usage: input=1000 output=200 cache-read=3000 cache-write=0]] [[reply: ok]]');
     await play('seen-too', 'bad [[error: 400]]');
-    await rig.rows(
-      `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at, draining_at)
-       select gen_random_uuid(), 'w' || n, 'h', 1, '{worker}', '1', '{"main": {"slots": 4, "inUse": 0}, "cron": {"slots": 2, "inUse": 0}}',
-         case n when 1 then now() - interval '1 minute' else now() + interval '1 hour' end, case n when 2 then now() end
-       from generate_series(1, 3) as n`,
-    );
+    const lanes = { main: { slots: 4, inUse: 0 }, cron: { slots: 2, inUse: 0 } };
+    const reports = { lanes, seenAt: ahead('1 hour') };
+    await addWorkers(rig, { lanes, seenAt: ago('1 minute') }, { ...reports, drainingAt: now }, reports);
     const { body } = await rig.post('/v1/sessions/waits/messages', { text: 'x' });
     const before = (await rig.get('/v1/overview')).body;
     expect(before).toMatchObject({
@@ -72,24 +87,22 @@ describe('GET /v1/overview', () => {
 
   test('marks the cost of today as simulated, also when the scripted model answered more than an hour ago', async () => {
     const { rig } = holder;
-    const earlier = async (isSimulated: boolean) => {
-      await rig.rows('delete from holdfast.usage_buckets');
-      await rig.rows(
-        `insert into holdfast.usage_buckets (size, starts_at, agent_id, model, lane, tier, kind, ${USAGE_SUMS.join(', ')}, is_simulated)
-         select 'hour', date_trunc('day', now(), 'UTC'), 'main', 'm', 'main', 'standard', 'message', ${USAGE_SUMS.map(() => 1).join(', ')}, ${isSimulated}`,
-      );
+    const simulatedWith = async (isSimulated: boolean) => {
+      await removeUsageBuckets(rig);
+      const startsAt = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000);
+      await addUsageBuckets(rig, { startsAt, turns: 1, calls: 1, isSimulated });
       monotonicMs += 1_000;
       return (await rig.get('/v1/overview')).body.simulated;
     };
-    await rig.rows('delete from holdfast.events');
-    expect(await earlier(false)).toBe(false);
-    expect(await earlier(true)).toBe(true);
+    await removeEvents(rig);
+    expect(await simulatedWith(false)).toBe(false);
+    expect(await simulatedWith(true)).toBe(true);
   });
 
   test('has for each minute the most messages that waited and turns that ran when a scheduler looked', async () => {
     const { rig } = holder;
     const { database } = rig.turns;
-    await rig.rows(`update holdfast.inbox set status = 'cancelled' where status = 'waiting'`);
+    await changeInputs(rig, { status: 'waiting' }, { status: 'cancelled' });
     const unseen = (await rig.get('/v1/overview')).body.points;
     expect(unseen.waiting).toEqual([...Array.from({ length: 59 }, () => null), 0]);
     expect(unseen.running).toEqual(unseen.waiting);
@@ -98,21 +111,21 @@ describe('GET /v1/overview', () => {
     for (const name of ['a', 'b'])
       ids.push((await rig.post(`/v1/sessions/sampled-${name}/messages`, { text: 'x' })).body.message.id);
     await sampleMinute(database);
-    await rig.rows(`update holdfast.inbox set status = 'cancelled' where id = $1`, [ids[0]]);
+    await changeInputs(rig, { id: ids[0] }, { status: 'cancelled' });
     await sampleMinute(database);
     monotonicMs += 1_000;
     const sampled = (await rig.get('/v1/overview')).body;
     expect(sampled.waiting.count).toBe(1);
     expect(Math.max(...sampled.points.waiting)).toBe(2);
-    await rig.rows(`update holdfast.minute_samples set starts_at = starts_at - interval '3 days'`);
+    await changeMinuteSamples(rig, {}, { startsAt: earlier('3 days') });
     while (await trimUsage(database));
-    expect(await rig.rows(`select from holdfast.minute_samples`)).toEqual([]);
+    expect(await countMinuteSamples(rig)).toBe(0);
   });
 
   test('says of each lane which session waits longest, and why its message waits', async () => {
     const { rig } = holder;
-    await rig.rows(`delete from holdfast.workers`);
-    await rig.rows(`update holdfast.inbox set status = 'cancelled' where status = 'waiting'`);
+    await removeWorkers(rig);
+    await changeInputs(rig, { status: 'waiting' }, { status: 'cancelled' });
     const spawned = await rig.post('/v1/sessions/why/spawn', { task: 'x' });
     const first = (await rig.post('/v1/sessions/why-first/messages', { text: 'x' })).body.message;
     await rig.post('/v1/sessions/why-later/messages', { text: 'x' });
@@ -131,7 +144,7 @@ describe('GET /v1/overview', () => {
 
   test('counts the messages of a parked turn among those that wait, with their age and the reason, as every other list does', async () => {
     const { rig } = holder;
-    await rig.rows(`update holdfast.inbox set status = 'cancelled' where status = 'waiting'`);
+    await changeInputs(rig, { status: 'waiting' }, { status: 'cancelled' });
     await play('parked', '[[error: 529 retry-after=600]]');
     const [message] = (await rig.get('/v1/messages?session=parked')).body.items;
     expect(message).toMatchObject({ status: 'claimed', why: { code: 'model_blocked' } });
@@ -155,7 +168,7 @@ describe('GET /v1/overview', () => {
     expect(text).toMatch(/^holdfast_lane_oldest_wait_seconds\{lane="main",code="model_blocked"\} [0-9.e-]+$/m);
     await rig.post('/v1/sessions/parked/abort', {});
     await rig.work('parked');
-    await rig.rows('delete from holdfast.model_blocks');
+    await removeModelBlocks(rig);
   });
 
   test('is read once for all requests of a second, and is 304 while it is unchanged', async () => {
@@ -174,39 +187,39 @@ describe('GET /v1/overview', () => {
 describe('GET /v1/attention', () => {
   test('names the problems that need an operator, errors first', async () => {
     const { rig } = holder;
-    await rig.rows(`delete from holdfast.dead_letters`);
+    await removeDeadLetters(rig);
     // What the other tests have left undone.
-    await rig.rows(`delete from holdfast.doorbells`);
-    await rig.rows(`delete from holdfast.workers`);
-    await rig.rows(`update holdfast.usage_buckets set unpriced_calls = 0`);
+    await removeDoorbells(rig);
+    await removeWorkers(rig);
+    await changeUsageBuckets(rig, {}, { unpricedCalls: 0 });
     const before: { items: { kind: string }[] } = (await rig.get('/v1/attention')).body;
     // Tests on the same server may have open transactions.
     expect(before.items.filter(({ kind }) => kind !== 'events_held')).toEqual([]);
     const session = await rig.turns.sessionOf('troubled');
     const id = newId();
-    await rig.rows(
-      `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload, next_slot_at)
-       values ($1, 'late', 'main', 'api', '{}', 'main', '{}', now() - interval '1 hour')`,
-      [id],
-    );
-    for (const statement of [
-      `insert into holdfast.cron_fires (cron_id, scheduled_for, status) values ('${id}', now() - interval '2 hours', 'missed')`,
-      `insert into holdfast.dead_letters (id, kind, code, reason) select gen_random_uuid(), 'turn', 'poison', 'r' from generate_series(1, 3)`,
-      `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at)
-       values (gen_random_uuid(), 'w-1', 'h', 1, '{worker}', '1', '{}', now() - interval '1 minute')`,
-      `insert into holdfast.doorbells (session_id, lane, rings) values ('${session}', 'main', 1)`,
-      `update holdfast.sessions set owner = 'w-1', lease_expires_at = now() - interval '10 minutes' where id = '${session}'`,
-      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, attempts, last_error, expires_at)
-       values (gen_random_uuid(), '${session}', 1, 'webhook', '{}', '{}', 3, 'HTTP 500', now() + interval '1 hour')`,
-      `insert into holdfast.pauses (id, lane, paused_by) values (gen_random_uuid(), 'batch', 'admin')`,
-      `insert into holdfast.model_blocks values ('account', 'anthropic/m', now() + interval '1 hour')`,
-      `insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, submit_started_at) values
-       (gen_random_uuid(), 'a', 'unknown', 5, 1, 'x', now()), (gen_random_uuid(), 'a', 'submitted', 6, 1, 'x', now() - interval '21 hours')`,
-      `insert into holdfast.usage_buckets (size, starts_at, agent_id, model, lane, tier, kind, ${USAGE_SUMS.join(', ')}, is_simulated)
-       select 'hour', now(), 'main', 'new/model', 'main', 'standard', 'message', ${USAGE_SUMS.map((name) => (name === 'unpriced_calls' ? 2 : 0)).join(', ')}, false`,
-      `update holdfast.turns set status = 'parked', ended_at = null, park_code = 'model_away', park_by = 'anthropic', park_since = now()`,
-    ])
-      await rig.rows(statement);
+    await addCrons(rig, {
+      id,
+      name: 'late',
+      agentId: 'main',
+      origin: 'api',
+      schedule: {},
+      target: 'main',
+      payload: {},
+      nextSlotAt: ago('1 hour'),
+    });
+    await addCronFires(rig, { cronId: id, scheduledFor: ago('2 hours'), status: 'missed' });
+    await addDeadLetters(rig, {}, {}, {});
+    await addWorkers(rig, { name: 'w-1', seenAt: ago('1 minute') });
+    await addDoorbells(rig, { sessionId: session, lane: 'main', rings: 1 });
+    await changeSessions(rig, { id: session }, { owner: 'w-1', leaseExpiresAt: ago('10 minutes') });
+    await addDeliveries(rig, { sessionId: session, attempts: 3, lastError: 'HTTP 500' });
+    await addPauses(rig, { lane: 'batch', pausedBy: 'admin' });
+    await addModelBlocks(rig, { account: 'account', model: 'anthropic/m', until: ahead('1 hour') });
+    const unknown = { status: 'unknown', requestCount: 5, submitStartedAt: now };
+    await addProviderBatches(rig, unknown, { requestCount: 6, submitStartedAt: ago('21 hours') });
+    await addUsageBuckets(rig, { startsAt: now, model: 'new/model', unpricedCalls: 2, isSimulated: false });
+    const parked = { status: 'parked', endedAt: null, parkCode: 'model_away', parkBy: 'anthropic', parkSince: now };
+    await changeTurns(rig, {}, parked);
     monotonicMs += 1_000;
     const { items } = (await rig.get('/v1/attention')).body;
     expect(items.map(({ kind }: { kind: string }) => kind)).toEqual(
@@ -244,31 +257,26 @@ describe('GET /v1/attention', () => {
 
   test('lists a silent worker until a process with its roles has started in its place', async () => {
     const { rig } = holder;
-    await rig.rows('delete from holdfast.workers');
-    const worker = (name: string, roles: string, started: string, seen: string) =>
-      rig.rows(
-        `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, started_at, seen_at)
-         values (gen_random_uuid(), $1, 'h', 1, $2::text[], '1', '{}', now() - $3::interval, now() - $4::interval)`,
-        [name, roles, started, seen],
-      );
-    await worker('killed', '{worker}', '2 hours', '40 minutes');
-    await worker('older', '{worker,api}', '2 hours', '0');
-    await worker('scheduler', '{scheduler}', '1 minute', '0');
+    await removeWorkers(rig);
+    const worker = (name: string, roles: string[], started: string, seen: string) =>
+      addWorkers(rig, { name, roles, startedAt: ago(started), seenAt: ago(seen) });
+    await worker('killed', ['worker'], '2 hours', '40 minutes');
+    await worker('older', ['worker', 'api'], '2 hours', '0');
+    await worker('scheduler', ['scheduler'], '1 minute', '0');
     expect(await attention('worker_silent')).toMatchObject({ text: expect.stringContaining('killed') });
-    await worker('new', '{worker,scheduler}', '39 minutes', '0');
+    await worker('new', ['worker', 'scheduler'], '39 minutes', '0');
     expect(await attention('worker_silent')).toBeUndefined();
     // One process replaces one other.
-    await worker('killed too', '{worker}', '2 hours', '41 minutes');
+    await worker('killed too', ['worker'], '2 hours', '41 minutes');
     expect(await attention('worker_silent')).toMatchObject({ text: expect.stringContaining('killed too') });
-    await rig.rows('delete from holdfast.workers');
+    await removeWorkers(rig);
   });
 
   test('lists missed slots until the cron fires again', async () => {
     const { rig } = holder;
     expect(await attention('cron_missed')).toMatchObject({ count: 1 });
-    await rig.rows(
-      `insert into holdfast.cron_fires (cron_id, scheduled_for, status) select id, now() - interval '1 hour', 'completed' from holdfast.crons`,
-    );
+    for (const { id } of await readCrons(rig, {}, 'id'))
+      await addCronFires(rig, { cronId: id, scheduledFor: ago('1 hour'), status: 'completed' });
     expect(await attention('cron_missed')).toBeUndefined();
   });
 
@@ -293,9 +301,7 @@ describe('GET /v1/attention', () => {
       outcome: 'ok',
     });
     // One more dead letter is news.
-    await rig.rows(
-      `insert into holdfast.dead_letters (id, kind, code, reason) values (gen_random_uuid(), 'turn', 'poison', 'r')`,
-    );
+    await addDeadLetters(rig, { id: newId<string>(), kind: 'turn', code: 'poison', reason: 'r' });
     expect(await attention('dead_letters')).toMatchObject({ state: 'open', mark: null, count: 4 });
     const snoozed = (await rig.post(`${path}/snooze`, { seconds: 60 })).body;
     expect(snoozed).toMatchObject({ state: 'snoozed', mark: { until: expect.any(String), reason: null } });

@@ -3,6 +3,8 @@ import { expect, test } from 'vitest';
 import { createClaim } from '../../src/store/claim-session.ts';
 import type { SessionId } from '../../src/core/ids.ts';
 import { selectStaleRings } from '../../src/store/reconcile.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
+import { ago } from '../rows/table.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ keys: [{ name: 'ops', role: 'operator', key: 'operator-key-0123456789' }] });
@@ -87,17 +89,14 @@ test('a pause of the same scope is one pause, and a retry after its end does not
 test('a stop reaches a turn of a paused session whose worker is lost (G24)', async () => {
   const { rig } = holder;
   const id = await send('lost');
-  const [{ id: sessionId } = {}] = await rig.rows(`select id from holdfast.sessions where key = 'agent:main:lost'`);
+  const [{ id: sessionId } = {}] = await readSessions(rig, { key: 'agent:main:lost' }, 'id');
   await rig.post('/v1/pause', { session: 'lost' });
-  await rig.rows(
-    `update holdfast.sessions set owner = 'gone', lease_expires_at = clock_timestamp() - interval '1 s' where id = $1`,
-    [sessionId],
-  );
+  await changeSessions(rig, { id: sessionId }, { owner: 'gone', leaseExpiresAt: ago('1 s') });
   const claim = createClaim(rig.turns.database);
   const known = { version: -1, seq: 0 };
   const ask = { sessionId: sessionId as SessionId, owner: 'next', leaseMs: 10_000, known };
   expect((await claim(ask)).kind).toBe('idle');
-  await rig.rows(`update holdfast.sessions set stop_reason = 'user' where id = $1`, [sessionId]);
+  await changeSessions(rig, { id: sessionId }, { stopReason: 'user' });
   expect((await claim(ask)).kind).toBe('claimed');
   expect(await statusOf(id)).toBe('waiting');
 });
@@ -105,7 +104,7 @@ test('a stop reaches a turn of a paused session whose worker is lost (G24)', asy
 test('the worker that holds a session claims it again although it was paused meanwhile (G4)', async () => {
   const { rig } = holder;
   await send('mine');
-  const [{ id: sessionId } = {}] = await rig.rows(`select id from holdfast.sessions where key = 'agent:main:mine'`);
+  const [{ id: sessionId } = {}] = await readSessions(rig, { key: 'agent:main:mine' }, 'id');
   const claim = createClaim(rig.turns.database);
   const ask = {
     sessionId: sessionId as SessionId,
@@ -127,9 +126,7 @@ test('the reconciler does not ring for paused sessions, so they do not take the 
     staleAfterMs: 0,
     lanes: [{ lane: 'main', room: 100 }],
   });
-  const keys = await rig.rows('select key from holdfast.sessions where id = any ($1)', [
-    stale.map(({ sessionId }) => sessionId),
-  ]);
+  const keys = await readSessions(rig, { id: stale.map(({ sessionId }) => sessionId) }, 'key');
   expect(keys).toEqual([{ key: 'agent:main:loud' }]);
 });
 

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { priceBookOf } from '../../src/config.ts';
 import { storePriceVersion } from '../../src/store/price-versions.ts';
+import { readPriceVersions } from '../rows/prices.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -31,7 +32,7 @@ test('a version of the table is stored once, with its rows', async () => {
   const book = priceBookOf(turns.config);
   await storePriceVersion(turns.database, book);
   await storePriceVersion(turns.database, book);
-  expect(await turns.rows('select version, sha256, rows from holdfast.price_versions')).toEqual([
+  expect(await readPriceVersions(turns, {}, 'version', 'sha256', 'rows')).toEqual([
     { version: book.version, sha256: book.sha256, rows: book.table },
   ]);
 });

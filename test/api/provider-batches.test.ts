@@ -1,14 +1,22 @@
 import { expect, test } from 'vitest';
+import { addProviderBatches } from '../rows/provider-batches.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
 
 test('submissions to the provider are listed newest first, in pages and by status', async () => {
   const { rig } = holder;
-  await rig.rows(`insert into holdfast.provider_batches (id, account, status, request_count, body_bytes, body_sha256, provider_id, is_adopted, counts, wasted)
-    values ('01900000-0000-7000-8000-000000000001', 'a', 'read', 2, 10, 'x', 'msgbatch_1', true, '{"succeeded": 2}',
-        '{"answers": 1, "inputTokens": 5, "outputTokens": 1, "cacheReadTokens": 0, "cacheWriteTokens": 0}'),
-      ('01900000-0000-7000-8000-000000000002', 'a', 'submitting', 1, 10, 'x', null, false, null, null)`);
+  const wasted = { answers: 1, inputTokens: 5, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const read = {
+    status: 'read',
+    requestCount: 2,
+    providerId: 'msgbatch_1',
+    isAdopted: true,
+    counts: { succeeded: 2 },
+    wasted,
+  };
+  await addProviderBatches(rig, { id: '01900000-0000-7000-8000-000000000001', ...read });
+  await addProviderBatches(rig, { id: '01900000-0000-7000-8000-000000000002', status: 'submitting' });
   const first = await rig.get('/v1/provider-batches?limit=1');
   expect(first.body.items).toMatchObject([{ status: 'submitting', providerId: null, counts: null, wasted: null }]);
   const second = await rig.get(`/v1/provider-batches?limit=1&cursor=${first.body.nextCursor}`);

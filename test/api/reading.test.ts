@@ -1,6 +1,7 @@
 // Goal: slow reads do not slow turns down. Method: a lock makes reads wait until their time limit ends them.
 import pg from 'pg';
 import { expect, test } from 'vitest';
+import { lockTables } from '../rows/whole-tables.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -10,7 +11,8 @@ test('blocked reads end at their time limit with a clear 503, and turns run mean
   const locker = new pg.Client({ connectionString: rig.databaseUrl });
   await locker.connect();
   try {
-    await locker.query('begin; lock table holdfast.cron_fires, holdfast.crons in access exclusive mode');
+    await locker.query('begin');
+    await lockTables(locker, 'cron_fires', 'crons');
     // As many as there are connections for reading.
     const reads = Array.from({ length: 3 }, () => rig.get('/v1/crons'));
     const { body } = await rig.post('/v1/sessions/meanwhile/messages', { text: '[[reply: done]]' });

@@ -1,5 +1,6 @@
 // The effects of `/reasoning`: in the prompt, the request, the reply, the live events and `/status`.
 import { expect, test } from 'vitest';
+import { readEvents } from '../rows/events.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig({ ownerIds: ['the-owner'] });
@@ -13,7 +14,7 @@ async function think(session: string) {
   const { body } = await say(session, '[[thinking: It is four.]] [[reply: Four.]]', { thinking: 'high' });
   await rig.work(session);
   const { reply, turnId } = (await rig.get(`/v1/messages/${body.message.id}`)).body;
-  const events = await rig.rows('select type, data from holdfast.events where turn_id = $1 order by id', [turnId]);
+  const events = await readEvents(rig, { turnId }, 'type', 'data');
   const request = (await rig.get(`/v1/turns/${turnId}/requests/1`)).body;
   const textOf = (type: string) =>
     events

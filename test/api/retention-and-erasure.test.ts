@@ -5,6 +5,16 @@ import { expect, test } from 'vitest';
 import type { SessionId } from '../../src/core/ids.ts';
 import { beginRetention, RETENTION_KINDS } from '../../src/store/retention/retention-kinds.ts';
 import { randomOf, seedOfRun } from '../crash/rig/random-of.ts';
+import { readModelCalls, readToolCalls } from '../rows/calls.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { readEndedTranscripts, readEntries } from '../rows/entries.ts';
+import { readInputs } from '../rows/inputs.ts';
+import { changeRetention } from '../rows/retention.ts';
+import { readSessions } from '../rows/sessions.ts';
+import { readSystemEvents } from '../rows/system-events.ts';
+import { above, sumOf } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
+import { readUsageBuckets } from '../rows/usage.ts';
 import { isLongForm } from '../servers/test-form.ts';
 import { tablesWith } from './tables-with.ts';
 import { useApiRig } from './use-api-rig.ts';
@@ -41,7 +51,7 @@ type Step = (told: Told) => Promise<void>;
 /** Runs passes over a kind until one is complete. A concurrent run leaves the work to this one, or this one to the other. */
 async function pass(each: (typeof RETENTION_KINDS)[number]): Promise<void> {
   const { rig } = holder;
-  await rig.rows('update holdfast.retention set completed_at = null where kind = $1', [each.kind]);
+  await changeRetention(rig, { kind: each.kind }, { completedAt: null });
   for (;;) {
     const step = await each(rig.turns.database, 0);
     if (step === null || !step.hasMore) return;
@@ -53,9 +63,7 @@ async function work({ name }: Told): Promise<void> {
   const { rig } = holder;
   const worker = rig.turns.worker();
   for (;;) {
-    const [row] = await rig.rows('select id from holdfast.sessions where key = $1 and waiting > 0', [
-      `agent:main:${name}`,
-    ]);
+    const [row] = await readSessions(rig, { key: `agent:main:${name}`, waiting: above(0) }, 'id');
     if (row === undefined) break;
     await worker.runSession(row['id'] as SessionId);
   }
@@ -169,23 +177,35 @@ async function faultsOf({ name, sent, fresh }: Told): Promise<string[]> {
 
 /** Returns what is wrong with the tables as a whole. */
 async function tableFaults(): Promise<unknown[]> {
-  return holder.rig.rows(
-    `select 'waiting' as fault, s.key from holdfast.sessions s
-       where s.waiting <> (select count(*) from holdfast.inbox i where i.session_id = s.id and i.status = 'waiting')
-     union all select 'call of no turn', c.turn_id::text from holdfast.model_calls c where c.turn_id not in (select id from holdfast.turns)
-     union all select 'tool call of no turn', c.turn_id::text from holdfast.tool_calls c where c.turn_id not in (select id from holdfast.turns)
-     union all select 'row of no session', r.session_id::text from (
-         select session_id from holdfast.inbox union all select session_id from holdfast.entries union all select session_id from holdfast.turns
-         union all select session_id from holdfast.system_events union all select session_id from holdfast.ended_transcripts
-       ) r where r.session_id not in (select id from holdfast.sessions)
-     union all select 'open letter without its turn', l.turn_id::text from holdfast.dead_letters l
-       where l.state = 'open' and l.turn_id not in (select id from holdfast.turns)`,
+  const { rig } = holder;
+  const sessions = await readSessions(rig, {}, 'id', 'key', 'waiting');
+  const inputs = await readInputs(rig, {}, 'sessionId', 'status');
+  const turns = await readTurns(rig, {}, 'id', 'sessionId');
+  const waits = sessions.filter(
+    ({ id, waiting }) => waiting !== inputs.filter((row) => row.sessionId === id && row.status === 'waiting').length,
   );
+  const [known, ended] = [sessions, turns].map((rows) => new Set<string | null>(rows.map(({ id }) => id)));
+  const others = [
+    await readEntries(rig, {}, 'sessionId'),
+    await readSystemEvents(rig),
+    await readEndedTranscripts(rig),
+  ];
+  const ofSessions = [inputs, turns, ...others].flat();
+  const ofTurns = [
+    await readModelCalls(rig),
+    await readToolCalls(rig),
+    await readDeadLetters(rig, { state: 'open' }),
+  ].flat();
+  return [
+    ...waits.map(({ key }) => ['waiting', key]),
+    ...ofTurns.filter(({ turnId }) => turnId !== null && !ended!.has(turnId)).map((row) => ['row of no turn', row]),
+    ...ofSessions.filter(({ sessionId }) => !known!.has(sessionId)).map((row) => ['row of no session', row]),
+  ];
 }
 
 async function calls(): Promise<unknown> {
   await rollUpAll(holder.rig.turns.database);
-  return holder.rig.rows(`select sum(calls)::int as calls from holdfast.usage_buckets where size = 'hour'`);
+  return sumOf(await readUsageBuckets(holder.rig, { size: 'hour' }), 'calls');
 }
 
 test('retention and erasures delete, concurrently with turns, what they should and nothing else (G1, G2, G3)', async () => {

@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addBatchItems } from '../rows/batches.ts';
+import { changeInputs } from '../rows/inputs.ts';
+import { changeTurns } from '../rows/turns.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -38,7 +41,7 @@ describe('turns', () => {
     expect(await mine(`worker=${good.worker}`)).toEqual([good.id, bad.id]);
     expect(await mine('worker=nothing')).toEqual([]);
     expect(await mine('minMs=100000000')).toEqual([]);
-    await holder.rig.rows(`update holdfast.turns set ended_at = started_at + interval '2 s' where id = $1`, [bad.id]);
+    await changeTurns(holder.rig, { id: bad.id }, { endedAt: new Date(Date.parse(bad.startedAt) + 2_001) });
     expect(await mine('minMs=2000')).toEqual([bad.id]);
     expect(await mine('minCostUsd=0.004')).toEqual([good.id]);
     expect(await mine(`until=${bad.startedAt}`)).toEqual([]);
@@ -75,17 +78,18 @@ describe('turns', () => {
     const turns = [];
     for (const attempt of [1, 2]) {
       const { turn, message } = await turnOf('of-batch', `[[reply: ${attempt}]]`);
-      await rig.rows('update holdfast.inbox set cause_key = $2 where id = $1', [
-        message.id,
-        `batch:${batch}:1:${attempt}`,
-      ]);
+      await changeInputs(rig, { id: message.id }, { causeKey: `batch:${batch}:1:${attempt}` });
       turns.unshift(turn.id);
     }
-    await rig.rows(
-      `insert into holdfast.batch_items (batch_id, n, session_key, is_own_session, is_ready, body, attempt)
-       values ($1, 1, 'agent:main:of-batch', true, true, '{}', 2)`,
-      [batch],
-    );
+    await addBatchItems(rig, {
+      batchId: batch,
+      n: 1,
+      sessionKey: 'agent:main:of-batch',
+      isOwnSession: true,
+      isReady: true,
+      body: {},
+      attempt: 2,
+    });
     expect(await turnIds(`batch=${batch}`)).toEqual(turns);
     expect(await turnIds(`batch=${newId()}`)).toEqual([]);
   });
@@ -158,7 +162,7 @@ describe('ids', () => {
     expect((await found(`endsWith=${end}&kinds=message,batch`)).items).toEqual([]);
     expect((await found('endsWith=00000000000f')).items).toEqual([]);
     const twin = `${newId().slice(0, -6)}${end}`;
-    await holder.rig.rows('update holdfast.inbox set id = $1 where id = $2', [twin, message.id]);
+    await changeInputs(holder.rig, { id: message.id }, { id: twin });
     expect((await found(`endsWith=${end}`)).items.map(({ id }: { id: string }) => id)).toEqual([twin, turn.id]);
   });
 

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addEntries, changeEntries } from '../rows/entries.ts';
+import { changeSessions, readSessions } from '../rows/sessions.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -84,8 +86,10 @@ describe('sessions', () => {
       contextWindow: 200_000,
       apiQueueMode: 'collect',
     });
-    await rig.rows(
-      `update holdfast.sessions set owner = 'worker-1', lease_expires_at = '2026-11-01T08:00:00Z' where key = 'agent:main:locked'`,
+    await changeSessions(
+      rig,
+      { key: 'agent:main:locked' },
+      { owner: 'worker-1', leaseExpiresAt: new Date('2026-11-01T08:00:00Z') },
     );
     const lock = { holder: 'worker-1', until: '2026-11-01T08:00:00.000Z' };
     expect(await seen()).toMatchObject({ lock });
@@ -151,10 +155,7 @@ describe('a transcript', () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/hidden/messages', { text: 'x' });
     await rig.work('hidden');
-    await rig.rows(
-      `update holdfast.entries set state = 'pruned' where seq = 1 and session_id =
-       (select id from holdfast.sessions where key = 'agent:main:hidden')`,
-    );
+    await changeEntries(rig, { seq: 1, sessionKey: 'agent:main:hidden' }, { state: 'pruned' });
     expect((await rig.get('/v1/sessions/hidden/transcript')).body.items).toHaveLength(1);
     const all = await rig.get('/v1/sessions/hidden/transcript?state=all');
     expect(all.body.items.map((item: { state: string }) => item.state)).toEqual(['pruned', 'active']);
@@ -163,13 +164,18 @@ describe('a transcript', () => {
   test('has pages that are also bounded in bytes (G28)', async () => {
     const { rig } = holder;
     await rig.post('/v1/sessions/heavy/messages', { text: 'x' });
-    const [session] = await rig.rows("select id from holdfast.sessions where key = 'agent:main:heavy'");
+    const [session] = await readSessions(rig, { key: 'agent:main:heavy' }, 'id');
     for (let seq = 1; seq <= 6; seq += 1) {
-      await rig.rows(
-        `insert into holdfast.entries (session_id, seq, id, transcript_no, kind, role, content, turn_id)
-         values ($1, $2, $3, 1, 'prompt', 'user', $4, $5)`,
-        [session?.['id'], seq, newId(), JSON.stringify([{ type: 'text', text: 'y'.repeat(1_500_000) }]), newId()],
-      );
+      await addEntries(rig, {
+        sessionId: session!.id,
+        seq,
+        id: newId(),
+        transcriptNo: 1,
+        kind: 'prompt',
+        role: 'user',
+        content: [{ type: 'text', text: 'y'.repeat(1_500_000) }],
+        turnId: newId(),
+      });
     }
     const { items, pages } = await allPages('/v1/sessions/heavy/transcript', 100);
     expect(items.map((item) => item['seq'])).toEqual([1, 2, 3, 4, 5, 6]);

@@ -3,6 +3,7 @@
 // a wait.
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { countInputs } from '../rows/inputs.ts';
 import { withTestDatabase, type TestDatabase } from '../servers/postgres.ts';
 import { startPostgresProxy, type PostgresProxy } from '../servers/postgres-proxy.ts';
 import type { RoundTrip } from '../servers/round-trips.ts';
@@ -58,9 +59,7 @@ async function answersOf(...texts: string[]): Promise<JsonAnswer[]> {
   const answers: Promise<JsonAnswer>[] = [];
   for (const text of texts) {
     answers.push(rig.post(`/v1/sessions/${key}/messages`, { text }, { prefer: 'wait=20' }));
-    await eventually(async () =>
-      (await rig.rows('select count(*)::int as n from holdfast.inbox where session_id = $1', [sessionId])).at(0),
-    ).toEqual({ n: answers.length });
+    await eventually(() => countInputs(rig, { sessionId })).toBe(answers.length);
   }
   await eventually(waitingRequests).toBe(texts.length);
   expect(await rig.work(key)).toMatchObject({ kind: 'ended' });

@@ -1,5 +1,7 @@
 // Browsers: signing in with a key or a code, and the limits of a cookie.
 import { describe, expect, test } from 'vitest';
+import { changeSignInCodes, changeWebSessions } from '../rows/keys.ts';
+import { ago, earlier } from '../rows/table.ts';
 import { ADMIN_KEY } from './api-rig.ts';
 import { eventually, useApiRig } from './use-api-rig.ts';
 
@@ -83,7 +85,7 @@ describe('with a code', () => {
 
   test('a code of 61 seconds is refused', async () => {
     const code = await codeOf();
-    await holder.rig.rows(`update holdfast.sign_in_codes set expires_at = expires_at - interval '61 seconds'`);
+    await changeSignInCodes(holder.rig, {}, { expiresAt: earlier('61 seconds') });
     expect((await browse('POST', PATH, {}, { code })).status).toBe(401);
   });
 
@@ -165,7 +167,7 @@ describe('a sign-in ends', () => {
 
   test('when it expires', async () => {
     const cookie = await signedIn();
-    await holder.rig.rows(`update holdfast.web_sessions set expires_at = now() - interval '1 second'`);
+    await changeWebSessions(holder.rig, {}, { expiresAt: ago('1 second') });
     await eventually(async () => (await browse('GET', '/v1/turns', cookie)).status).toBe(401);
   });
 });

@@ -1,5 +1,6 @@
 // A builder for families that are deeper than the limits of the configuration allow.
 import type { SessionId } from '../../src/core/ids.ts';
+import { readSessions } from '../rows/sessions.ts';
 import { spawnFrom } from '../store/family-builders.ts';
 import type { ApiRig } from './api-rig.ts';
 
@@ -14,7 +15,7 @@ export async function spawnBelow(
   parentKey: string,
   { label, task = '[[reply: done]]' }: { label: string; task?: string },
 ): Promise<SpawnedBelow> {
-  const [row] = await rig.rows('select id from holdfast.sessions where key = $1', [parentKey]);
+  const [row] = await readSessions(rig, { key: parentKey }, 'id');
   const { id } = row as { id: SessionId };
   const limits = { depthMax: 5, childrenMax: 20, descendantsMax: 50 };
   const spawned = await spawnFrom({ database: rig.turns.database, rows: rig.rows }, id, { task, label, limits });

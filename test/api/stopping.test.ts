@@ -3,6 +3,7 @@ import { Agent, get, request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { addEvents, idInTransaction } from '../rows/events.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { ADMIN_KEY, createApiRig, type ApiRig } from './api-rig.ts';
 import { openEvents } from './event-client.ts';
@@ -22,12 +23,8 @@ async function openRig(): Promise<ApiRig> {
 /** Writes many large events of a session in one go. */
 async function flood(rig: ApiRig, session: string, count: number, bytes: number): Promise<void> {
   const sessionId = await rig.turns.sessionOf(session);
-  await rig.rows(
-    `insert into holdfast.events (id, session_id, type, data)
-     select (pg_current_xact_id()::text::bigint << 16) + n, $1, 'tool.ended', json_build_object('x', repeat('y', $3))
-     from generate_series(1, $2) as n`,
-    [sessionId, count, bytes],
-  );
+  const event = { sessionId, type: 'tool.ended', data: { x: 'y'.repeat(bytes) } };
+  await addEvents(rig, ...Array.from({ length: count }, (_, n) => ({ id: idInTransaction(n + 1), ...event })));
 }
 
 test('a client that does not read live events is disconnected, and resumes by its id without a gap (G28)', async () => {

@@ -1,6 +1,7 @@
 // Subagents over HTTP: spawned, listed, messaged and stopped, with real turns.
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { endGathering } from '../rows/doorbells.ts';
 import { spawnBelow } from './spawn-below.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -144,7 +145,7 @@ describe('a run', () => {
     expect((await steer({})).status).toBe(400);
     await work(body.childSessionKey);
     expect((await rig.get('/v1/sessions/steerer/subagents')).body.items[0].status).toBe('running');
-    await rig.rows('update holdfast.doorbells set gather_until = now(), due_at = now()');
+    await endGathering(rig);
     await work(body.childSessionKey);
     expect((await rig.get('/v1/sessions/steerer/subagents')).body.items[0]).toMatchObject({
       status: 'ok',

@@ -1,5 +1,7 @@
 // A session's transcript as a whole, over the API: compacted, restored, ended by a reset, copied by a fork.
 import { expect, test } from 'vitest';
+import { changeEntries } from '../rows/entries.ts';
+import { readEvents } from '../rows/events.ts';
 import { seedHistory } from '../turn/seed-history.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -155,7 +157,7 @@ test('a reset begins a new transcript under the same key, and the old one is kep
     { transcriptNo: 2, isCurrent: true, entries: 2 },
     { transcriptNo: 1, isCurrent: false, entries: 2 },
   ]);
-  const [event] = await holder.rig.rows(`select data from holdfast.events where type = 'session.reset'`);
+  const [event] = await readEvents(holder.rig, { type: 'session.reset' }, 'data');
   expect(event!['data']).toEqual({ transcriptNo: 2, previousTranscriptNo: 1, reason: 'api' });
 });
 
@@ -249,6 +251,6 @@ test('a prompt names the parts that its text was put together from; an answer an
   expect(answer.parts).toBeNull();
   const cut = (await rig.get(`${url}?partChars=4`)).body.items[0];
   expect(cut.parts).toEqual(prompt.parts);
-  await rig.rows('update holdfast.entries set parts = null where id = $1', [prompt.id]);
+  await changeEntries(rig, { id: prompt.id }, { parts: null });
   expect((await rig.get(url)).body.items[0].parts).toBeNull();
 });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
+import { addModelCalls } from '../rows/calls.ts';
+import { addDeadLetters, readDeadLetters } from '../rows/dead-letters.ts';
+import { addDeliveries, countDeliveries } from '../rows/deliveries.ts';
+import { ago, now } from '../rows/table.ts';
+import { changeTurns } from '../rows/turns.ts';
 import type { ApiRig } from './api-rig.ts';
 import { useApiRig } from './use-api-rig.ts';
 
@@ -53,10 +58,7 @@ describe('a turn', () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'harnessed', '[[reply: ok]]');
     expect(turn.harness).toEqual({ id: 'built-in', reason: 'auto_fallback' });
-    await rig.rows(
-      `update holdfast.turns set view = '{"harness":{"id":"helper","reason":"auto_plugin"}}' where id = $1`,
-      [turn.id],
-    );
+    await changeTurns(rig, { id: turn.id }, { view: { harness: { id: 'helper', reason: 'auto_plugin' } } });
     const named = (await rig.get('/v1/turns?session=harnessed')).body.items;
     expect(named).toMatchObject([{ harness: { id: 'helper', reason: 'auto_plugin' } }]);
     expect((await turnOf(rig, 'harnessed', '/compact')).harness).toBeNull();
@@ -125,11 +127,16 @@ describe('turns', () => {
     const { rig } = holder;
     const turn = await turnOf(rig, 'long', '[[reply: ok]]');
     for (let step = 2; step <= 30; step += 1) {
-      await rig.rows(
-        `insert into holdfast.model_calls (turn_id, call_no, step, epoch, until_seq, status, started_at, ended_at)
-         values ($1, $2, $2, 1, 1, 'ok', now(), now())`,
-        [turn.id, step],
-      );
+      await addModelCalls(rig, {
+        turnId: turn.id,
+        callNo: step,
+        step,
+        epoch: 1,
+        untilSeq: 1,
+        status: 'ok',
+        startedAt: now,
+        endedAt: now,
+      });
     }
     const [listed] = (await rig.get('/v1/turns?session=long')).body.items;
     expect(listed.steps.map((step: { n: number }) => step.n)).toEqual(Array.from({ length: 20 }, (_, n) => n + 11));
@@ -143,11 +150,9 @@ describe('the outbox', () => {
     const { rig } = holder;
     const id = newId<string>();
     const sessionId = await rig.turns.sessionOf('outbox');
-    await rig.rows(
-      `insert into holdfast.deliveries (id, session_id, seq, channel, target, payload, status, expires_at)
-       values ($1, $2, (select count(*) + 1 from holdfast.deliveries), 'webhook', $3, '{"text":"hi"}', $4, now() - interval '1 hour')`,
-      [id, sessionId, JSON.stringify(target), status],
-    );
+    const seq = (await countDeliveries(rig)) + 1;
+    const delivery = { id, sessionId, seq, target, payload: { text: 'hi' }, status };
+    await addDeliveries(rig, { ...delivery, expiresAt: ago('1 hour') });
     return id;
   }
 
@@ -164,16 +169,17 @@ describe('the outbox', () => {
   test('sends a failed delivery again with a new deadline, and closes its dead letter', async () => {
     const { rig } = holder;
     const id = await newDelivery('failed');
-    await rig.rows(
-      `insert into holdfast.dead_letters (id, kind, delivery_id, code, reason) values ($1, 'delivery', $2, 'delivery_failed', '500')`,
-      [newId(), id],
-    );
+    await addDeadLetters(rig, {
+      id: newId(),
+      kind: 'delivery',
+      deliveryId: id,
+      code: 'delivery_failed',
+      reason: '500',
+    });
     const redriven = await rig.post(`/v1/deliveries/${id}/redrive`);
     expect(redriven).toMatchObject({ status: 200, body: { id, status: 'pending', attempts: 0, settledAt: null } });
     expect(Date.parse(redriven.body.expiresAt)).toBeGreaterThan(Date.now());
-    expect(await rig.rows('select state from holdfast.dead_letters where delivery_id = $1', [id])).toEqual([
-      { state: 'redriven' },
-    ]);
+    expect(await readDeadLetters(rig, { deliveryId: id }, 'state')).toEqual([{ state: 'redriven' }]);
     expect((await rig.post(`/v1/deliveries/${id}/redrive`)).body.code).toBe('conflict');
   });
 
@@ -193,10 +199,13 @@ describe('dead letters', () => {
     const { rig } = holder;
     const sessionId = await rig.turns.sessionOf('dead');
     for (let n = 1; n <= 25; n += 1) {
-      await rig.rows(
-        `insert into holdfast.dead_letters (id, kind, session_id, code, reason) values ($1, 'turn', $2, $3, $4)`,
-        [newId(), sessionId, n <= 3 ? 'poison' : 'model_failed', `reason ${n}`],
-      );
+      await addDeadLetters(rig, {
+        id: newId(),
+        kind: 'turn',
+        sessionId,
+        code: n <= 3 ? 'poison' : 'model_failed',
+        reason: `reason ${n}`,
+      });
     }
     const groups = (await rig.get('/v1/dead-letters')).body.items.filter(
       (one: { kind: string; code: string }) => one.kind === 'turn' && ['model_failed', 'poison'].includes(one.code),

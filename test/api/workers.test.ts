@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { ago, now } from '../rows/table.ts';
+import { addWorkers } from '../rows/workers.ts';
 import { useApiRig } from './use-api-rig.ts';
 
 const holder = useApiRig();
@@ -8,9 +10,16 @@ const LOST = '01900000-0000-7000-8000-000000000002';
 
 test('processes are listed newest first with their state, and only one that reports can be drained', async () => {
   const { rig } = holder;
-  await rig.rows(`insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at) values
-    ('${RUNNING}', 'a', 'host', 1, '{api,worker}', '1.0.0', '{"main": {"slots": 4, "inUse": 2}}', clock_timestamp()),
-    ('${LOST}', 'b', 'host', 2, '{scheduler}', '1.0.0', '{}', clock_timestamp() - interval '20 seconds')`);
+  const lanes = { main: { slots: 4, inUse: 2 } };
+  await addWorkers(rig, { id: RUNNING, name: 'a', roles: ['api', 'worker'], version: '1.0.0', lanes, seenAt: now });
+  await addWorkers(rig, {
+    id: LOST,
+    name: 'b',
+    pid: 2,
+    roles: ['scheduler'],
+    version: '1.0.0',
+    seenAt: ago('20 seconds'),
+  });
   const first = await rig.get('/v1/workers?limit=1');
   expect(first.body.items).toMatchObject([{ id: LOST, state: 'lost', roles: ['scheduler'] }]);
   const second = await rig.get(`/v1/workers?limit=1&cursor=${first.body.nextCursor}`);

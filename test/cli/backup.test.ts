@@ -11,6 +11,7 @@ import { databaseFrames } from '../../src/store/backup/write-backup.ts';
 import { frameOf, readFrames } from '../../src/store/backup/frames.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
 import { layOut } from '../../src/store/migrate.ts';
+import { readInputs } from '../rows/inputs.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { openServiceRig } from '../service/rig/service-rig.ts';
 import { makeFolder } from './make-folder.ts';
@@ -85,9 +86,7 @@ describe('a backup', () => {
       expect(await restored.settled(message)).toMatchObject({ status: 'answered', reply: String(n) });
     expect(await restored.settled(running)).toMatchObject({ status: 'answered' });
     expect((await restored.ask('GET', `/v1/messages/${answered.id}`)).body.reply).toBe('déjà vu');
-    const texts = await rig.rows(
-      `select body ->> 'text' as text from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = 'agent:main:queue'`,
-    );
+    const texts = await readInputs(rig, { sessionKey: 'agent:main:queue' }, 'text');
     expect(texts).toHaveLength(WAITING);
   });
 

@@ -5,6 +5,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { countInputs } from '../rows/inputs.ts';
+import { readTurns } from '../rows/turns.ts';
 import { apiKey, openServiceRig, type RunningProcess, type ServiceRig } from '../service/rig/service-rig.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { BIN, runCli } from './run-cli.ts';
@@ -36,9 +38,7 @@ test('in a pipe, each line is a message that waits for the answer to the one bef
 
 test('a request of a turn is printed part by part, or whole as JSON', async () => {
   await runCli(['chat', 'asked'], { env: env(), stdin: 'what was I asked? [[reply: That.]]\n' });
-  const [turn] = await holder.rig.rows<{ id: string }>(
-    `select t.id from holdfast.turns t join holdfast.sessions s on s.id = t.session_id where s.key = 'agent:main:asked'`,
-  );
+  const [turn] = await readTurns(holder.rig, { sessionKey: 'agent:main:asked' }, 'id');
   const request = ['turns', 'request', turn?.id ?? '', '1'];
   const shown = await runCli(request, { env: env() });
   expect(shown.code).toBe(0);
@@ -97,10 +97,7 @@ test('while the service is away it waits, and nothing is sent twice, lost or pri
   holder.api = await rig.start('api', { port });
   const [code] = (await once(child, 'close')) as [number];
   expect({ code, out: seen.out }).toEqual({ code: 0, out: 'Before.\nAfter.\nNext.\n' });
-  const rows = await rig.rows(
-    `select count(*)::int as n from holdfast.inbox i join holdfast.sessions s on s.id = i.session_id where s.key = 'agent:main:patient'`,
-  );
-  expect(rows).toEqual([{ n: 2 }]);
+  expect(await countInputs(rig, { sessionKey: 'agent:main:patient' })).toBe(2);
 });
 
 function collect(child: ChildProcess): { out: string; err: string } {

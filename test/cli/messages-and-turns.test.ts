@@ -3,6 +3,9 @@ import { beforeEach, expect, test } from 'vitest';
 import { newId } from '../../src/ids.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { changeDeliveries } from '../rows/deliveries.ts';
+import { ahead } from '../rows/table.ts';
+import { addTurns, readTurns } from '../rows/turns.ts';
 import { runCli } from './run-cli.ts';
 
 const holder = useApiRig();
@@ -63,10 +66,8 @@ test('the last digits of an id stand for it, unless several end so', async () =>
   const missing = await run('turns', 'show', '00000000000f');
   expect(missing).toMatchObject({ code: 5, stderr: expect.stringContaining('no turn among the 20000 newest') });
   const twin = `${newId().slice(0, -6)}${end}`;
-  await holder.rig.rows(
-    `insert into holdfast.turns select (json_populate_record(t, json_build_object('id', $2::text))).* from holdfast.turns t where id = $1`,
-    [turn.id, twin],
-  );
+  const [row] = await readTurns(holder.rig, { id: turn.id }, 'sessionId');
+  await addTurns(holder.rig, { id: twin, ...row });
   const several = await run('turns', 'show', end);
   expect(several).toMatchObject({ code: 6, stderr: expect.stringContaining('2 ids end with') });
   expect(several.stderr).toContain(twin);
@@ -117,8 +118,10 @@ test('a session whose reply is not accepted, and the delivery, show why it is no
     deliver: { url: 'http://127.0.0.1:1/' },
   });
   await holder.rig.work('unheard');
-  await holder.rig.rows(
-    `update holdfast.deliveries set status = 'pending', attempts = 3, last_status = 500, last_error = 'HTTP 500: broken', due_at = now() + interval '1 hour'`,
+  await changeDeliveries(
+    holder.rig,
+    {},
+    { status: 'pending', attempts: 3, lastStatus: 500, lastError: 'HTTP 500: broken', dueAt: ahead('1 hour') },
   );
   const [delivery] = (await holder.rig.get('/v1/deliveries?session=unheard')).body.items;
   for (const what of ['unheard', delivery.id])

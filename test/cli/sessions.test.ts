@@ -3,8 +3,10 @@ import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { newId } from '../../src/ids.ts';
 import { ADMIN_KEY } from '../api/api-rig.ts';
 import { useApiRig } from '../api/use-api-rig.ts';
+import { changeSessions } from '../rows/sessions.ts';
 import { seedHistory } from '../turn/seed-history.ts';
 import { runCli } from './run-cli.ts';
 
@@ -86,11 +88,11 @@ test('reset begins a new transcript and keeps the old one; while a turn runs it 
   expect(await run('reset', 'past')).toMatchObject({ code: 0, stdout: 'transcript 2 begins; transcript 1 is kept\n' });
   expect((await rig.get('/v1/sessions/past/transcript')).body.items).toEqual([]);
   expect(JSON.parse((await run('reset', 'past', '--json')).stdout)).toMatchObject({ transcriptNo: 3 });
-  await rig.rows(`update holdfast.sessions set turn_id = gen_random_uuid() where key = 'agent:main:past'`);
+  await changeSessions(rig, { key: 'agent:main:past' }, { turnId: newId<string>() });
   const refused = await run('reset', 'past');
   expect(refused).toMatchObject({ code: 6, stdout: '' });
   expect(refused.stderr).toContain('A turn of the session is running');
-  await rig.rows(`update holdfast.sessions set turn_id = null where key = 'agent:main:past'`);
+  await changeSessions(rig, { key: 'agent:main:past' }, { turnId: null });
 });
 
 test('fork copies a session, whole or up to an entry, and never over another one', async () => {

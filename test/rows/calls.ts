@@ -1,4 +1,4 @@
-import { table } from './table.ts';
+import { table, type Store } from './table.ts';
 
 export const { read: readModelCalls, add: addModelCalls } = table('model_calls', 'turn_id, call_no', {
   text: 'turnId status purpose tier',
@@ -14,6 +14,7 @@ export const { read: readModelCalls, add: addModelCalls } = table('model_calls',
 export const {
   read: readToolCalls,
   count: countToolCalls,
+  change: changeToolCalls,
   add: addToolCalls,
 } = table('tool_calls', 'turn_id, step, ordinal', {
   text: 'turnId callId name status',
@@ -22,3 +23,11 @@ export const {
   'json?': 'result',
   'time?': 'endedAt',
 });
+
+/** The tokens of the prompt of each call, in the order of their starts. */
+export async function readPromptTokens(store: Store): Promise<number[]> {
+  const calls = await readModelCalls(store);
+  return calls
+    .toSorted((one, other) => Number(one.startedAt) - Number(other.startedAt))
+    .map(({ inputTokens, cacheReadTokens, cacheWriteTokens }) => inputTokens + cacheReadTokens + cacheWriteTokens);
+}

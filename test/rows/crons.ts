@@ -5,6 +5,7 @@ export const {
   read: readCrons,
   change: changeCrons,
   add: addCrons,
+  remove: removeCrons,
 } = table(
   'crons',
   'id',
@@ -15,7 +16,7 @@ export const {
     'json?': 'delivery options',
     bool: 'deleteAfterRun isEnabled',
     int: 'consecutiveErrors revision',
-    'time?': 'lastSlotAt nextSlotAt dueAt',
+    'time?': 'lastSlotAt nextSlotAt notBefore dueAt',
     time: 'createdAt updatedAt',
   },
   { ordinary: () => ({ id: newId<string>(), agentId: 'main' }) },

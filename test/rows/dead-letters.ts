@@ -5,6 +5,7 @@ export const {
   read: readDeadLetters,
   count: countDeadLetters,
   add: addDeadLetters,
+  remove: removeDeadLetters,
 } = table(
   'dead_letters',
   'id',

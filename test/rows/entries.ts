@@ -4,7 +4,9 @@ import { table } from './table.ts';
 export const {
   read: readEntries,
   count: countEntries,
+  change: changeEntries,
   add: addEntries,
+  remove: removeEntries,
 } = table(
   'entries',
   'session_id, seq',
@@ -38,15 +40,15 @@ export const { read: readCompactions, add: addCompactions } = table(
   { ordinary: () => ({ id: newId<string>() }) },
 );
 
-export const { count: countEndedTranscripts, add: addEndedTranscripts } = table(
-  'ended_transcripts',
-  'session_id, transcript_no',
-  {
-    text: 'sessionId',
-    int: 'transcriptNo lastSeq',
-    time: 'endedAt',
-  },
-);
+export const {
+  read: readEndedTranscripts,
+  count: countEndedTranscripts,
+  add: addEndedTranscripts,
+} = table('ended_transcripts', 'session_id, transcript_no', {
+  text: 'sessionId',
+  int: 'transcriptNo lastSeq',
+  time: 'endedAt',
+});
 
 export const { read: readSnapshots, add: addSnapshots } = table('snapshots', 'sha256', {
   text: 'sha256',

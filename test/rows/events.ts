@@ -1,9 +1,9 @@
 // The log of events.
+import { EVENT_XID_SQL } from '../../src/store/event-ids.ts';
 import { Expression, table } from './table.ts';
 
 /** An id as the database gives it to an event of the transaction that writes it. */
-export const idInTransaction = (n: number): Expression =>
-  new Expression(() => `(pg_current_xact_id()::text::bigint << 16) + ${n}`);
+export const idInTransaction = (n: number): Expression => new Expression(() => `(${EVENT_XID_SQL} << 16) + ${n}`);
 
 export const {
   read: readEvents,

@@ -8,6 +8,7 @@ export const {
   count: countInputs,
   change: changeInputs,
   add: addInputs,
+  remove: removeInputs,
 } = table(
   'inbox',
   'session_id, seq',

@@ -1,9 +1,23 @@
 import { table } from './table.ts';
 
-export const { read: readIdempotencyKeys, add: addIdempotencyKeys } = table('idempotency_keys', 'key', {
+export const {
+  read: readIdempotencyKeys,
+  change: changeIdempotencyKeys,
+  add: addIdempotencyKeys,
+} = table('idempotency_keys', 'key', {
   text: 'scope key requestSha256',
   'text?': 'resourceId',
   'int?': 'status',
   'json?': 'response result',
   time: 'createdAt',
 });
+
+export const { change: changeApiKeys } = table('api_keys', 'id', {
+  text: 'id name role sha256 createdBy',
+  time: 'createdAt',
+  'time?': 'expiresAt lastUsedAt revokedAt',
+});
+
+export const { change: changeSignInCodes } = table('sign_in_codes', '1', { text: 'sha256', time: 'expiresAt' });
+
+export const { change: changeWebSessions } = table('web_sessions', '1', { text: 'id', time: 'createdAt expiresAt' });

@@ -11,6 +11,7 @@ export const { add: addPauses, remove: removePauses } = table(
 export const {
   count: countModelBlocks,
   change: changeModelBlocks,
+  add: addModelBlocks,
   remove: removeModelBlocks,
 } = table('model_blocks', 'account, model', {
   text: 'account model',

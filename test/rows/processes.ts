@@ -8,7 +8,7 @@ export const { add: addProcesses } = table(
     text: 'id sessionId turnId causeKey command workdir status worker machine',
     time: 'leaseExpiresAt startedAt',
     'int?': 'pid exitCode',
-    'text?': 'reason',
+    'text?': 'reason outputTail',
     'time?': 'endedAt',
   },
   {
@@ -22,3 +22,10 @@ export const { add: addProcesses } = table(
     }),
   },
 );
+
+export const { add: addProcessInputs } = table('process_inputs', 'process_id, n', {
+  int: 'n',
+  text: 'processId causeKey data',
+  bool: 'isLast',
+  time: 'createdAt',
+});

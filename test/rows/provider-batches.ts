@@ -1,17 +1,25 @@
 import { newId } from '../../src/ids.ts';
 import { table } from './table.ts';
 
-export const { add: addProviderBatches, remove: removeProviderBatches } = table(
+export const {
+  read: readProviderBatches,
+  count: countProviderBatches,
+  change: changeProviderBatches,
+  add: addProviderBatches,
+  remove: removeProviderBatches,
+} = table(
   'provider_batches',
   'id',
   {
     text: 'id account status bodySha256',
     int: 'requestCount bodyBytes looks',
     time: 'submitStartedAt dueAt createdAt',
-    'time?': 'expiresAt leaseExpiresAt endedAt',
+    'time?': 'expiresAt absentSince leaseExpiresAt endedAt',
     'text?': 'providerId owner',
     bool: 'isAdopted isProved',
+    texts: 'disprovedIds',
     'json?': 'counts error wasted hops',
+    'int?': 'wastedMicros',
   },
   {
     ordinary: () => ({
@@ -27,6 +35,7 @@ export const { add: addProviderBatches, remove: removeProviderBatches } = table(
 
 export const {
   read: readProviderRequests,
+  count: countProviderRequests,
   change: changeProviderRequests,
   add: addProviderRequests,
 } = table('provider_requests', 'turn_id, call_no', {

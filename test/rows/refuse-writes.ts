@@ -25,3 +25,19 @@ export async function refuseWrites(
     await send(store, `drop trigger refuse_write on holdfast.${table}`);
   };
 }
+
+/** Until the returned function is called, the upload of a batch is deleted while its items are stored. */
+export async function deleteUploads(store: Store): Promise<() => Promise<void>> {
+  await send(
+    store,
+    `create function delete_upload() returns trigger language plpgsql as $$
+     begin delete from holdfast.batches where id = new.batch_id; return null; end $$`,
+  );
+  await send(
+    store,
+    'create trigger delete_upload before insert on holdfast.batch_items for each row execute function delete_upload()',
+  );
+  return async () => {
+    await send(store, 'drop function delete_upload cascade');
+  };
+}

@@ -14,7 +14,7 @@ export const {
     'text?':
       'parentId label channel queueMode queueDrop model thinking owner turnId stopReason lastEventText forkedFromId runId reasoning stopKind',
     'int?': 'queueDebounceMs queueCap leafSeq costMicros collectMax',
-    int: 'epoch waiting transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants unpricedCalls',
+    int: 'epoch inboxSeq waiting transcriptNo entrySeq transcriptVersion inputTokens outputTokens contextTokens liveChildren liveDescendants unpricedCalls',
     'time?': 'leaseExpiresAt archivedAt',
     bool: 'wasAborted isSimulated',
     time: 'createdAt updatedAt',

@@ -1,6 +1,10 @@
 import { table } from './table.ts';
 
-export const { read: readSubagentRuns, change: changeSubagentRuns } = table('subagent_runs', 'created_at, id', {
+export const {
+  read: readSubagentRuns,
+  change: changeSubagentRuns,
+  add: addSubagentRuns,
+} = table('subagent_runs', 'created_at, id', {
   text: 'id parentId childId rootId task cleanup status mode route',
   int: 'depth inputTokens outputTokens unpricedCalls',
   'text?': 'label result causeKey error announcedTo',

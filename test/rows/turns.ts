@@ -1,11 +1,13 @@
 import { newId } from '../../src/ids.ts';
-import { now, table } from './table.ts';
+import { ahead, now, table, type Store } from './table.ts';
+import { changeSessions, readSessions } from './sessions.ts';
 
 export const {
   read: readTurns,
   count: countTurns,
   change: changeTurns,
   add: addTurns,
+  remove: removeTurns,
 } = table(
   'turns',
   'id',
@@ -46,3 +48,11 @@ export const { count: countTurnAttempts } = table('turn_attempts', 'turn_id, att
   'time?': 'endedAt',
   'text?': 'code',
 });
+
+/** A turn that a worker elsewhere runs in a session; returns its id. */
+export async function openTurnElsewhere(store: Store, session: { key: string }, id = newId<string>()): Promise<string> {
+  const [found] = await readSessions(store, session, 'id');
+  await addTurns(store, { id, sessionId: found!.id, status: 'running', worker: 'elsewhere' });
+  await changeSessions(store, session, { turnId: id, owner: 'elsewhere', leaseExpiresAt: ahead('1 hour') });
+  return id;
+}

@@ -9,6 +9,7 @@ const noUsage = Object.fromEntries(SUMS.split(' ').map((column) => [column, 0]))
 export const {
   read: readUsageBuckets,
   change: changeUsageBuckets,
+  add: addUsageBuckets,
   remove: removeUsageBuckets,
 } = table(
   'usage_buckets',
@@ -41,6 +42,11 @@ export const { read: readRollUpCursor, change: changeRollUpCursor } = table('rol
 export const { remove: removeRowCounts } = table('row_counts', 'subject, status', {
   text: 'subject status',
   int: 'count',
+});
+
+export const { count: countMinuteSamples, change: changeMinuteSamples } = table('minute_samples', 'starts_at', {
+  time: 'startsAt',
+  int: 'waiting running',
 });
 
 /** The events that the roll-ups have not counted yet. */

@@ -30,3 +30,8 @@ export async function removeColumn(
   await send(store, `alter table holdfast.${table} drop column ${column}`);
   await send(store, 'delete from holdfast.migrations where name = $1', [migration]);
 }
+
+/** A table that no longer refuses what the constraint does. */
+export async function dropConstraint(store: Store, table: string, constraint: string): Promise<void> {
+  await send(store, `alter table holdfast.${table} drop constraint ${constraint}`);
+}

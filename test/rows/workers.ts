@@ -1,7 +1,12 @@
 import { newId } from '../../src/ids.ts';
 import { table } from './table.ts';
 
-export const { read: readWorkers, change: changeWorkers } = table(
+export const {
+  read: readWorkers,
+  change: changeWorkers,
+  add: addWorkers,
+  remove: removeWorkers,
+} = table(
   'workers',
   'id',
   {
@@ -9,13 +14,14 @@ export const { read: readWorkers, change: changeWorkers } = table(
     int: 'pid',
     texts: 'roles',
     json: 'lanes',
+    'time?': 'queueAwaySince drainingAt',
     time: 'startedAt seenAt',
     'int?': 'clockAheadMs',
   },
   {
     ordinary: () => ({
       id: newId<string>(),
-      name: 'a worker',
+      name: newId<string>(),
       host: 'host',
       pid: 1,
       roles: ['worker'],

@@ -5,6 +5,9 @@ import { CRONS_PER_AGENT_MAX } from '../../src/store/crons.ts';
 import { createCronTool } from '../../src/tools/cron-tool.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import { createCronPort } from '../../workers/cron-port.ts';
+import { addCrons, changeCrons, removeCrons } from '../rows/crons.ts';
+import { readSystemEvents } from '../rows/system-events.ts';
+import { like } from '../rows/table.ts';
 import { recordedService } from '../service/recorded-service.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { configWith, fireAll, makeCron, schedulerParts } from '../store/cron-rig.ts';
@@ -83,10 +86,8 @@ test('its text is untrusted when it returns in a prompt (G29)', async () => {
     },
   });
   await fireAll(schedulerParts(rig.database));
-  const events = await rig.rows('select is_trusted from holdfast.system_events where context_key = $1', [
-    `cron:${value.id}`,
-  ]);
-  expect(events).toEqual([{ is_trusted: false }]);
+  const events = await readSystemEvents(rig, { contextKey: `cron:${value.id}` }, 'isTrusted');
+  expect(events).toEqual([{ isTrusted: false }]);
 });
 
 describe('it cannot', () => {
@@ -97,9 +98,7 @@ describe('it cannot', () => {
     );
     expect((await call({ action: 'remove', id: persons.id })).text).toContain('only a person can change it');
     expect((await call({ action: 'update', id: persons.id, job: { enabled: false } })).isError).toBe(true);
-    await rig.database.views.query(`update holdfast.crons set agent_id = 'other', origin = 'agent' where id = $1`, [
-      persons.id,
-    ]);
+    await changeCrons(rig.database.views, { id: persons.id }, { agentId: 'other', origin: 'agent' });
     for (const action of ['update', 'remove', 'run', 'fires']) {
       expect((await call({ action, id: persons.id, job: {} })).text).toContain('there is no cron');
     }
@@ -122,13 +121,11 @@ describe('it cannot', () => {
 
   test('make more than its limit', async () => {
     onTestFinished(async () => {
-      await rig.database.views.query(`delete from holdfast.crons where name like 'n%'`);
+      await removeCrons(rig.database.views, { name: like('n%') });
     });
-    await rig.database.views.query(
-      `insert into holdfast.crons (id, name, agent_id, origin, schedule, target, payload)
-       select gen_random_uuid(), 'n' || n, 'main', 'agent', '{}', 'main', '{}' from generate_series(1, $1) n`,
-      [CRONS_PER_AGENT_MAX],
-    );
+    const names = Array.from({ length: CRONS_PER_AGENT_MAX }, (_, n) => `n${n + 1}`);
+    const cron = { origin: 'agent', schedule: {}, target: 'main', payload: {} };
+    await addCrons(rig.database.views, ...names.map((name) => ({ name, ...cron })));
     expect((await call({ action: 'add', job: reminder })).text).toContain('the largest number of crons');
   });
 });

@@ -13,6 +13,10 @@ import { createPublish } from '../../src/service/publish.ts';
 import { claimDelivery, readDueDeliveries } from '../../src/store/outbox.ts';
 import { createWake } from '../../src/wake.ts';
 import { relayDeliveries, type OutboxRelay } from '../../workers/outbox-relay.ts';
+import { readDeadLetters } from '../rows/dead-letters.ts';
+import { changeDeliveries, countDeliveries, readDeliveries } from '../rows/deliveries.ts';
+import { readEvents } from '../rows/events.ts';
+import { above, ahead, atMost, now } from '../rows/table.ts';
 import { createStoreRig, goodEnd, type StoreRig } from '../store/store-rig.ts';
 
 const SECRET = `whsec_${Buffer.from('a secret for these tests only').toString('base64')}`;
@@ -105,13 +109,13 @@ async function sessionWithReplies(
 }
 
 async function statusesOf(sessionId: SessionId): Promise<string[]> {
-  const rows = await rig.rows('select status from holdfast.deliveries where session_id = $1 order by seq', [sessionId]);
+  const rows = await readDeliveries(rig, { sessionId }, 'status');
   return rows.map((row) => row.status);
 }
 
 /** Makes deliveries that wait for their next attempt due now. */
 async function makeDue(sessionId: SessionId): Promise<void> {
-  await rig.rows('update holdfast.deliveries set due_at = clock_timestamp() where session_id = $1', [sessionId]);
+  await changeDeliveries(rig, { sessionId }, { dueAt: now });
 }
 
 test('replies are sent in order, signed, each with its own dedupe key (G21)', async () => {
@@ -143,11 +147,8 @@ test.each(['1798761600', '1798761600000', '99999999999999999999', 'Thu, 01 Jan 2
     const sessionId = await sessionWithReplies(['patient'], { expiresMs: 86_400_000 });
     answers = [{ status: 503, headers: { 'retry-after': header } }];
     await relayDeliveries(relay, sessionId, never);
-    const [row] = await rig.rows(
-      `select status, attempts, due_at <= clock_timestamp() + interval '1 hour' as is_soon from holdfast.deliveries where session_id = $1`,
-      [sessionId],
-    );
-    expect(row).toEqual({ status: 'pending', attempts: 1, is_soon: true });
+    const soon = { sessionId, dueAt: atMost(ahead('1 hour')) };
+    expect(await readDeliveries(rig, soon, 'status', 'attempts')).toEqual([{ status: 'pending', attempts: 1 }]);
   },
 );
 
@@ -165,11 +166,8 @@ test.each([
     const channel = createWebhookChannel({ ...onLoopback, trustedUrl: url, timeoutMs: 3_000 });
     const sessionId = await sessionWithReplies(['dripped'], { url });
     await relayDeliveries({ ...relay, channels: new Map([['webhook', channel]]) }, sessionId, never);
-    const rows = await rig.rows(
-      'select status, last_status, last_error from holdfast.deliveries where session_id = $1',
-      [sessionId],
-    );
-    expect(rows).toEqual([{ status: expected, last_status: status, last_error: `HTTP ${status}: no such hook` }]);
+    const rows = await readDeliveries(rig, { sessionId }, 'status', 'lastStatus', 'lastError');
+    expect(rows).toEqual([{ status: expected, lastStatus: status, lastError: `HTTP ${status}: no such hook` }]);
   } finally {
     dripping.closeAllConnections();
     dripping.close();
@@ -180,11 +178,7 @@ test('the receiver decides the minimum wait', async () => {
   const sessionId = await sessionWithReplies(['patient']);
   answers = [{ status: 429, headers: { 'retry-after': '3600' } }];
   await relayDeliveries(relay, sessionId, never);
-  const [row] = await rig.rows(
-    'select extract(epoch from due_at - clock_timestamp()) as seconds from holdfast.deliveries where session_id = $1',
-    [sessionId],
-  );
-  expect(Number(row.seconds)).toBeGreaterThan(3_500);
+  expect(await countDeliveries(rig, { sessionId, dueAt: above(ahead('3500 seconds')) })).toBe(1);
 });
 
 test('a delivery that can never succeed is a dead letter, and the next reply is sent', async () => {
@@ -192,7 +186,7 @@ test('a delivery that can never succeed is a dead letter, and the next reply is 
   answers = [{ status: 404 }];
   await relayDeliveries(relay, sessionId, never);
   expect(await statusesOf(sessionId)).toEqual(['failed', 'sent']);
-  const letters = await rig.rows('select code, reason from holdfast.dead_letters where session_id = $1', [sessionId]);
+  const letters = await readDeadLetters(rig, { sessionId }, 'code', 'reason');
   expect(letters).toEqual([{ code: 'delivery_failed', reason: 'HTTP 404' }]);
 });
 
@@ -203,9 +197,7 @@ describe('a URL that a message names', () => {
   });
 
   async function deliveryOf(sessionId: SessionId) {
-    const [row] = await rig.rows('select status, attempts, last_error from holdfast.deliveries where session_id = $1', [
-      sessionId,
-    ]);
+    const [row] = await readDeliveries(rig, { sessionId }, 'status', 'attempts', 'lastError');
     return row;
   }
 
@@ -220,7 +212,7 @@ describe('a URL that a message names', () => {
     expect(await deliveryOf(sessionId)).toMatchObject({
       status: 'failed',
       attempts: 1,
-      last_error: expect.stringMatching(/is not on the public internet.*channels\.webhook\.allowPrivate/),
+      lastError: expect.stringMatching(/is not on the public internet.*channels\.webhook\.allowPrivate/),
     });
   });
 
@@ -249,17 +241,17 @@ describe('a URL that a message names', () => {
     const sessionId = await sessionWithReplies(['redirected']);
     await relayDeliveries(relay, sessionId, never);
     expect(received).toHaveLength(1);
-    expect(await deliveryOf(sessionId)).toMatchObject({ status: 'failed', last_error: 'HTTP 302' });
+    expect(await deliveryOf(sessionId)).toMatchObject({ status: 'failed', lastError: 'HTTP 302' });
   });
 
   test('leaves nothing of its answer in the database; the answer of the configured host is kept (G31)', async () => {
     answers = [{ status: 404 }, { status: 404 }];
     const named = await sessionWithReplies(['named']);
     await relayDeliveries(relay, named, never);
-    expect(await deliveryOf(named)).toMatchObject({ last_error: 'HTTP 404' });
+    expect(await deliveryOf(named)).toMatchObject({ lastError: 'HTTP 404' });
     const configured = await sessionWithReplies(['configured']);
     await relayDeliveries(relayWith({ trustedUrl: ownUrl() }), configured, never);
-    expect(await deliveryOf(configured)).toMatchObject({ last_error: 'HTTP 404: no' });
+    expect(await deliveryOf(configured)).toMatchObject({ lastError: 'HTTP 404: no' });
   });
 
   test('from the configuration can contain a user and a password, which are sent as a header (G31)', async () => {
@@ -276,13 +268,12 @@ test('a refusal that repeats a secret is stored without it, also where it is cut
   answers = [{ status: 400, body: `${KEY} ${encodeURIComponent(KEY)} ${basic} ${'x'.repeat(430)}${KEY}` }];
   const channel = createWebhookChannel({ ...onLoopback, trustedUrl: ownUrl() });
   await relayDeliveries({ ...relay, channels: new Map([['webhook', channel]]) }, sessionId, never);
-  const rows = await rig.rows(
-    `select last_error as text from holdfast.deliveries where session_id = $1
-     union all select reason from holdfast.dead_letters where session_id = $1
-     union all select data::text from holdfast.events where session_id = $1`,
-    [sessionId],
-  );
-  const stored = rows.map((row) => String(row.text)).join('\n');
+  const tables = [
+    await readDeliveries(rig, { sessionId }),
+    await readDeadLetters(rig, { sessionId }),
+    await readEvents(rig, { sessionId }),
+  ];
+  const stored = JSON.stringify(tables);
   expect(stored).toContain('HTTP 400: [redacted] [redacted] ');
   expect(stored).not.toContain(KEY.slice(0, 8));
   expect(stored).not.toContain(basic.slice(8, 20));

@@ -6,6 +6,8 @@ import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
+import { changeProviderBatches, countProviderBatches, readProviderBatches } from '../rows/provider-batches.ts';
+import { earlier, not, now } from '../rows/table.ts';
 import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
 
 let rig: LaneRig;
@@ -46,16 +48,11 @@ test('requests of a batch that the provider has not known for 10 minutes go into
   lane.logger.warn = (_: unknown, text?: unknown) => void warnings.push(text);
   const isAbsent = async () => {
     await rig.round(lane);
-    return await rig.rows('select absent_since is not null as is from holdfast.provider_batches where id = $1', [
-      submissionId,
-    ]);
+    return countProviderBatches(rig, { id: submissionId, absentSince: not(null) });
   };
-  await expect.poll(isAbsent, { interval: 5 }).toEqual([{ is: true }]);
+  await expect.poll(isAbsent, { interval: 5 }).toBe(1);
   expect(await statusOf(submissionId)).toBe('submitted');
-  await rig.rows(
-    `update holdfast.provider_batches set absent_since = absent_since - interval '10 minutes', due_at = clock_timestamp() where id = $1`,
-    [submissionId],
-  );
+  await changeProviderBatches(rig, { id: submissionId }, { absentSince: earlier('10 minutes'), dueAt: now });
   await rig.round(lane);
   expect(await statusOf(submissionId)).toBe('failed');
   expect(warnings).toContain('Provider did not find a batch for 10 minutes; its requests are queued again');
@@ -72,21 +69,20 @@ test('an adopted batch that was not proved within unprovenMs is given up, and it
   const { messageId, submissionId } = await submitted('unproven');
   const adopted = foreign.kind === 'submitted' ? foreign.batch.id : '';
   // The batch of another program was adopted by mistake, and is still running.
-  await rig.rows(
-    `update holdfast.provider_batches set provider_id = $2, is_adopted = true, is_proved = false, due_at = clock_timestamp() where id = $1`,
-    [submissionId, adopted],
+  await changeProviderBatches(
+    rig,
+    { id: submissionId },
+    { providerId: adopted, isAdopted: true, isProved: false, dueAt: now },
   );
   const running = { id: adopted, hasEnded: false, expiresAt: null, counts: {} };
   const lane = rig.lane({ port: { ...rig.port, poll: async () => running } });
   lane.config = { ...lane.config, batches: { ...lane.config.batches, unprovenMs: 0 } };
   const isUnknown = async () => {
     await followSubmission(lane);
-    const [row] = await rig.rows('select provider_id, disproved_ids from holdfast.provider_batches where id = $1', [
-      submissionId,
-    ]);
+    const [row] = await readProviderBatches(rig, { id: submissionId }, 'providerId', 'disprovedIds');
     return row;
   };
-  await expect.poll(isUnknown, { interval: 5 }).toEqual({ provider_id: null, disproved_ids: [adopted] });
+  await expect.poll(isUnknown, { interval: 5 }).toEqual({ providerId: null, disprovedIds: [adopted] });
   // The list shows the right one.
   await rig.untilSettled(rig.lane());
   expect(await messageOf(messageId)).toMatchObject({ status: 'answered', reply: 'unproven' });

@@ -7,6 +7,8 @@ import type { Database } from '../../src/store/database.ts';
 import { viewMessage } from '../../src/store/views/messages.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import { changeProviderBatches } from '../rows/provider-batches.ts';
+import { not, now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import { createLaneRig, type LaneRig } from './provider-lane-rig.ts';
@@ -101,7 +103,7 @@ async function strike(point: number, isAfter: boolean): Promise<boolean> {
   const ids = await sendAll(name);
   const { parts, state } = crashingLane(point, isAfter);
   await untilCrash(parts);
-  await rig.rows('update holdfast.provider_batches set lease_expires_at = clock_timestamp() where owner is not null');
+  await changeProviderBatches(rig, { owner: not(null) }, { leaseExpiresAt: now });
   const next = rig.lane();
   await rig.untilSettled(next);
   await rig.untilRead(next);
@@ -129,7 +131,7 @@ describe('a process of the provider lane that crashes', () => {
         if (point > POINTS_MAX) throw new Error(`A run has more than ${POINTS_MAX} round trips.`);
       }
       const known = await rig.submissions();
-      const submitted = known.map((row) => row['provider_id']).filter((id) => id !== null);
+      const submitted = known.map((row) => row.providerId).filter((id) => id !== null);
       expect(new Set(submitted)).toEqual(new Set(rig.scripted.batches.records.map(({ id }) => id)));
       expect(submitted).toHaveLength(rig.scripted.batches.records.length);
     },

@@ -7,6 +7,8 @@ import { viewMessage } from '../../src/store/views/messages.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import { changeProviderBatches, readProviderBatches, readProviderRequests } from '../rows/provider-batches.ts';
+import { atNoTime, not, now } from '../rows/table.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { createLaneRig, losingAnswers, QUICK, type LaneRig } from './provider-lane-rig.ts';
@@ -41,7 +43,7 @@ const laneWith = (batches: Partial<typeof QUICK>, more: Partial<LaneParts> = {})
 
 const replyOf = async (id: string) => (await viewMessage(rig.database.views, id))?.reply;
 
-const rowOf = async (id: unknown) => (await rig.rows('select * from holdfast.provider_batches where id = $1', [id]))[0];
+const rowOf = async (id: string | undefined) => (await readProviderBatches(rig, { id }))[0];
 
 const newest = async () => (await rig.submissions()).at(-1);
 
@@ -101,7 +103,7 @@ test('two processes that open a submission at the same time open one', async () 
   client.release();
   expect(await second).toBe(0);
   expect((await rig.submissions()).length).toBe(known + 1);
-  await rig.rows('update holdfast.provider_batches set lease_expires_at = clock_timestamp() where owner is not null');
+  await changeProviderBatches(rig, { owner: not(null) }, { leaseExpiresAt: now });
   await rig.untilSettled(rig.lane());
 });
 
@@ -124,7 +126,7 @@ test('a batch of another program that looks like a submission with an unknown ou
   const id = (await newest())?.['id'];
   const foreign = await foreignBatch();
   await followSubmission(laneWith({ settleMs: 100_000 }));
-  expect(await rowOf(id)).toMatchObject({ status: 'unknown', provider_id: null, disproved_ids: [foreign] });
+  expect(await rowOf(id)).toMatchObject({ status: 'unknown', providerId: null, disprovedIds: [foreign] });
   await rig.untilSettled(laneWith({ settleMs: 0 }));
   expect(await replyOf(messageId)).toBe('looks-alike');
 });
@@ -133,12 +135,13 @@ test('an adopted batch whose results are not those of the submission is given up
   const messageId = await queued('adopted');
   await collectRequests(rig.lane());
   const [id, foreign] = [(await newest())?.['id'], await foreignBatch()];
-  await rig.rows(
-    `update holdfast.provider_batches set provider_id = $2, is_adopted = true, is_proved = false, status = 'ended', due_at = clock_timestamp() where id = $1`,
-    [id, foreign],
+  await changeProviderBatches(
+    rig,
+    { id },
+    { providerId: foreign, isAdopted: true, isProved: false, status: 'ended', dueAt: now },
   );
   await followSubmission(rig.lane());
-  expect(await rowOf(id)).toMatchObject({ status: 'unknown', provider_id: null, disproved_ids: [foreign] });
+  expect(await rowOf(id)).toMatchObject({ status: 'unknown', providerId: null, disprovedIds: [foreign] });
   await rig.untilSettled(rig.lane());
   expect(await replyOf(messageId)).toBe('adopted');
 });
@@ -148,9 +151,10 @@ test('an adopted batch that is not proved to be the submission is not cancelled 
   await collectRequests(rig.lane());
   const id = (await newest())?.['id'];
   // The batch of another program was adopted, and has not ended.
-  await rig.rows(
-    `update holdfast.provider_batches set provider_id = 'msgbatch_of_another', is_adopted = true, is_proved = false, due_at = clock_timestamp() where id = $1`,
-    [id],
+  await changeProviderBatches(
+    rig,
+    { id },
+    { providerId: 'msgbatch_of_another', isAdopted: true, isProved: false, dueAt: now },
   );
   await interrupted('adopts');
   const cancelled: string[] = [];
@@ -163,12 +167,10 @@ test('an adopted batch that is not proved to be the submission is not cancelled 
   expect(await rowOf(id)).toMatchObject({ status: 'submitted', looks: 1 });
   expect(cancelled).toEqual([]);
   // One that is proved is cancelled.
-  await rig.rows('update holdfast.provider_batches set is_proved = true, due_at = clock_timestamp() where id = $1', [
-    id,
-  ]);
+  await changeProviderBatches(rig, { id }, { isProved: true, dueAt: now });
   expect(await followSubmission(rig.lane({ port }))).toBe(true);
   expect(cancelled).toEqual(['msgbatch_of_another']);
-  await rig.rows(`update holdfast.provider_batches set status = 'read', owner = null where id = $1`, [id]);
+  await changeProviderBatches(rig, { id }, { status: 'read', owner: null });
 });
 
 test('the answers of a submission that was given up are not used for the requests of a later one', async () => {
@@ -184,20 +186,20 @@ test('the answers of a submission that was given up are not used for the request
   const id = await queued('later');
   await collectRequests(lane);
   const later = (await newest())?.['id'];
-  expect(await rowOf(later)).toMatchObject({ status: 'submitted', request_count: 1 });
-  await rig.rows(`update holdfast.provider_batches set due_at = 'infinity' where id = $1`, [later]);
+  expect(await rowOf(later)).toMatchObject({ status: 'submitted', requestCount: 1 });
+  await changeProviderBatches(rig, { id: later }, { dueAt: atNoTime });
   // The batch of the first appears after all, and is read.
   rig.scripted.batches.faults = { ...NO_FAULTS };
   const look = async () => {
-    await rig.rows(`update holdfast.provider_batches set due_at = clock_timestamp() where id = $1`, [earlier]);
+    await changeProviderBatches(rig, { id: earlier }, { dueAt: now });
     await followSubmission(lane);
     return rowOf(earlier);
   };
   await expect.poll(look, { interval: 5 }).toMatchObject({ status: 'read', wasted: { answers: 1 } });
-  expect(
-    await rig.rows('select status, result from holdfast.provider_requests where provider_batch_id = $1', [later]),
-  ).toEqual([{ status: 'assigned', result: null }]);
-  await rig.rows(`update holdfast.provider_batches set due_at = clock_timestamp() where id = $1`, [later]);
+  expect(await readProviderRequests(rig, { providerBatchId: later }, 'status', 'result')).toEqual([
+    { status: 'assigned', result: null },
+  ]);
+  await changeProviderBatches(rig, { id: later }, { dueAt: now });
   await rig.untilSettled(lane);
   expect(await replyOf(id)).toBe('later');
 });

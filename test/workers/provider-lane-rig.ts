@@ -3,7 +3,6 @@
 import { loadConfig, priceBookOf } from '../../src/config.ts';
 import { createLogger } from '../../src/logger.ts';
 import { newId } from '../../src/ids.ts';
-import type { SessionId } from '../../src/core/ids.ts';
 import { createAnthropicBatches } from '../../src/model/anthropic-batches.ts';
 import type { BatchPort } from '../../src/model/batch-port.ts';
 import { leaveLane } from '../../src/store/provider-lane/store-results.ts';
@@ -11,6 +10,9 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { followSubmission } from '../../workers/provider-lane/follow-submission.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import { readDueSessions } from '../rows/doorbells.ts';
+import { countInputs } from '../rows/inputs.ts';
+import { readProviderBatches } from '../rows/provider-batches.ts';
 import { createTurnRig } from '../turn/turn-rig.ts';
 
 export type LaneRig = Awaited<ReturnType<typeof createLaneRig>>;
@@ -54,10 +56,8 @@ export async function createLaneRig(
 
   /** Runs every due session; resolves with their number. */
   async function runDue(): Promise<number> {
-    const due = await turns.rows(
-      `select d.session_id from holdfast.doorbells d join holdfast.sessions s on s.id = d.session_id where d.due_at <= clock_timestamp() and s.owner is null`,
-    );
-    for (const { session_id: id } of due) await worker.runSession(id as SessionId);
+    const due = await readDueSessions(turns);
+    for (const id of due) await worker.runSession(id);
     return due.length;
   }
 
@@ -72,10 +72,7 @@ export async function createLaneRig(
   async function untilSettled(parts: LaneParts, { roundsMax = 2_000 }: { roundsMax?: number } = {}): Promise<void> {
     for (let rounds = 0; rounds < roundsMax; rounds += 1) {
       await runDue();
-      const [open] = await turns.rows(
-        `select count(*)::int as n from holdfast.inbox where status in ('waiting', 'claimed')`,
-      );
-      if (open?.['n'] === 0) return;
+      if ((await countInputs(turns, { status: ['waiting', 'claimed'] })) === 0) return;
       await round(parts);
     }
     throw new Error('Messages still wait after all rounds.');
@@ -84,19 +81,15 @@ export async function createLaneRig(
   /** Rounds until no submission is in flight or unread. */
   async function untilRead(parts: LaneParts): Promise<void> {
     for (let rounds = 0; rounds < 2_000; rounds += 1) {
-      const [open] = await turns.rows(
-        `select count(*)::int as n from holdfast.provider_batches where status not in ('read', 'lost', 'failed')`,
-      );
-      if (open?.['n'] === 0) return;
+      const all = await readProviderBatches(turns, {}, 'status');
+      if (all.every(({ status }) => ['read', 'lost', 'failed'].includes(status))) return;
       await round(parts);
     }
     throw new Error('Submissions are still open after all rounds.');
   }
 
   const submissions = () =>
-    turns.rows(
-      'select id, status, provider_id, is_adopted, request_count, wasted, disproved_ids from holdfast.provider_batches order by created_at',
-    );
+    readProviderBatches(turns, {}, 'id', 'status', 'providerId', 'isAdopted', 'requestCount', 'wasted', 'disprovedIds');
 
   return { ...turns, worker, port, lane, round, runDue, untilSettled, untilRead, submissions };
 }

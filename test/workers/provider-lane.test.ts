@@ -8,6 +8,9 @@ import type { Tool } from '../../src/tools/tool.ts';
 import { collectRequests } from '../../workers/provider-lane/collect-requests.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 import type { LaneParts } from '../../workers/provider-lane/lane-parts.ts';
+import { changeProviderBatches, changeProviderRequests, countProviderRequests } from '../rows/provider-batches.ts';
+import { above, ago, not, now } from '../rows/table.ts';
+import { readTurns } from '../rows/turns.ts';
 import { isFullForm, isLongForm } from '../servers/test-form.ts';
 import { createLaneRig, losingAnswers, QUICK, type LaneRig } from './provider-lane-rig.ts';
 
@@ -52,9 +55,7 @@ beforeEach(async () => {
   tests += 1;
   rig.scripted.batches.faults = { ...NO_FAULTS };
   // None is searched for any more.
-  await rig.rows(
-    `update holdfast.provider_batches set submit_started_at = clock_timestamp() - interval '2 days' where status = 'lost'`,
-  );
+  await changeProviderBatches(rig, { status: 'lost' }, { submitStartedAt: ago('2 days') });
   earlier = { submissions: (await rig.submissions()).length, batches: rig.scripted.batches.records.length };
 });
 
@@ -100,18 +101,16 @@ describe('by way of message batches', () => {
     );
     await rig.untilRead(lane);
     const submissions = await submissionsNow();
-    expect(submissions.map((row) => [row['status'], row['request_count']])).toEqual([
+    expect(submissions.map((row) => [row['status'], row.requestCount])).toEqual([
       ['read', 4],
       ['read', 4],
       ['read', 4],
     ]);
-    expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
+    expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row.providerId));
     expect(ownBatches()[0]?.customIds[0]?.startsWith(prefixOf(String(submissions[0]?.['id'])))).toBe(true);
     // Used rows are emptied, and sent requests are not kept.
-    const kept = await rig.rows(
-      'select count(*)::int as n from holdfast.provider_requests where result is not null or params is not null',
-    );
-    expect(kept).toEqual([{ n: 0 }]);
+    expect(await countProviderRequests(rig, { result: not(null) })).toBe(0);
+    expect(await countProviderRequests(rig, { params: not(null) })).toBe(0);
   });
 
   test.each([
@@ -127,7 +126,7 @@ describe('by way of message batches', () => {
     const good = await rig.send(`good-${tests}`, '[[reply: at once]]', { via: 'provider-batch' });
     await rig.untilSettled(rig.lane());
     expect(await repliesOf([bad, good])).toEqual(['at last', 'at once']);
-    expect((await submissionsNow()).map((row) => row['request_count'])).toEqual([2, 1]);
+    expect((await submissionsNow()).map((row) => row.requestCount)).toEqual([2, 1]);
   });
 
   test('a submission that is refused for one request is halved until that request is alone, and only its turn fails', async () => {
@@ -137,9 +136,7 @@ describe('by way of message batches', () => {
     await rig.untilSettled(rig.lane());
     const replies = await repliesOf(ids);
     expect(replies.filter((reply) => reply === null)).toHaveLength(1);
-    const failed = await rig.rows(
-      `select error ->> 'code' as code from holdfast.turns where status = 'failed' order by id desc limit 1`,
-    );
+    const failed = (await readTurns(rig, { status: 'failed' }, 'code')).slice(-1);
     expect(failed).toEqual([{ code: 'model_invalid_request' }]);
   });
 
@@ -163,7 +160,7 @@ describe('by way of message batches', () => {
     const lane = rig.lane();
     // Submitted, and not polled: its answer may already exist.
     await collectRequests(lane);
-    await rig.rows('update holdfast.provider_requests set leave_at = clock_timestamp()');
+    await changeProviderRequests(rig, {}, { leaveAt: now });
     await rig.untilSettled(lane);
     expect(await repliesOf([id])).toEqual(['live']);
     await rig.untilRead(lane);
@@ -193,8 +190,8 @@ describe('a submission with an unknown outcome', () => {
       expect(await repliesOf(ids)).toEqual(repliesExpected(2));
       await rig.untilRead(lane);
       const submissions = await submissionsNow();
-      expect(submissions.map((row) => row['is_adopted'])).toEqual([true, true, false]);
-      expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
+      expect(submissions.map((row) => row.isAdopted)).toEqual([true, true, false]);
+      expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row.providerId));
     },
   );
 
@@ -206,7 +203,7 @@ describe('a submission with an unknown outcome', () => {
     expect(await repliesOf(ids)).toEqual(repliesExpected(2));
     await rig.untilRead(lane);
     const submissions = await submissionsNow();
-    expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row['provider_id']));
+    expect(ownBatches().map(({ id }) => id)).toEqual(submissions.map((row) => row.providerId));
     const foreign = rig.scripted.batches.records.filter(({ isForeign }) => isForeign);
     expect(foreign.map(({ isCancelled }) => isCancelled)).not.toContain(true);
   });
@@ -245,9 +242,7 @@ describe('a submission with an unknown outcome', () => {
     expect(await repliesOf(ids)).toEqual(repliesExpected(2));
     expect(ownBatches()).toHaveLength(4);
     rig.scripted.batches.faults = { ...NO_FAULTS };
-    await rig.rows(
-      `update holdfast.provider_batches set due_at = clock_timestamp() where status = 'lost' and submit_started_at > clock_timestamp() - interval '1 day'`,
-    );
+    await changeProviderBatches(rig, { status: 'lost', submitStartedAt: above(ago('1 day')) }, { dueAt: now });
     const isRead = async (): Promise<unknown> => {
       await rig.round(lane);
       return (await submissionsNow())[0];
@@ -284,9 +279,7 @@ describe('a submission with an unknown outcome', () => {
       expect(await repliesOf(ids)).toEqual(names.map((name) => `done ${name}`));
       const made = rig.scripted.batches.records.slice(from);
       const rows = (await rig.submissions()).slice(known);
-      expect(made.filter(({ isForeign }) => !isForeign).map(({ id }) => id)).toEqual(
-        rows.map((row) => row['provider_id']),
-      );
+      expect(made.filter(({ isForeign }) => !isForeign).map(({ id }) => id)).toEqual(rows.map((row) => row.providerId));
       expect(made.filter(({ isCancelled }) => isCancelled)).toEqual([]);
     }
   }, 400_000);

@@ -7,6 +7,9 @@ import { viewWorker } from '../../src/store/views/workers.ts';
 import { drainWorker } from '../../src/store/workers/drain-worker.ts';
 import { reportWorker, trimWorkers } from '../../src/store/workers/report-worker.ts';
 import { identityOf, startReports } from '../../workers/report-process.ts';
+import { readEvents } from '../rows/events.ts';
+import { ago, like } from '../rows/table.ts';
+import { addWorkers, changeWorkers } from '../rows/workers.ts';
 import { withTestDatabase } from '../servers/postgres.ts';
 
 const IDLE = { lanes: {}, isQueueAway: false, isDraining: false, isReconcilerStalled: false };
@@ -30,11 +33,9 @@ async function startProcess(roles: string[] = ['worker']) {
   });
   const see = () => viewWorker(database.views, identity.id);
   const seeEvents = async () => {
-    const { rows } = await database.views.query<{ type: string; data: Record<string, unknown> }>(
-      `select type, data from holdfast.events where type like 'worker.%' order by id`,
-    );
+    const rows = await readEvents(database.views, { type: like('worker.%') }, 'type', 'data');
     for (const { type, data } of rows) {
-      const event = { ...data, type, sessionKey: null, turnId: null, at: new Date().toISOString() };
+      const event = { ...(data as object), type, sessionKey: null, turnId: null, at: new Date().toISOString() };
       expect(liveEvent.safeParse(event).error?.message).toBeUndefined();
     }
     return rows;
@@ -71,11 +72,7 @@ test('a process reads with its next report that it must drain', async () => {
 test('a process that has missed three reports is lost, cannot be drained, and is deleted after the retention', async () => {
   const { database, identity, reporter, see } = await startProcess();
   await reporter.stop();
-  await database.hot.query(
-    `insert into holdfast.workers (id, name, host, pid, roles, version, lanes, seen_at)
-     values ($1, $2, 'host', 1, '{worker}', '1.0.0', '{}', clock_timestamp() - interval '1 minute')`,
-    [identity.id, identity.name],
-  );
+  await addWorkers(database.hot, { id: identity.id, name: identity.name, seenAt: ago('1 minute') });
   expect((await see())?.state).toBe('lost');
   const request = { id: identity.id, idempotency: null };
   expect(await drainWorker(database, request)).toMatchObject({ kind: 'lost' });
@@ -140,6 +137,5 @@ test('a process that was itself silent reports no other as lost before its next 
 
 /** As if these processes had not reported for a minute. */
 async function silence(database: Database, ids: string[]): Promise<void> {
-  const text = `update holdfast.workers set seen_at = clock_timestamp() - interval '1 minute' where id = any ($1)`;
-  await database.hot.query(text, [ids]);
+  await changeWorkers(database.hot, { id: ids }, { seenAt: ago('1 minute') });
 }

@@ -13,6 +13,20 @@ import { readDatabaseTime } from '../../src/store/crons.ts';
 import { claimPolls } from '../../src/store/heartbeats.ts';
 import { createLogger } from '../../src/logger.ts';
 import { makeDuePolls, syncHeartbeats, type HeartbeatParts } from '../../workers/schedule-heartbeats.ts';
+import { readDoorbells, removeDoorbells } from '../rows/doorbells.ts';
+import { readEvents } from '../rows/events.ts';
+import {
+  changeHeartbeatStates,
+  changeHeartbeats,
+  countHeartbeats,
+  readHeartbeatStates,
+  readHeartbeats,
+  removeHeartbeatStates,
+  removeHeartbeats,
+} from '../rows/heartbeats.ts';
+import { changeInputs, countInputs, readInputs } from '../rows/inputs.ts';
+import { changeSessions } from '../rows/sessions.ts';
+import { ago, atMost, not, now } from '../rows/table.ts';
 import { schedulerParts } from '../store/cron-rig.ts';
 import { createStoreRig, type StoreRig } from '../store/store-rig.ts';
 
@@ -34,8 +48,8 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   served = 'one';
-  await rig.database.views.query('delete from holdfast.heartbeats');
-  await rig.database.views.query('delete from holdfast.heartbeat_states');
+  await removeHeartbeats(rig.database.views);
+  await removeHeartbeatStates(rig.database.views);
   await settleSessions();
 });
 
@@ -74,45 +88,38 @@ async function pollOnce(
 }
 
 function makeDue() {
-  return rig.database.views
-    .query(`update holdfast.heartbeat_states set next_at = clock_timestamp() - interval '1 second'
-    where next_at is not null`);
+  return changeHeartbeatStates(rig.database.views, { nextAt: not(null) }, { nextAt: ago('1 second') });
 }
 
-async function lastPoll(): Promise<Record<string, unknown>> {
-  const [poll] = await rig.rows('select * from holdfast.heartbeats order by id desc limit 1');
+async function lastPoll() {
+  const poll = (await readHeartbeats(rig)).at(-1);
   if (poll === undefined) throw new Error('There is no poll.');
   return poll;
 }
 
 /** Ends the turn that the last poll began, so that its session is free again. */
 async function settleSessions(): Promise<void> {
-  await rig.database.views.query(
-    `update holdfast.inbox set status = 'silent', settled_at = now() where status = 'waiting'`,
-  );
-  await rig.database.views.query('update holdfast.sessions set waiting = 0');
-  await rig.database.views.query('delete from holdfast.doorbells');
+  await changeInputs(rig.database.views, { status: 'waiting' }, { status: 'silent', settledAt: now });
+  await changeSessions(rig.database.views, {}, { waiting: 0 });
+  await removeDoorbells(rig.database.views);
 }
 
 test('a due poll is an input of the main session, with its ring and its event', async () => {
   const { config, agentId } = await configOf({ target: 'none' });
   const parts = await pollOnce(config);
   const poll = await lastPoll();
-  expect(poll).toMatchObject({ agent_id: agentId, status: 'fired', trigger: 'interval', reason: null });
-  const [input] = await rig.rows('select * from holdfast.inbox where id = $1', [poll['message_id']]);
+  expect(poll).toMatchObject({ agentId: agentId, status: 'fired', trigger: 'interval', reason: null });
+  const [input] = await readInputs(rig, { id: poll.messageId! });
   expect(input).toMatchObject({
     kind: 'heartbeat',
     status: 'waiting',
     body: { deliver: null, text: expect.stringContaining('HEARTBEAT_OK') },
   });
-  expect(parts.rings).toEqual([expect.objectContaining({ kind: 'heartbeat', sessionId: poll['session_id'] })]);
-  const events = await rig.rows(`select data from holdfast.events where type = 'heartbeat.fired' and session_id = $1`, [
-    poll['session_id'],
-  ]);
+  expect(parts.rings).toEqual([expect.objectContaining({ kind: 'heartbeat', sessionId: poll['sessionId'] })]);
+  const events = await readEvents(rig, { type: 'heartbeat.fired', sessionId: poll['sessionId'] }, 'data');
   expect(events).toHaveLength(1);
   // The next one is an interval later, and missed polls are not made up for.
-  const [state] = await rig.rows('select next_at > clock_timestamp() as is_ahead from holdfast.heartbeat_states');
-  expect(state).toEqual({ is_ahead: true });
+  expect(await readHeartbeatStates(rig, { nextAt: atMost(now) })).toEqual([]);
 });
 
 test('one of many schedulers creates it (G20)', async () => {
@@ -120,7 +127,7 @@ test('one of many schedulers creates it (G20)', async () => {
   await syncHeartbeats(schedulerParts(rig.database, config), await readDatabaseTime(rig.database));
   await makeDue();
   await Promise.all(Array.from({ length: 8 }, () => makeDuePolls(schedulerParts(rig.database, config))));
-  const polls = await rig.rows('select status from holdfast.heartbeats');
+  const polls = await readHeartbeats(rig, {}, 'status');
   expect(polls).toEqual([{ status: 'fired' }]);
 });
 
@@ -132,16 +139,18 @@ test('a poll that a crashed scheduler had claimed is created by another one, onc
   expect(await claimPolls(rig.database, dead)).toHaveLength(1);
   await makeDuePolls(schedulerParts(rig.database, config));
   expect(await lastPoll()).toMatchObject({ status: 'claimed', owner: 'dead' });
-  await rig.database.views.query('update holdfast.heartbeats set lease_expires_at = clock_timestamp()');
+  await changeHeartbeats(rig.database.views, {}, { leaseExpiresAt: now });
   await Promise.all([
     makeDuePolls(schedulerParts(rig.database, config)),
     makeDuePolls(schedulerParts(rig.database, config)),
   ]);
-  expect(await rig.rows('select status from holdfast.heartbeats')).toEqual([{ status: 'fired' }]);
+  expect(await readHeartbeats(rig, {}, 'status')).toEqual([{ status: 'fired' }]);
   expect(
-    await rig.rows(`select id from holdfast.inbox where kind = 'heartbeat' and status = 'waiting' and cause_key = $1`, [
-      `heartbeat:${String((await lastPoll())['id'])}`,
-    ]),
+    await readInputs(
+      rig,
+      { kind: 'heartbeat', status: 'waiting', causeKey: `heartbeat:${String((await lastPoll())['id'])}` },
+      'id',
+    ),
   ).toHaveLength(1);
 });
 
@@ -149,7 +158,7 @@ describe('a poll is left out, as a row with its reason', () => {
   async function reasonOf(config: Config): Promise<unknown> {
     await pollOnce(config);
     const poll = await lastPoll();
-    expect(poll).toMatchObject({ status: 'skipped', message_id: null, settled_at: expect.any(Date) });
+    expect(poll).toMatchObject({ status: 'skipped', messageId: null, settledAt: expect.any(Date) });
     return poll['reason'];
   }
 
@@ -179,7 +188,7 @@ describe('a poll is left out, as a row with its reason', () => {
     );
     await pollOnce(config);
     const poll = await lastPoll();
-    const [input] = await rig.rows('select body from holdfast.inbox where id = $1', [poll['message_id']]);
+    const [input] = await readInputs(rig, { id: poll.messageId! }, 'body');
     expect(input?.['body']).toMatchObject({ text: expect.stringContaining('- mail: Look at the mail.') });
     await settleSessions();
     expect(await reasonOf(config)).toBe('nothing-due');
@@ -205,7 +214,7 @@ test('a task that cannot be read is named in the poll and in the log', async () 
   const lines: Record<string, unknown>[] = [];
   const destination = { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) };
   await pollOnce(config, { logger: createLogger({ level: 'info', format: 'json', name: 'test', destination }) });
-  const [input] = await rig.rows('select body from holdfast.inbox where id = $1', [(await lastPoll())['message_id']]);
+  const [input] = await readInputs(rig, { id: (await lastPoll()).messageId! }, 'body');
   const fault = 'line 2: interval of the task "mail" is "90 minutes"; allowed: a duration';
   expect(input?.['body']).toMatchObject({ text: expect.stringContaining(`\n- ${fault}`) });
   expect(lines).toContainEqual(
@@ -272,9 +281,7 @@ describe('the gate', () => {
     const { config, workspace } = await configOf({ when: { file: 'x' } });
     expect(await outcome(config)).toBe('unchanged');
     await writeFile(join(workspace, 'x'), 'changed');
-    await rig.database.views.query(`update holdfast.sessions set waiting = 1 where key = 'agent:' || $1 || ':main'`, [
-      config.agents.list[0]?.id,
-    ]);
+    await changeSessions(rig, { key: `agent:${config.agents.list[0]?.id}:main` }, { waiting: 1 });
     expect(await outcome(config)).toBe('busy');
     expect(await outcome(config)).toBe('fired');
   });
@@ -282,7 +289,7 @@ describe('the gate', () => {
   test('is passed by an event that a user waits for', async () => {
     const { config, agentId } = await configOf({ when: { file: 'x' } });
     expect(await outcome(config)).toBe('unchanged');
-    const sessionId = (await lastPoll())['session_id'] as never;
+    const sessionId = (await lastPoll())['sessionId'] as never;
     await enqueueSystemEvent(rig.database, {
       id: newId(),
       sessionId,
@@ -291,7 +298,7 @@ describe('the gate', () => {
       isTrusted: true,
     });
     expect(await outcome(config)).toBe('fired');
-    const [input] = await rig.rows('select body from holdfast.inbox where id = $1', [(await lastPoll())['message_id']]);
+    const [input] = await readInputs(rig, { id: (await lastPoll()).messageId! }, 'body');
     expect(input?.['body']).toMatchObject({
       text: expect.stringContaining('A command that ran in the background has ended.'),
     });
@@ -306,7 +313,7 @@ test('a poll that this scheduler claimed without receiving the answer is created
   await makeDue();
   await claimPolls(rig.database, { owner: parts.owner, leaseMs: 60_000, ids: [newId<string>()] });
   await makeDuePolls(parts);
-  expect(await rig.rows('select status from holdfast.heartbeats')).toEqual([{ status: 'fired' }]);
+  expect(await readHeartbeats(rig, {}, 'status')).toEqual([{ status: 'fired' }]);
 });
 
 test('a thousand idle agents with an unchanged gate call no model', async () => {
@@ -320,14 +327,13 @@ test('a thousand idle agents with an unchanged gate call no model', async () => 
   });
   const parts = schedulerParts(rig.database, config);
   await syncHeartbeats(parts, await readDatabaseTime(rig.database));
-  const before = await rig.rows('select count(*) from holdfast.inbox');
+  const before = await countInputs(rig);
   for (let round = 1; round <= 2; round += 1) {
     await makeDue();
     await Promise.all([makeDuePolls(parts), makeDuePolls(schedulerParts(rig.database, config))]);
   }
-  expect(
-    await rig.rows('select status, reason, count(*)::int as polls from holdfast.heartbeats group by 1, 2'),
-  ).toEqual([{ status: 'skipped', reason: 'unchanged', polls: 2000 }]);
-  expect(await rig.rows('select count(*) from holdfast.inbox')).toEqual(before);
-  expect(await rig.rows('select session_id from holdfast.doorbells')).toEqual([]);
+  expect(await countHeartbeats(rig)).toBe(2000);
+  expect(await countHeartbeats(rig, { status: 'skipped', reason: 'unchanged' })).toBe(2000);
+  expect(await countInputs(rig)).toBe(before);
+  expect(await readDoorbells(rig, {}, 'sessionId')).toEqual([]);
 });

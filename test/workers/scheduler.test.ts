@@ -10,6 +10,10 @@ import { editCron } from '../../src/service/edit-cron.ts';
 import { reconcileConfigCrons } from '../../workers/config-crons.ts';
 import { Scheduler } from '../../workers/scheduler.ts';
 import { waitUntil } from '../crash/rig/wait-until.ts';
+import { readBudgetWindows } from '../rows/budgets.ts';
+import { changeCrons, readCronFires } from '../rows/crons.ts';
+import { countInputs } from '../rows/inputs.ts';
+import { like } from '../rows/table.ts';
 import { SLOWNESS_MAX } from '../servers/busy-machine.ts';
 import { shareAmongTests } from '../servers/share-among-tests.ts';
 import { again, configWith, makeCron, schedulerParts } from '../store/cron-rig.ts';
@@ -25,7 +29,7 @@ shareAmongTests(async (onEnd) => {
 });
 afterEach(async () => {
   await Promise.all(running.splice(0).map((scheduler) => scheduler.stop()));
-  await rig.database.views.query('update holdfast.crons set is_enabled = false');
+  await changeCrons(rig.database.views, {}, { isEnabled: false });
 });
 
 function startScheduler(config: Config = configWith()): Scheduler {
@@ -39,7 +43,7 @@ function startScheduler(config: Config = configWith()): Scheduler {
 const tick = { payload: { kind: 'agentTurn', message: 'Tick.' } };
 
 function firesOf(id: string) {
-  return rig.rows('select * from holdfast.cron_fires where cron_id = $1 order by scheduled_for', [id]);
+  return readCronFires(rig, { cronId: id });
 }
 
 test('three schedulers fire every slot of a cron that ticks every second, once and in time (G20)', async () => {
@@ -55,20 +59,19 @@ test('three schedulers fire every slot of a cron that ticks every second, once a
     const fires = await firesOf(cron.id);
     let nextSlotMs = cron.nextSlotMs!;
     for (const fire of fires) {
-      expect((fire['scheduled_for'] as Date).getTime()).toBe(nextSlotMs);
+      expect((fire['scheduledFor'] as Date).getTime()).toBe(nextSlotMs);
       // A row represents several slots if they had passed before a scheduler looked.
       nextSlotMs += Number(fire['slots']) * 1000;
     }
     for (const fire of fires.filter(({ status }) => status === 'claimed')) {
-      const lateMs = (fire['fired_at'] as Date).getTime() - (fire['scheduled_for'] as Date).getTime();
+      const lateMs = (fire['firedAt'] as Date).getTime() - (fire['scheduledFor'] as Date).getTime();
       expect(lateMs).toBeGreaterThanOrEqual(0);
       // On a machine that is not busy it is a few milliseconds.
       expect(lateMs).toBeLessThan(1_000 * SLOWNESS_MAX);
     }
-    const inputs = await rig.rows('select count(*)::int as inputs from holdfast.inbox where cause_key like $1', [
-      `cron:${cron.id}:%`,
-    ]);
-    expect(inputs[0]?.['inputs']).toBe(fires.filter(({ status }) => status === 'claimed').length);
+    expect(await countInputs(rig, { causeKey: like(`cron:${cron.id}:%`) })).toBe(
+      fires.filter(({ status }) => status === 'claimed').length,
+    );
   }
 });
 
@@ -80,10 +83,7 @@ test('a deadline between two ticks is met before the next tick', async () => {
     const at = Math.ceil(Date.now() / 1_000) * 1_000 + 1_350;
     const cron = await makeCron(rig.database, { ...tick, schedule: { kind: 'at', at: new Date(at).toISOString() } });
     await expect.poll(async () => (await firesOf(cron.id)).length).toBe(1);
-    const [{ firedAt } = { firedAt: null }] = await rig.rows(
-      'select fired_at as "firedAt" from holdfast.cron_fires where cron_id = $1',
-      [cron.id],
-    );
+    const [{ firedAt } = { firedAt: null }] = await readCronFires(rig, { cronId: cron.id }, 'firedAt');
     return Math.floor(Number(firedAt) / 1_000) === Math.floor(at / 1_000);
   });
 });
@@ -113,16 +113,15 @@ test('a scheduler releases the reservations of calls whose worker is gone', asyn
   await createBudget(rig.database, { id, ...settings, limitMicros: 1_000 }, { createdBy: 'admin', idempotency: null });
   await service.budgets.read();
   const call = { sessionId: await rig.session(), turnId: newId<TurnId>(), callNo: 1, epoch: 1, isLive: true };
-  const reserved = async () =>
-    (await rig.rows('select reserved_micros::int as n from holdfast.budget_windows where budget_id = $1', [id]))[0];
+  const reserved = async () => (await readBudgetWindows(rig, { budgetId: id }, 'reservedMicros'))[0];
   expect(await createReserveCost(rig.database)({ ...call, asks: [{ budgetId: id, micros: 500 }] })).toMatchObject({
     kind: 'reserved',
   });
-  expect(await reserved()).toEqual({ n: 500 });
+  expect(await reserved()).toEqual({ reservedMicros: 500 });
   const scheduler = new Scheduler({ service, logger: service.logger });
   running.push(scheduler);
   scheduler.start();
-  await expect.poll(reserved).toEqual({ n: 0 });
+  await expect.poll(reserved).toEqual({ reservedMicros: 0 });
 });
 
 describe('crons of the configuration file', () => {
